@@ -1,0 +1,55 @@
+# The front door. Every target sets up what it needs; nothing is installed outside .venv and .cache.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := help
+
+.PHONY: help up setup dev check format test bench lock clean
+
+help: ## Show what can be done here
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: setup ## Start the control plane (ARGS="--port 7444 --data DIR" to change its options)
+	@exec $(BIN)/homeostat up $(ARGS)
+
+setup: $(VENV)/.core ## Make .venv with what the plane needs
+
+dev: $(VENV)/.dev
+
+check: dev ## Format, lint, types and import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: dev ## Format the code and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: dev ## Run every test (ARGS="tests/store -k watch" to choose)
+	$(BIN)/pytest $(ARGS)
+
+bench: dev ## Measure the plane under load and print a table
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock: $(VENV)/.uv ## Resolve the dependencies anew into requirements/
+	$(BIN)/uv pip compile -q --upgrade pyproject.toml --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/core.txt
+	$(BIN)/uv pip compile -q --upgrade pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt
+
+clean: ## Remove .venv, caches and builds
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+
+$(VENV)/.uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "homeostat needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 -m venv failed; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/pip install -q --disable-pip-version-check 'uv>=0.8'
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.uv requirements/core.txt pyproject.toml
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --require-hashes -r requirements/core.txt
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core requirements/dev.txt
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --require-hashes -r requirements/dev.txt
+	@touch $@

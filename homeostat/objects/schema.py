@@ -1,0 +1,59 @@
+"""What an object of a kind looks like: one node type for built-in kinds and for custom ones.
+
+Built-in kinds come from a table (`builtins.py`), custom kinds from a CustomResourceDefinition (`structural.py`).
+Pruning, defaulting, unknown fields, strategic merge, server-side apply and OpenAPI all read these nodes and know no
+difference between the two. Nodes may be shared and may refer to themselves; treat them as frozen once built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+UNSET = msgspec.UNSET
+
+
+@dataclass(slots=True, frozen=True)
+class Rule:
+    """One entry of `x-kubernetes-validations`."""
+
+    rule: str
+    message: str = ""
+    message_expression: str = ""
+    reason: str = ""
+    field_path: str = ""
+    optional_old_self: bool | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Schema:
+    type: Literal["object", "array", "string", "integer", "number", "boolean", ""] = ""
+    """Empty: any JSON value (or int-or-string, see below)."""
+    format: str = ""
+    nullable: bool = False
+    properties: dict[str, Schema] = field(default_factory=dict)
+    additional: Schema | None = None
+    """Schema of a map's values (`additionalProperties`); None for a struct."""
+    items: Schema | None = None
+    required: tuple[str, ...] = ()
+    default: Any = UNSET
+    list_type: Literal["atomic", "set", "map", ""] = ""
+    map_keys: tuple[str, ...] = ()
+    map_type: Literal["granular", "atomic", ""] = ""
+    int_or_string: bool = False
+    preserve_unknown: bool = False
+    embedded: bool = False
+    patch_strategy: tuple[str, ...] = ()
+    """Strategic merge: `merge`, `replace`, `retainKeys` (built-in kinds only)."""
+    patch_merge_key: str = ""
+    constraints: dict[str, Any] = field(default_factory=dict)
+    """JSON Schema keywords as they stand: enum, pattern, minimum, maxLength, allOf, anyOf, oneOf, not, ..."""
+    rules: tuple[Rule, ...] = ()
+    name: str = ""
+    """A built-in type's name, `io.k8s.api.apps.v1.DeploymentSpec`; empty otherwise."""
+
+    def field(self, name: str) -> Schema | None:
+        """The schema of a member by its name, None where the schema does not know it."""
+        return self.properties.get(name) or self.additional
