@@ -1,0 +1,65 @@
+"""Who makes a call: a name and groups, and nothing that proves them.
+
+Names and groups that begin with `system:` keep the meaning that Kubernetes gives them, so roles and bindings written
+for a cluster mean the same here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+
+ANONYMOUS: Final = "system:anonymous"
+MASTERS: Final = "system:masters"
+AUTHENTICATED: Final = "system:authenticated"
+UNAUTHENTICATED: Final = "system:unauthenticated"
+SERVICE_ACCOUNTS: Final = "system:serviceaccounts"
+CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
+
+_SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+
+
+class User(msgspec.Struct, frozen=True, omit_defaults=True, rename={"name": "username"}):
+    """On the wire it is Kubernetes' `UserInfo`."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def is_master(self) -> bool:
+        """Beyond every check of roles."""
+        return MASTERS in self.groups
+
+
+NOBODY: Final = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
+SELF: Final = User("system:apiserver", groups=(MASTERS, AUTHENTICATED))
+"""The plane's own calls."""
+OPEN: Final = User("admin", groups=(MASTERS, AUTHENTICATED))
+"""Everybody, where the plane was started without credentials."""
+
+
+def user_info(user: User) -> JsonObject:
+    """The user as reviews and webhooks are told of it."""
+    info: JsonObject = msgspec.to_builtins(user)
+    return info
+
+
+def service_account_name(namespace: str, name: str) -> str:
+    return f"{_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}"
+
+
+def service_account_groups(namespace: str) -> tuple[str, ...]:
+    return (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}", AUTHENTICATED)
+
+
+def split_service_account(username: str) -> tuple[str, str] | None:
+    """Namespace and name of the service account that a user name means; None for any other user."""
+    if not username.startswith(_SERVICE_ACCOUNT_PREFIX):
+        return None
+    namespace, _, name = username[len(_SERVICE_ACCOUNT_PREFIX) :].partition(":")
+    return (namespace, name) if namespace and name and ":" not in name else None
