@@ -22,9 +22,7 @@ CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
 _SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 
 
-class User(msgspec.Struct, frozen=True, omit_defaults=True, rename={"name": "username"}):
-    """On the wire it is Kubernetes' `UserInfo`."""
-
+class User(msgspec.Struct, frozen=True):
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
@@ -45,7 +43,13 @@ OPEN: Final = User("admin", groups=(MASTERS, AUTHENTICATED))
 
 def user_info(user: User) -> JsonObject:
     """The user as reviews and webhooks are told of it."""
-    info: JsonObject = msgspec.to_builtins(user)
+    info: JsonObject = {"username": user.name}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.groups:
+        info["groups"] = list(user.groups)
+    if user.extra:
+        info["extra"] = {key: list(values) for key, values in user.extra.items()}
     return info
 
 
