@@ -1,0 +1,209 @@
+"""Derive the table of built-in types, `homeostat/objects/data/`, from published facts of the Kubernetes API.
+
+    python -m tools.derive_kinds FACTS GO_MODULES
+
+FACTS holds `openapi/` (OpenAPI v3 documents), `proto-fields.json` (message -> number -> name, type, repeated) and
+`golden/` (which the tests of the decoder read). GO_MODULES holds the unpacked Go modules `k8s.io/api@V`,
+`k8s.io/apimachinery@V` and `k8s.io/apiextensions-apiserver@V` of the same release.
+
+The table is one text file a package, in a form of its own and without descriptions; `objects/typetable.py` says how it
+reads. OpenAPI gives merge keys, list types, defaults and required fields; where it has no document for a group, Go's
+comment markers, from which Kubernetes makes that document, give the same.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tools.go_structs import GoField, GoStruct, structs_in
+
+TARGET = Path(__file__).parent.parent / "homeostat" / "objects" / "data"
+
+API_GROUPS = {
+    "admission.v1": "admission.k8s.io",
+    "admissionregistration.v1": "admissionregistration.k8s.io",
+    "apps.v1": "apps",
+    "authentication.v1": "authentication.k8s.io",
+    "authorization.v1": "authorization.k8s.io",
+    "autoscaling.v1": "autoscaling",
+    "autoscaling.v2": "autoscaling",
+    "batch.v1": "batch",
+    "certificates.v1": "certificates.k8s.io",
+    "coordination.v1": "coordination.k8s.io",
+    "core.v1": "",
+    "discovery.v1": "discovery.k8s.io",
+    "events.v1": "events.k8s.io",
+    "flowcontrol.v1": "flowcontrol.apiserver.k8s.io",
+    "networking.v1": "networking.k8s.io",
+    "node.v1": "node.k8s.io",
+    "policy.v1": "policy",
+    "rbac.v1": "rbac.authorization.k8s.io",
+    "resource.v1": "resource.k8s.io",
+    "scheduling.v1": "scheduling.k8s.io",
+    "storage.v1": "storage.k8s.io",
+}
+META = "k8s.io.apimachinery.pkg.apis.meta.v1"
+EXTENSIONS = "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1"
+PROTO_PACKAGES = {
+    **{package: f"k8s.io.api.{package}" for package in API_GROUPS},
+    "meta.v1": META,
+    "apiextensions.v1": EXTENSIONS,
+}
+GROUPS = {**API_GROUPS, "meta.v1": "", "apiextensions.v1": "apiextensions.k8s.io"}
+
+LEAVES = {
+    f"{META}.Time": "time",
+    f"{META}.MicroTime": "microtime",
+    f"{META}.FieldsV1": "fields",
+    f"{META}.Verbs": "strings",
+    "k8s.io.apimachinery.pkg.api.resource.Quantity": "quantity",
+    "k8s.io.apimachinery.pkg.util.intstr.IntOrString": "intorstring",
+    "k8s.io.apimachinery.pkg.runtime.RawExtension": "raw",
+    f"{EXTENSIONS}.JSON": "json",
+    f"{EXTENSIONS}.JSONSchemaPropsOrArray": "schemaorarray",
+    f"{EXTENSIONS}.JSONSchemaPropsOrBool": "schemaorbool",
+    f"{EXTENSIONS}.JSONSchemaPropsOrStringArray": "schemaorstrings",
+    **{f"k8s.io.api.{group}.v1.ExtraValue": "strings" for group in ("authentication", "authorization", "certificates")},
+}
+"""Messages that JSON shows as something other than an object of their fields."""
+PLUMBING = {"Timestamp", "Duration", "Patch", "TypeMeta", "RootPaths", "GroupKind", "GroupResource", "GroupVersion"}
+SCALARS = {"string", "bool", "int32", "int64", "double", "bytes"}
+ZEROS: tuple[Any, ...] = ("", 0, {}, [])
+
+
+class Facts:
+    def __init__(self, facts: Path, go_modules: Path) -> None:
+        self.messages: dict[str, dict[str, dict[str, Any]]] = json.loads((facts / "proto-fields.json").read_text())
+        self.schemas: dict[str, dict[str, Any]] = {}
+        for path in sorted((facts / "openapi").glob("*.json")):
+            self.schemas.update(json.loads(path.read_text())["components"]["schemas"])
+        self._go_modules = go_modules
+
+    def go_package(self, package: str) -> dict[str, GoStruct]:
+        match package:
+            case "meta.v1":
+                pattern = "apimachinery@*/pkg/apis/meta/v1"
+            case "apiextensions.v1":
+                pattern = "apiextensions-apiserver@*/pkg/apis/apiextensions/v1"
+            case _:
+                pattern = f"api@*/{package.replace('.', '/')}"
+        return structs_in(next(self._go_modules.glob(pattern)))
+
+
+def package_lines(facts: Facts, package: str) -> Iterator[str]:
+    prefix = PROTO_PACKAGES[package]
+    go_structs = facts.go_package(package)
+    yield f"{GROUPS[package] or '-'} {package.partition('.')[2]}"
+    for message in sorted(facts.messages):
+        parent, _, name = message.rpartition(".")
+        if parent != prefix or message in LEAVES or (package == "meta.v1" and name in PLUMBING):
+            continue
+        if name not in go_structs and f"{META}.{name}" in facts.messages:
+            continue  # an alias of the type in meta.v1
+        if name not in go_structs:
+            raise SystemExit(f"{message}: no Go struct of this name; are the modules of the same release?")
+        yield from type_lines(facts, message, go_structs[name])
+
+
+def type_lines(facts: Facts, message: str, struct: GoStruct) -> Iterator[str]:
+    prefix, _, name = message.rpartition(".")
+    schema = facts.schemas.get(openapi_name(message))
+    words = [name]
+    if struct.is_object:
+        words.append("kind")
+    map_type = schema.get("x-kubernetes-map-type") if schema else first(struct.markers, "structType")
+    if map_type:
+        words.append(f"map={map_type}")
+    yield " ".join(words)
+    by_number = {each.number: each for each in struct.fields if each.number}
+    for number, wire in sorted(facts.messages[message].items(), key=lambda item: int(item[0])):
+        member = by_number[int(number)]
+        words = [member.json_name or "-", number, type_word(wire, prefix), flags(member, schema)]
+        words += facts_of_schema(member, schema) if schema else facts_of_markers(member)
+        yield " " + " ".join(words)
+
+
+def openapi_name(message: str) -> str:
+    return "io." + message.replace("k8s.io.", "k8s.", 1).replace("_", "-")
+
+
+def type_word(wire: dict[str, Any], package_prefix: str) -> str:
+    name: str = wire["type"]
+    shape = "[]" if wire.get("repeated") else ""
+    if name.startswith("map<"):
+        name, shape = name.removeprefix("map<string,").removesuffix(">"), "{}"
+    if name in SCALARS:
+        return shape + name
+    if name in LEAVES:
+        return shape + LEAVES[name]
+    prefix, _, short = name.rpartition(".")
+    if prefix == package_prefix:
+        return shape + short
+    package = next(each for each, known in PROTO_PACKAGES.items() if known == prefix)
+    return f"{shape}{package}.{short}"
+
+
+def flags(member: GoField, schema: dict[str, Any] | None) -> str:
+    """`p` a pointer: zero is a value; `o` a value that JSON omits when zero; `a` a value that JSON always has."""
+    presence = "p" if member.is_pointer else "o" if member.omits_empty else "a"
+    if schema is not None:
+        is_required = member.json_name in schema.get("required", ())
+    else:
+        is_required = bool(member.json_name) and not member.omits_empty and "optional" not in member.markers
+    return presence + ("r" if is_required else "")
+
+
+def facts_of_schema(member: GoField, schema: dict[str, Any]) -> Iterator[str]:
+    known = schema.get("properties", {}).get(member.json_name, {})
+    default = known.get("default", "")
+    if default not in ZEROS or (default is False and member.is_pointer):
+        yield f"default={json.dumps(default)}"
+    if list_type := known.get("x-kubernetes-list-type"):
+        yield f"list={list_type}"
+    if keys := known.get("x-kubernetes-list-map-keys"):
+        yield f"keys={','.join(keys)}"
+    if map_type := known.get("x-kubernetes-map-type"):
+        yield f"map={map_type}"
+    if strategy := known.get("x-kubernetes-patch-strategy"):
+        yield f"patch={strategy}"
+    if merge_key := known.get("x-kubernetes-patch-merge-key"):
+        yield f"merge={merge_key}"
+
+
+def facts_of_markers(member: GoField) -> Iterator[str]:
+    default = first(member.markers, "default")
+    if default and json.loads(default) not in ZEROS:
+        yield f"default={default}"
+    if list_type := first(member.markers, "listType"):
+        yield f"list={list_type}"
+    if keys := member.markers.get("listMapKey"):
+        yield f"keys={','.join(keys)}"
+    if map_type := first(member.markers, "mapType") or first(member.markers, "structType"):
+        yield f"map={map_type}"
+    if strategy := member.tags.get("patchStrategy"):
+        yield f"patch={strategy}"
+    if merge_key := member.tags.get("patchMergeKey"):
+        yield f"merge={merge_key}"
+
+
+def first(markers: dict[str, list[str]], name: str) -> str:
+    return markers.get(name, [""])[0]
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) != 2:
+        raise SystemExit("usage: python -m tools.derive_kinds FACTS GO_MODULES")
+    facts = Facts(Path(arguments[0]), Path(arguments[1]))
+    TARGET.mkdir(exist_ok=True)
+    for package in sorted(PROTO_PACKAGES):
+        lines = list(package_lines(facts, package))
+        (TARGET / f"{package}.types").write_text("\n".join(lines) + "\n")
+        print(f"{package}: {sum(not line.startswith(' ') for line in lines) - 1} types")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
