@@ -53,6 +53,8 @@ class Schema:
     rules: tuple[Rule, ...] = ()
     name: str = ""
     """A built-in type's name, `io.k8s.api.apps.v1.DeploymentSpec`; empty otherwise."""
+    plan: Any = field(default=None, repr=False)
+    """What `default.py` worked out about this node, once; nobody else reads it."""
 
     def field(self, name: str) -> Schema | None:
         """The schema of a member by its name, None where the schema does not know it."""

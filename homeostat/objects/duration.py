@@ -1,0 +1,61 @@
+"""Go's durations, `1h30m` or `250ms`, as whole nanoseconds."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_UNITS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+_LONGEST = 2**63 - 1
+_whole = re.compile(r"([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII).fullmatch
+_pieces = re.compile(r"([\d.]+)([^\d.]+)", re.ASCII).findall
+
+
+class DurationError(ValueError):
+    """The text is not a duration."""
+
+
+def parse_duration(text: str) -> int:
+    """Nanoseconds; `DurationError` for what Go's time.ParseDuration refuses."""
+    if text in ("0", "+0", "-0"):
+        return 0
+    found = _whole(text)
+    if found is None:
+        raise DurationError(f"time: invalid duration {text!r}")
+    total = sum(int(Fraction(number) * _UNITS[unit]) for number, unit in _pieces(found[2]))
+    if total > _LONGEST:
+        raise DurationError(f"time: invalid duration {text!r}: it is longer than 290 years")
+    return -total if found[1] == "-" else total
+
+
+def format_duration(nanoseconds: int) -> str:
+    """As Go prints it: `1h30m0s`, `1.5s`, `250ms`, `0s`."""
+    if not nanoseconds:
+        return "0s"
+    sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    if rest < _UNITS["s"]:
+        unit = next(each for each in ("ms", "µs", "ns") if rest >= _UNITS[each])
+        return f"{sign}{_decimal(rest, _UNITS[unit])}{unit}"
+    minutes, below = divmod(rest, _UNITS["m"])
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{_decimal(below, _UNITS['s'])}s"
+    if hours:
+        return f"{sign}{hours}h{minutes}m{seconds}"
+    return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
+
+
+def _decimal(amount: int, unit: int) -> str:
+    whole, rest = divmod(amount, unit)
+    if not rest:
+        return str(whole)
+    digits = len(str(unit)) - 1
+    return f"{whole}.{rest:0{digits}d}".rstrip("0")

@@ -1,0 +1,110 @@
+"""Kubernetes quantities: `500m`, `1.5Gi`, `12e6`.
+
+A quantity is a whole number of nano-units and the family of suffixes it was written in. Finer values are rounded up
+and larger ones capped, as Kubernetes does; `str` is the canonical form: no fraction and the largest suffix that loses
+nothing. Quantities compare by amount, so `Quantity.parse("1000m") == Quantity.parse("1")`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import total_ordering
+from typing import Literal
+
+Family = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
+
+_NANO = 10**9
+_CAP = (2**63 - 1) * _NANO
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_LARGEST_FIRST = tuple(reversed(_DECIMAL.items()))
+_BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
+_parts = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?", re.ASCII).fullmatch
+
+
+class QuantityError(ValueError):
+    """The text is not a quantity."""
+
+
+@total_ordering
+@dataclass(slots=True, frozen=True, eq=False)
+class Quantity:
+    nanos: int
+    family: Family = "DecimalSI"
+
+    @classmethod
+    def parse(cls, text: str) -> Quantity:
+        found = _parts(text)
+        if found is None:
+            raise QuantityError(
+                f"quantities must match the regular expression "
+                f"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', got {text!r}"
+            )
+        sign, digits, suffix = found.groups(default="")
+        scale, family = _scale_of(suffix)
+        exact = Fraction(digits) * scale * _NANO
+        nanos = min(-(-exact.numerator // exact.denominator), _CAP)
+        return cls(-nanos if sign == "-" else nanos, family)
+
+    def __str__(self) -> str:
+        if not self.nanos:
+            return "0"
+        if self.family == "BinarySI" and abs(self.nanos) >= 1024 * _NANO and not self.nanos % _NANO:
+            return _binary_text(self.nanos // _NANO)
+        suffix, power = next(each for each in _LARGEST_FIRST if not self.nanos % 10 ** (each[1] + 9))
+        number = self.nanos // 10 ** (power + 9)
+        if self.family == "DecimalExponent":
+            return f"{number}e{power}" if power else str(number)
+        return f"{number}{suffix}"
+
+    def __eq__(self, other: object) -> bool:
+        return self.nanos == other.nanos if isinstance(other, Quantity) else NotImplemented
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self.nanos < other.nanos
+
+    def __hash__(self) -> int:
+        return hash(self.nanos)
+
+    def __bool__(self) -> bool:
+        return bool(self.nanos)
+
+    def __neg__(self) -> Quantity:
+        return Quantity(-self.nanos, self.family)
+
+    def __add__(self, other: Quantity) -> Quantity:
+        return Quantity(self.nanos + other.nanos, (self if self.nanos else other).family)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        return self + -other
+
+    def __mul__(self, factor: int) -> Quantity:
+        return Quantity(self.nanos * factor, self.family)
+
+    @property
+    def value(self) -> int:
+        """The amount in whole units, rounded away from zero."""
+        whole = -(-abs(self.nanos) // _NANO)
+        return -whole if self.nanos < 0 else whole
+
+    @property
+    def millis(self) -> int:
+        """The amount in thousandths, rounded away from zero: CPU shares."""
+        return Quantity(self.nanos * 1000).value
+
+
+def _scale_of(suffix: str) -> tuple[Fraction, Family]:
+    if suffix in _BINARY:
+        return Fraction(1024 ** _BINARY[suffix]), "BinarySI"
+    if suffix in _DECIMAL:
+        return Fraction(10) ** _DECIMAL[suffix], "DecimalSI"
+    return Fraction(10) ** int(suffix[1:]), "DecimalExponent"
+
+
+def _binary_text(units: int) -> str:
+    power = 0
+    while power < len(_BINARY) and not units % 1024:
+        units //= 1024
+        power += 1
+    return f"{units}{list(_BINARY)[power - 1] if power else ''}"
