@@ -1,0 +1,263 @@
+r"""The JSONPath of printer columns, compiled once to a function.
+
+The language is the part of Kubernetes' own dialect that columns use: `.a.b`, `['a.b']`, `.a\.b`, `[0]`, `[-1]`,
+`[1:3]`, `[*]`, `.*`, `..name`, `['a','b']` and filters `[?(@.type=="Ready")]`, `[?(@.ready)]`. What a path does not
+find is absent, never an error; a path that cannot be read is a `JSONPathError` when it is compiled.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from homeostat.objects.json import Json
+
+Find = Callable[[Json], list[Json]]
+_Step = Callable[[Json], Iterator[Json]]
+
+
+class JSONPathError(ValueError):
+    """The text is not a JSONPath that is supported."""
+
+
+class Path:
+    """A compiled path. `first` is what a column shows; `all` is every value found, in document order."""
+
+    __slots__ = ("all", "first", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        steps = _parse(text)
+        self.all = _chain(steps)
+        names = [each.name for each in steps if isinstance(each, _Field)]
+        self.first = _field_reader(tuple(names)) if len(names) == len(steps) else _first_of(self.all)
+
+
+def compile_path(text: str) -> Path:
+    return Path(text)
+
+
+class _Field:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, value: Json) -> Iterator[Json]:
+        if isinstance(value, dict) and self.name in value:
+            yield value[self.name]
+
+
+def _field_reader(names: tuple[str, ...]) -> Callable[[Json], Json]:
+    """The common case, a chain of member names, without building lists."""
+
+    def read(value: Json) -> Json:
+        for name in names:
+            if not isinstance(value, dict):
+                return None
+            value = value.get(name)
+        return value
+
+    return read
+
+
+def _first_of(find: Find) -> Callable[[Json], Json]:
+    def read(value: Json) -> Json:
+        found = find(value)
+        return found[0] if found else None
+
+    return read
+
+
+def _chain(steps: list[_Step]) -> Find:
+    def find(value: Json) -> list[Json]:
+        values = [value]
+        for step in steps:
+            values = [found for each in values for found in step(each)]
+        return values
+
+    return find
+
+
+def _wildcard(value: Json) -> Iterator[Json]:
+    if isinstance(value, list):
+        yield from value
+    elif isinstance(value, dict):
+        yield from value.values()
+
+
+def _descend(name: str) -> _Step:
+    def step(value: Json) -> Iterator[Json]:
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, dict) and name in value:
+                yield value[name]
+            waiting.extend(reversed(list(_wildcard(value))))
+
+    return step
+
+
+def _index(index: int) -> _Step:
+    def step(value: Json) -> Iterator[Json]:
+        if isinstance(value, list) and -len(value) <= index < len(value):
+            yield value[index]
+
+    return step
+
+
+def _slice(bounds: slice) -> _Step:
+    def step(value: Json) -> Iterator[Json]:
+        if isinstance(value, list):
+            yield from value[bounds]
+
+    return step
+
+
+def _union(steps: list[_Step]) -> _Step:
+    def step(value: Json) -> Iterator[Json]:
+        for each in steps:
+            yield from each(value)
+
+    return step
+
+
+def _filter(holds: Callable[[Json], bool]) -> _Step:
+    def step(value: Json) -> Iterator[Json]:
+        if isinstance(value, list):
+            yield from (each for each in value if holds(each))
+
+    return step
+
+
+_NAME = re.compile(r"(?:[^.\[\]\\'\"\s*]|\\.)+")
+_SLICE = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+_COMPARISON = re.compile(r"(.+?)(==|!=|<=|>=|<|>)(.+)", re.DOTALL)
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+
+
+def _parse(text: str) -> list[_Step]:
+    body = text.strip()
+    if body.startswith("{") and body.endswith("}"):
+        body = body[1:-1].strip()
+    body = body.removeprefix("$")
+    if not body:
+        raise JSONPathError(f"unrecognized JSONPath {text!r}: it is empty")
+    steps: list[_Step] = []
+    position = 0
+    while position < len(body):
+        position = _parse_step(body, position, steps)
+    return steps
+
+
+def _parse_step(body: str, position: int, steps: list[_Step]) -> int:
+    """Append the step that begins at `position` and return where the next one begins."""
+    if body[position] == "[":
+        end = _closing_bracket(body, position)
+        steps.append(_bracket(body[position + 1 : end].strip()))
+        return end + 1
+    is_recursive = body.startswith("..", position)
+    if body[position] == ".":
+        position += 2 if is_recursive else 1
+    elif position:
+        raise JSONPathError(f"unrecognized JSONPath {body!r}: expected '.' or '[' at {position}")
+    if (position == len(body) and not is_recursive) or body.startswith("[", position):
+        return position
+    if body.startswith("*", position):
+        steps.append(_wildcard)
+        return position + 1
+    found = _NAME.match(body, position)
+    if found is None:
+        raise JSONPathError(f"unrecognized JSONPath {body!r}: expected a name at {position}")
+    name = _unescape(found.group())
+    steps.append(_descend(name) if is_recursive else _Field(name))
+    return found.end()
+
+
+def _closing_bracket(body: str, position: int) -> int:
+    depth, quote = 0, ""
+    for at in range(position, len(body)):
+        char = body[at]
+        if quote:
+            if char == quote and body[at - 1] != "\\":
+                quote = ""
+        elif char in "'\"":
+            quote = char
+        elif char == "[":
+            depth += 1
+        elif char == "]":
+            depth -= 1
+            if not depth:
+                return at
+    raise JSONPathError(f"unrecognized JSONPath {body!r}: '[' at {position} is not closed")
+
+
+def _bracket(inner: str) -> _Step:
+    if inner == "*":
+        return _wildcard
+    if inner.startswith("?(") and inner.endswith(")"):
+        return _filter(_condition(inner[2:-1].strip()))
+    if re.fullmatch(r"-?\d+", inner):
+        return _index(int(inner))
+    if found := _SLICE.fullmatch(inner):
+        return _slice(_slice_of(found))
+    names = _QUOTED.findall(inner)
+    if names and re.fullmatch(r"\s*,?\s*", _QUOTED.sub("", inner).replace(",", "")):
+        steps: list[_Step] = [_Field(_unescape(single or double)) for single, double in names]
+        return steps[0] if len(steps) == 1 else _union(steps)
+    raise JSONPathError(f"unrecognized JSONPath: cannot read [{inner}]")
+
+
+def _slice_of(found: re.Match[str]) -> slice:
+    start, stop, step = (int(each) if each and each != "-" else None for each in found.groups())
+    if step == 0:
+        raise JSONPathError(f"unrecognized JSONPath: the step of [{found.group()}] is zero")
+    return slice(start, stop, step)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _condition(text: str) -> Callable[[Json], bool]:
+    found = _COMPARISON.fullmatch(text)
+    if found is None:
+        exists = _operand(text)
+        return lambda value: bool(exists(value))
+    left, compare, right = _operand(found[1].strip()), _COMPARE[found[2]], _operand(found[3].strip())
+
+    def holds(value: Json) -> bool:
+        lefts, rights = left(value), right(value)
+        if not lefts or not rights:
+            return False
+        try:
+            return compare(lefts[0], rights[0])
+        except TypeError:
+            return False
+
+    return holds
+
+
+def _operand(text: str) -> Find:
+    if text.startswith("@"):
+        return _chain(_parse(text[1:])) if len(text) > 1 else lambda value: [value]
+    if quoted := _QUOTED.fullmatch(text):
+        literal: Json = _unescape(quoted[1] if quoted[1] is not None else quoted[2])
+    elif _NUMBER.fullmatch(text):
+        literal = float(text) if "." in text else int(text)
+    elif text in ("true", "false"):
+        literal = text == "true"
+    else:
+        raise JSONPathError(f"unrecognized JSONPath: cannot read {text!r} in a filter")
+    return lambda _value: [literal]

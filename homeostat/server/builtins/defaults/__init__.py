@@ -1,0 +1,24 @@
+"""Values that kube-apiserver fills in where an object says nothing, kind by kind.
+
+`apply_defaults` changes the object in place, is idempotent, and passes over what has the wrong type. It allocates
+nothing: a Service without a clusterIP stays without one, since there is no cluster network here to give it an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.builtins.defaults import access, core, network, pod, storage, workload
+
+_DEFAULTS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
+    key: function
+    for module in (access, core, network, pod, storage, workload)
+    for key, function in module.DEFAULTS.items()
+}
+
+
+def apply_defaults(group: str, kind: str, obj: JsonObject) -> None:
+    default = _DEFAULTS.get((group, kind))
+    if default is not None:
+        default(obj)
