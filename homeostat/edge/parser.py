@@ -1,0 +1,271 @@
+"""Bytes in, requests out: HTTP/1.1 as strict as a server must read it, without a socket.
+
+httptools (llhttp) reads the grammar and refuses most of what request smuggling is made of: bare CR or LF, folded
+lines, control characters, a second or malformed Content-Length, Content-Length beside Transfer-Encoding. Checked here
+is what it leaves: sizes and counts, versions, Host, transfer codings other than chunked, targets, Expect, and
+upgrades, which are ignored as if they had not been offered. After the first refusal nothing more is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import Any, NoReturn
+
+import httptools
+import msgspec
+
+from homeostat.edge.limits import Limits
+from homeostat.edge.request import Headers, Peer, Request
+
+# Data of the size of these chunk frames is still let through when every byte comes as a chunk of its own.
+_FRAMING_PER_BYTE = 7
+_KEPT_NAMES = 1024
+_SPECIAL = frozenset({"connection", "content-length", "expect", "proxy-connection", "transfer-encoding", "upgrade"})
+_HOST = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
+_ABSOLUTE = re.compile(r"https?://([^/?#]*)([^#]*)", re.IGNORECASE)
+
+_names: dict[bytes, str] = {}
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a peer is not served; the connection ends with it."""
+
+    status: int
+    message: str
+
+
+class _RefusedError(Exception):
+    """Leaves an httptools callback, which keeps the refusal for itself."""
+
+
+class RequestParser:
+    """One connection's input. `feed` appends to `arrived`, in order, and never raises for what a peer sends."""
+
+    def __init__(self, limits: Limits, peer: Peer) -> None:
+        self.arrived: deque[Request | Refusal] = deque()
+        self.count = 0
+        """Messages completed."""
+        self.in_body = False
+        self.awaits_continue = False
+        """The peer holds its body back until it is told to go on."""
+        self._limits = limits
+        self._peer = peer
+        self._scratch: dict[str, Any] = {}
+        self._machine = httptools.HttpRequestParser(self)
+        self._refusal: Refusal | None = None
+        self._is_done = False
+        self._host = ""
+        self._fed = 0
+        self._feeding = 0
+        self._begin()
+
+    @property
+    def is_midway(self) -> bool:
+        """Part of a message is here and the rest is not."""
+        return bool(self._fed or self._target)
+
+    @property
+    def is_backlogged(self) -> bool:
+        """Enough waits to be answered; nothing more should be fed until some of it is."""
+        if len(self.arrived) >= self._limits.pipelined:
+            return True
+        waiting = sum(len(request.body) for request in self.arrived if isinstance(request, Request))
+        return waiting >= self._limits.body_bytes
+
+    def feed(self, data: bytes | memoryview) -> None:
+        """Best fed in slices: what one call completes is all put into `arrived`."""
+        if self._is_done:
+            return
+        before = self.count
+        self._feeding = len(data)
+        try:
+            self._machine.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data, upgrade)
+        except httptools.HttpParserError as error:
+            self._break_off(error)
+        if self.count != before:
+            self._fed = 0
+        else:
+            self._fed += len(data)
+            if self._fed > self._limits.header_bytes + _FRAMING_PER_BYTE * self._size:
+                self.refuse(431, f"request headers are larger than {self._limits.header_bytes} bytes")
+
+    def refuse(self, status: int, message: str) -> None:
+        """End the input here, as if the peer had sent something unacceptable."""
+        if not self._is_done:
+            self._is_done = True
+            self.arrived.append(Refusal(status, message))
+
+    def _begin(self) -> None:
+        self._target = b""
+        self._headers = Headers()
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._is_last = False
+        self._is_http10 = False
+        self._is_upgrade = False
+        self.in_body = False
+        self.awaits_continue = False
+
+    # Called by httptools, in the order of the message.
+
+    def on_url(self, part: bytes) -> None:
+        self._target += part
+        if len(self._target) > self._limits.target_bytes:
+            self._fail(414, f"request target is longer than {self._limits.target_bytes} bytes")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.in_body:
+            return  # A trailer: nothing here may change what the head said.
+        key = _names.get(name) or _lower(name)
+        headers = self._headers
+        text = value.decode("latin-1").rstrip(" \t")
+        if key in headers:
+            headers.add(key, text)
+        else:
+            headers[key] = text
+
+    def on_headers_complete(self) -> None:
+        headers = self._headers
+        limits = self._limits
+        if len(self._headers) > limits.headers or (headers.has_repeats and headers.count() > limits.headers):
+            self._fail(431, f"request has more than {limits.headers} headers")
+        if self._fed + self._feeding > limits.header_bytes and self._head_size() > limits.header_bytes:
+            self._fail(431, f"request headers are larger than {limits.header_bytes} bytes")
+        self.in_body = True
+        if not self._machine.should_keep_alive() or not _SPECIAL.isdisjoint(headers):
+            self._read_special()
+        host = headers.get("host")
+        if host != self._host:
+            self._check_host(host)
+
+    def on_body(self, piece: bytes) -> None:
+        self.awaits_continue = False
+        self._size += len(piece)
+        if self._size > self._limits.body_bytes:
+            self._fail(413, f"request body is larger than {self._limits.body_bytes} bytes")
+        self._pieces.append(piece)
+
+    def on_message_complete(self) -> None:
+        if self._is_upgrade:
+            return
+        pieces = self._pieces
+        method = self._machine.get_method()
+        if method == b"CONNECT":
+            self._fail(501, "method CONNECT is not supported")
+        path, _, query = self._origin_form().partition("?")
+        request = Request(
+            method.decode(),
+            path,
+            query,
+            self._headers,
+            b"" if not pieces else pieces[0] if len(pieces) == 1 else b"".join(pieces),
+            self._peer,
+            self._scratch,
+            self._is_last,
+            self._is_http10,
+        )
+        self.arrived.append(request)
+        self.count += 1
+        if self._is_last:
+            self._is_done = True
+        self._begin()
+
+    def _read_special(self) -> None:
+        headers, machine = self._headers, self._machine
+        version = machine.get_http_version()
+        if version not in {"1.0", "1.1"}:
+            self._fail(505, f"HTTP version {version} is not supported; use 1.1")
+        self._is_http10 = version == "1.0"
+        self._is_last = not machine.should_keep_alive()
+        if "upgrade" in headers and machine.should_upgrade():
+            self._is_upgrade = True
+            return
+        coding = headers.get("transfer-encoding")
+        if coding is not None:
+            if self._is_http10 or "content-length" in headers:
+                self._fail(400, "Transfer-Encoding cannot be used with HTTP/1.0 or beside Content-Length")
+            if coding.lower() != "chunked":
+                self._fail(501, "only the transfer coding chunked is supported")
+        length = int(headers.get("content-length", "0"))
+        if length > self._limits.body_bytes:
+            self._fail(413, f"request body is larger than {self._limits.body_bytes} bytes")
+        expectation = headers.get("expect")
+        if expectation is not None and not self._is_http10:
+            if expectation.lower() != "100-continue":
+                self._fail(417, "only the expectation 100-continue is supported")
+            self.awaits_continue = coding is not None or length > 0
+
+    def _check_host(self, host: str | None) -> None:
+        if host is None:
+            if not self._is_http10:
+                self._fail(400, "header Host is missing")
+            return
+        if len(self._headers.get_all("host")) > 1:
+            self._fail(400, "header Host is there more than once")
+        if not _HOST.fullmatch(host):
+            self._fail(400, "header Host is not a host name")
+        self._host = host
+
+    def _origin_form(self) -> str:
+        """The target as path and query, whichever form it came in."""
+        target = self._target.decode("latin-1")
+        if target[0] == "/" and "#" not in target:
+            return target
+        if target == "*" and self._machine.get_method() == b"OPTIONS":
+            return target
+        absolute = _ABSOLUTE.fullmatch(target)
+        if absolute is None or not absolute[1] or not _HOST.fullmatch(absolute[1]):
+            self._fail(400, "request target is not a path")
+        # The target wins over Host: RFC 9112, 3.2.2.
+        self._headers["host"] = absolute[1]
+        rest = absolute[2]
+        return rest if rest.startswith("/") else "/" + rest
+
+    def _head_size(self) -> int:
+        lines = sum(len(name) + len(value) + 4 for name, value in self._headers.items())
+        return len(self._target) + lines
+
+    def _ignore_upgrade(self, data: bytes | memoryview, upgrade: httptools.HttpParserUpgrade | None) -> None:
+        """Read the message again without its Upgrade header: httptools now takes its body for another protocol."""
+        while upgrade is not None:
+            data = self._head_again() + bytes(data[upgrade.args[0] :])
+            upgrade = None
+            self._machine = httptools.HttpRequestParser(self)
+            self._begin()
+            try:
+                self._machine.feed_data(data)
+            except httptools.HttpParserUpgrade as another:
+                upgrade = another
+            except httptools.HttpParserError as error:
+                self._break_off(error)
+
+    def _head_again(self) -> bytes:
+        lines = [b"%b %b HTTP/1.1" % (self._machine.get_method(), self._target)]
+        for name in self._headers:
+            if name != "upgrade":
+                lines += (f"{name}: {value}".encode("latin-1") for value in self._headers.get_all(name))
+        return b"\r\n".join(lines) + b"\r\n\r\n"
+
+    def _break_off(self, error: httptools.HttpParserError) -> None:
+        if self._refusal is not None:
+            self.refuse(self._refusal.status, self._refusal.message)
+        elif isinstance(error, httptools.HttpParserCallbackError):
+            raise error
+        elif isinstance(error, httptools.HttpParserInvalidMethodError):
+            self.refuse(501, "request method is not known")
+        else:
+            self.refuse(400, f"malformed request: {error}")
+
+    def _fail(self, status: int, message: str) -> NoReturn:
+        self._refusal = Refusal(status, message)
+        raise _RefusedError
+
+
+def _lower(name: bytes) -> str:
+    lower = name.decode("latin-1").lower()
+    if len(_names) < _KEPT_NAMES:
+        _names[name] = lower
+    return lower

@@ -1,0 +1,123 @@
+"""What a handler answers, and its first bytes on the wire.
+
+A head is rendered once for each (status, type, headers) and then kept, since a server says the same few things all
+day. Rendering refuses whatever would let a value break out of its line, and the fields that decide where a message
+ends, which are the connection's alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
+
+import msgspec
+
+from homeostat.edge.stream import Stream
+
+Fields = tuple[tuple[str, str], ...]
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A whole answer. A body in parts is written part by part, so a large list is never copied into one piece."""
+
+    status: int
+    body: bytes | Sequence[bytes] = b""
+    content_type: str = "application/json"
+    headers: Fields = ()
+
+
+class StreamReply(msgspec.Struct, frozen=True):
+    """An answer without an end yet: `start` gets the stream once the head is written."""
+
+    status: int
+    start: Callable[[Stream], None]
+    content_type: str = "application/json"
+    headers: Fields = ()
+
+
+# One write of a large body: enough to keep a connection busy, little enough to hold for a slow reader.
+PIECE = 256 * 1024
+
+_BODILESS = frozenset({204, 304})
+
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+_OWN_FIELDS = frozenset({"connection", "content-length", "keep-alive", "transfer-encoding", "upgrade", "trailer"})
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_KEPT_HEADS = 1024
+
+_heads: dict[tuple[int, str, Fields], bytes] = {}
+
+
+def head_of(status: int, content_type: str, headers: Fields) -> bytes:
+    """Status line and fields, up to where the length is to be said; ValueError for what cannot be sent safely."""
+    key = (status, content_type, headers)
+    head = _heads.get(key)
+    if head is None:
+        head = _render(status, content_type, headers)
+        if len(_heads) >= _KEPT_HEADS:
+            _heads.clear()
+        _heads[key] = head
+    return head
+
+
+def encode(reply: Reply, *, is_head: bool, is_http10: bool, is_last: bool) -> tuple[bytes, bytes | Sequence[bytes]]:
+    """The head, complete, and what is to follow it."""
+    head = head_of(reply.status, reply.content_type, reply.headers)
+    body = reply.body
+    size = len(body) if isinstance(body, bytes) else sum(len(part) for part in body)
+    if not (is_last or is_http10 or is_head or reply.status in _BODILESS):
+        return b"%bContent-Length: %d\r\n\r\n" % (head, size), body
+    if reply.status not in _BODILESS:
+        head = b"%bContent-Length: %d\r\n" % (head, size)
+    head += connection_line(is_http10=is_http10, is_last=is_last)
+    return head + b"\r\n", b"" if is_head or reply.status in _BODILESS else body
+
+
+def connection_line(*, is_http10: bool, is_last: bool) -> bytes:
+    if is_last:
+        return b"Connection: close\r\n"
+    return b"Connection: keep-alive\r\n" if is_http10 else b""
+
+
+def pieces_of(body: bytes | Sequence[bytes]) -> Iterator[bytes | memoryview]:
+    """A large body in writes of about `PIECE` bytes: small parts joined, large ones cut, never the whole copied."""
+    if isinstance(body, bytes):
+        body = (body,)
+    batch: list[bytes] = []
+    size = 0
+    for part in body:
+        if len(part) >= PIECE:
+            yield b"".join(batch)
+            view = memoryview(part)
+            yield from (view[at : at + PIECE] for at in range(0, len(part), PIECE))
+            batch, size = [], 0
+            continue
+        batch.append(part)
+        size += len(part)
+        if size >= PIECE:
+            yield b"".join(batch)
+            batch, size = [], 0
+    yield b"".join(batch)
+
+
+def _render(status: int, content_type: str, headers: Fields) -> bytes:
+    if not 200 <= status <= 599:
+        raise ValueError(f"status {status} is not a final status")
+    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, '')}"]
+    if content_type:
+        lines.append(_line("Content-Type", content_type))
+    for name, value in headers:
+        if name.lower() in _OWN_FIELDS:
+            raise ValueError(f"header {name!r} belongs to the connection and cannot be set by a reply")
+        lines.append(_line(name, value))
+    return ("\r\n".join(lines) + "\r\n").encode("latin-1")
+
+
+def _line(name: str, value: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"header name {name!r} is not a token")
+    if not _VALUE.fullmatch(value):
+        raise ValueError(f"value of header {name!r} has a character that cannot be sent")
+    return f"{name}: {value}"

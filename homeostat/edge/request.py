@@ -1,0 +1,88 @@
+"""A request as a handler sees it: read whole, checked, and bound to the peer that sent it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import Any
+
+import msgspec
+
+
+class Headers(dict[str, str]):
+    """Header fields by lower-case name.
+
+    A field sent more than once reads as one value joined by commas, which for `Authorization` or `Content-Type` is a
+    value nobody accepts; `get_all` gives the lines apart, for the fields that may repeat and hold commas themselves.
+    """
+
+    __slots__ = ("_lines",)
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] | None = None
+
+    def add(self, name: str, value: str) -> None:
+        if name not in self:
+            self[name] = value
+            return
+        if self._lines is None:
+            self._lines = {}
+        self._lines.setdefault(name, [self[name]]).append(value)
+        self[name] = f"{self[name]}, {value}"
+
+    @property
+    def has_repeats(self) -> bool:
+        return self._lines is not None
+
+    def get_all(self, name: str) -> list[str]:
+        if self._lines is not None and name in self._lines:
+            return list(self._lines[name])
+        return [self[name]] if name in self else []
+
+    def count(self) -> int:
+        """Lines, not names."""
+        if self._lines is None:
+            return len(self)
+        return len(self) + sum(len(lines) - 1 for lines in self._lines.values())
+
+
+class Peer:
+    """The other end of a connection."""
+
+    __slots__ = ("_certificate", "_tls", "address", "is_tls")
+
+    def __init__(self, address: str, tls: ssl.SSLObject | None = None) -> None:
+        self.address = address
+        self.is_tls = tls is not None
+        self._tls = tls
+        self._certificate: bytes | None = None
+
+    @classmethod
+    def of(cls, transport: asyncio.BaseTransport) -> Peer:
+        name = transport.get_extra_info("peername")
+        address = name[0] if isinstance(name, tuple) else ""
+        return cls(address, transport.get_extra_info("ssl_object"))
+
+    @property
+    def certificate(self) -> bytes | None:
+        """DER of the certificate the peer proved to own and the client CA signed; None without one."""
+        if self._tls is not None:
+            # Neither renegotiation nor a later TLS 1.3 request can change it, so one look is enough.
+            self._certificate = self._tls.getpeercert(binary_form=True)
+            self._tls = None
+        return self._certificate
+
+
+class Request(msgspec.Struct, frozen=True):
+    method: str
+    path: str
+    """Still percent-encoded, without the query; `*` only for OPTIONS."""
+    query: str
+    headers: Headers
+    body: bytes
+    peer: Peer
+    connection: dict[str, Any]
+    """Scratch space that lives as long as the connection, for what need not be worked out for each request."""
+    is_last: bool = False
+    """The peer wants the connection closed after the answer."""
+    is_http10: bool = False

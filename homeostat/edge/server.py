@@ -1,0 +1,127 @@
+"""Listening, sweeping and stopping: the life of a server around its connections.
+
+One timer sweeps all connections for those out of time. `stop` promises: nobody new is let in, idle connections are
+closed, requests being worked on are finished and streams ended properly if that takes no longer than the grace given,
+and when it returns no connection and no task is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl as tls
+
+from homeostat.edge.connection import Connection
+from homeostat.edge.counters import Counters
+from homeostat.edge.limits import Limits
+from homeostat.edge.service import Answer, Handler, Refuse, Service, plain_refusal
+
+__all__ = ["Answer", "Handler", "Limits", "Refuse", "Server", "serve"]
+
+BACKLOG = 1024
+# For what was cut off to be gone; only a task that holds on against its cancellation takes any time.
+_ABORT_WAIT_S = 5.0
+# A peer that vanished without a word is found by the kernel: asked after 30 s of silence, given up 60 s later.
+_KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+
+
+async def serve(
+    handler: Handler,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    ssl: tls.SSLContext | None = None,
+    limits: Limits | None = None,
+    refuse: Refuse = plain_refusal,
+) -> Server:
+    """Listen, and answer until stopped. Port 0 takes a free one, to be read from `Server.port`."""
+    server = Server(handler, limits or Limits(), refuse)
+    await server.listen(host, port, ssl)
+    return server
+
+
+class Server:
+    def __init__(self, handler: Handler, limits: Limits, refuse: Refuse) -> None:
+        self._service = Service(handler, limits, refuse)
+        self._open: set[Connection] = set()
+        self._emptied = asyncio.Event()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._listener: asyncio.Server | None = None
+        self.counters: Counters = self._service.counters
+        self.port = 0
+
+    @property
+    def connections(self) -> int:
+        return self.counters.connections
+
+    @property
+    def requests(self) -> int:
+        return self.counters.requests
+
+    async def listen(self, host: str, port: int, ssl: tls.SSLContext | None) -> None:
+        limits = self._service.limits
+        self._listener = await self._service.loop.create_server(
+            lambda: Connection(self._service, self._note),
+            sock=_listening_socket(host, port),
+            ssl=ssl,
+            backlog=BACKLOG,
+            ssl_handshake_timeout=limits.header_timeout_s if ssl else None,
+            ssl_shutdown_timeout=limits.stall_timeout_s if ssl else None,
+        )
+        self.port = self._listener.sockets[0].getsockname()[1]
+        self._sweep()
+
+    async def stop(self, grace_s: float = 10.0) -> None:
+        if self._listener is None:
+            return
+        self._service.is_stopping = True
+        self._listener.close()
+        for connection in list(self._open):
+            connection.shutdown()
+        await self._wait_until_empty(grace_s)
+        for connection in list(self._open):
+            connection.abort()
+        tasks = set(self._service.tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_ABORT_WAIT_S)
+        await self._wait_until_empty(_ABORT_WAIT_S)
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        await self._listener.wait_closed()
+        self._listener = None
+
+    def _note(self, connection: Connection, is_open: bool) -> None:
+        if is_open:
+            self._open.add(connection)
+            self._emptied.clear()
+            return
+        self._open.discard(connection)
+        if not self._open:
+            self._emptied.set()
+
+    async def _wait_until_empty(self, timeout_s: float) -> None:
+        if self._open:
+            try:
+                await asyncio.wait_for(self._emptied.wait(), timeout_s)
+            except TimeoutError:
+                return
+
+    def _sweep(self) -> None:
+        loop = self._service.loop
+        self._sweeper = loop.call_later(self._service.limits.sweep_interval_s(), self._sweep)
+        now = loop.time()
+        for connection in list(self._open):
+            connection.sweep(now)
+
+
+def _listening_socket(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=host == "::")
+    # Accepted sockets inherit these from the one they were accepted on.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE.items():
+        if hasattr(socket, name):
+            listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return listening
