@@ -1,0 +1,31 @@
+"""The `spec` of an object that is answered and not stored: reviews, token requests."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, JsonObject
+
+T = TypeVar("T")
+
+
+def read_spec(obj: JsonObject, shape: type[T]) -> T:
+    """`spec` as `shape`; null counts as absent, as everywhere in Kubernetes; `BadRequestError` for a wrong type."""
+    try:
+        return msgspec.convert(_without_nulls(_without_nulls(obj).get("spec", {})), shape)
+    except msgspec.ValidationError as error:
+        raise BadRequestError(f"{obj.get('kind', 'the object')}: spec: {error}") from error
+
+
+def _without_nulls(value: Json) -> Json:
+    """Down to the fields of a spec's own objects, which is as deep as these go."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: {name: each for name, each in inner.items() if each is not None} if isinstance(inner, dict) else inner
+        for key, inner in value.items()
+        if inner is not None
+    }
