@@ -1,0 +1,68 @@
+"""Who hears of a change: subscribers by scope, called in the event loop at commit.
+
+A change is looked up by resource, by namespace and by name, so that a subscriber of anything else costs nothing. One
+may close itself or others while being called: who is closed is not called again.
+"""
+
+from __future__ import annotations
+
+from homeostat.store.base import Deliver, Event, Scope
+
+
+class Listener:
+    """A subscription. Closing it twice is harmless."""
+
+    __slots__ = ("_broadcast", "_scope", "deliver", "is_open")
+
+    def __init__(self, broadcast: Broadcast, scope: Scope, deliver: Deliver) -> None:
+        self._broadcast, self._scope = broadcast, scope
+        self.deliver = deliver
+        self.is_open = True
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            self._broadcast.remove(self._scope, self)
+
+
+class Broadcast:
+    __slots__ = ("_calls", "_listeners", "count")
+
+    def __init__(self) -> None:
+        self._listeners: dict[tuple[str, str, str], dict[Listener, None]] = {}
+        self._calls: dict[tuple[str, str, str], tuple[Listener, ...]] = {}
+        self.count = 0
+
+    def add(self, scope: Scope, deliver: Deliver) -> Listener:
+        listener = Listener(self, scope, deliver)
+        self._listeners.setdefault(scope, {})[listener] = None
+        self._calls.pop(scope, None)
+        self.count += 1
+        return listener
+
+    def remove(self, scope: Scope, listener: Listener) -> None:
+        listeners = self._listeners[scope]
+        del listeners[listener]
+        self._calls.pop(scope, None)
+        if not listeners:
+            del self._listeners[scope]
+        self.count -= 1
+
+    def publish(self, event: Event) -> None:
+        if not self._listeners:
+            return
+        resource, namespace, name = event.record.key
+        self._call((resource, "", ""), event)
+        if namespace:
+            self._call((resource, namespace, ""), event)
+        self._call((resource, namespace, name), event)
+
+    def _call(self, scope: tuple[str, str, str], event: Event) -> None:
+        calls = self._calls.get(scope)
+        if calls is None:
+            if scope not in self._listeners:
+                return
+            calls = self._calls[scope] = tuple(self._listeners[scope])
+        for listener in calls:
+            if listener.is_open:
+                listener.deliver(event)

@@ -1,0 +1,84 @@
+"""Group commit: all changes that wait when a commit starts go into it, so throughput grows with load.
+
+One batch is under way at a time. A change of the next batch is planned only when this one has settled, so it is judged
+by what is durable and never by what may still fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from homeostat.store.base import Change, Event, Record, StoreError, UnwritableError
+from homeostat.store.log import Outcome
+
+Begin = Callable[[Sequence[Change]], None]
+
+
+class GroupCommit:
+    """`begin` is given each batch and must have `settle` or `fail` called once for it, now or later."""
+
+    __slots__ = ("_batch", "_begin", "_is_busy", "_is_idle", "_is_open", "_loop", "_waiting")
+
+    def __init__(self, begin: Begin) -> None:
+        self._begin = begin
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[tuple[Change, asyncio.Future[Record]]] = []
+        self._batch: list[tuple[Change, asyncio.Future[Record]]] = []
+        self._is_busy = False
+        self._is_open = True
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+
+    @property
+    def is_busy(self) -> bool:
+        return self._is_busy
+
+    def submit(self, change: Change) -> asyncio.Future[Record]:
+        if not self._is_open:
+            raise StoreError("the store is closed")
+        future: asyncio.Future[Record] = self._loop.create_future()
+        self._waiting.append((change, future))
+        if not self._is_busy:
+            self._is_busy = True
+            self._is_idle.clear()
+            # Not at once: what else is written in this turn of the loop shares the commit.
+            self._loop.call_soon(self._start)
+        return future
+
+    def settle(self, outcomes: Sequence[Outcome]) -> None:
+        """Answer the batch, one outcome a change, and start the next."""
+        for (_, future), outcome in zip(self._batch, outcomes, strict=True):
+            if future.done():
+                continue
+            if isinstance(outcome, Event):
+                future.set_result(outcome.record)
+            elif isinstance(outcome, Record):
+                future.set_result(outcome)
+            else:
+                future.set_exception(outcome)
+        self._start()
+
+    def fail(self, cause: BaseException) -> None:
+        """Tell the batch that nothing of it was stored, and start the next."""
+        for _, future in self._batch:
+            if not future.done():
+                # Each caller gets its own: a shared one would collect the tracebacks of all.
+                error = UnwritableError(f"the database refused the commit: {cause}")
+                error.__cause__ = cause
+                future.set_exception(error)
+        self._start()
+
+    async def close(self) -> None:
+        """Refuse further changes and wait for those already here."""
+        self._is_open = False
+        await self._is_idle.wait()
+
+    def _start(self) -> None:
+        self._batch = [each for each in self._waiting if not each[1].cancelled()]
+        self._waiting = []
+        if self._batch:
+            self._begin([change for change, _ in self._batch])
+        else:
+            self._is_busy = False
+            self._is_idle.set()

@@ -1,0 +1,95 @@
+"""The newest events in memory, and how to see an older state through them.
+
+The ring is bounded by the number of events and by the bytes that only it keeps alive. Events after `floor` are all in
+it; older ones are read from the log on disk.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from homeostat.store.base import Event, Key, Record, Scope
+from homeostat.store.state import State
+
+Past = Record | int | None
+"""What a key held at an older revision: the record, the revision under which the log has it, or nothing."""
+
+
+def covers(scope: Scope, key: Key) -> bool:
+    resource, namespace, name = scope
+    return (
+        key.resource == resource
+        and (not namespace or key.namespace == namespace)
+        and (not name or (key.name == name and key.namespace == namespace))
+    )
+
+
+class History:
+    __slots__ = ("_bytes", "_events", "_max_bytes", "_max_events", "floor")
+
+    def __init__(self, floor: int = 0, *, max_events: int = 10_000, max_bytes: int = 32 << 20) -> None:
+        self.floor = floor
+        self._events: deque[Event] = deque()
+        self._bytes = 0
+        self._max_events, self._max_bytes = max_events, max_bytes
+
+    def add(self, event: Event) -> None:
+        events = self._events
+        events.append(event)
+        self._bytes += _superseded_bytes(event)
+        while len(events) > self._max_events or self._bytes > self._max_bytes:
+            oldest = events.popleft()
+            self._bytes -= _superseded_bytes(oldest)
+            self.floor = oldest.record.revision
+
+    def after(self, revision: int, scope: Scope) -> list[Event]:
+        """The scope's events after `revision`, which must not be below `floor`."""
+        found = []
+        for event in reversed(self._events):
+            if event.record.revision <= revision:
+                break
+            if covers(scope, event.record.key):
+                found.append(event)
+        found.reverse()
+        return found
+
+
+def _superseded_bytes(event: Event) -> int:
+    size = len(event.previous.value) if event.previous is not None else 0
+    return size + len(event.record.value) if event.type == "DELETED" else size
+
+
+def add_undo(undo: dict[Key, Past], events: Iterable[Event]) -> None:
+    """Note what each key held before the events, which come in order, first ones first."""
+    for event in events:
+        undo.setdefault(event.record.key, event.previous)
+
+
+def rewind(
+    state: State, scope: Scope, undo: dict[Key, Past], *, after: tuple[str, str] | None, limit: int
+) -> tuple[list[Record | int], int]:
+    """The first `limit` (0: all) records of an older state behind `after`, and how many follow them.
+
+    `undo` has every key of the scope that changed since, with what it held then.
+    """
+    table = state.table(scope.resource)
+    start, stop = state.span(scope, after)
+    if after is not None:
+        undo = {key: past for key, past in undo.items() if key[1:] > after}
+    # Whatever the undo takes away, this many current records still hold `limit` of the older state.
+    window = table[start : min(stop, start + limit + len(undo)) if limit else stop]
+    if not undo:
+        return list(window), stop - start - len(window)
+    then: dict[Key, Past] = {record.key: record for record in window}
+    then.update(undo)
+    ordered = [past for _, past in sorted(then.items(), key=_first) if past is not None]
+    total = stop - start
+    for key, past in undo.items():
+        total += (past is not None) - (key in state.records)
+    chosen = ordered[:limit] if limit else ordered
+    return chosen, total - len(chosen)
+
+
+def _first(item: tuple[Key, Past]) -> Key:
+    return item[0]

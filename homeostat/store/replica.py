@@ -1,0 +1,171 @@
+"""The log as one process knows it: current records and newest events in memory, subscribers told of each change.
+
+All reads of every store are here; what is older than memory comes from an `Archive`. A replica moves in single steps of
+the event loop (`absorb`), so no reader sees half a batch and a subscriber turns from history to live without a gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from homeostat.store.base import (
+    CompactedError,
+    Deliver,
+    Event,
+    FutureRevisionError,
+    Key,
+    Page,
+    Record,
+    Scope,
+    StoreError,
+    Subscription,
+)
+from homeostat.store.broadcast import Broadcast
+from homeostat.store.history import History, Past, add_undo, rewind
+from homeostat.store.state import State
+
+# Deliveries in one turn of the loop, so that a long replay does not hold up everybody else.
+_TURN = 256
+
+
+class Archive(Protocol):
+    """The log on disk."""
+
+    async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
+        """Some of the scope's events in (`after`, `upto`], in order, and the revision up to which these are all."""
+
+    async def first_changes(self, scope: Scope, *, after: int, upto: int) -> dict[Key, int]:
+        """For each key changed in (`after`, `upto`], the revision it had before the first change; 0 for none."""
+
+    async def records(self, revisions: Sequence[int]) -> list[Record]:
+        """The records under these revisions, in the order asked."""
+
+
+class Replica:
+    def __init__(self, archive: Archive, state: State, history: History, *, revision: int, oldest: int) -> None:
+        self.revision = revision
+        self.oldest = oldest
+        self._archive = archive
+        self._state = state
+        self._history = history
+        self._broadcast = Broadcast()
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+
+    @property
+    def watchers(self) -> int:
+        return self._broadcast.count
+
+    def get(self, key: Key) -> Record | None:
+        return self._state.records.get(key)
+
+    def select(self, scope: Scope) -> Sequence[Record]:
+        start, stop = self._state.span(scope)
+        return self._state.table(scope.resource)[start:stop]
+
+    def count(self, scope: Scope) -> int:
+        start, stop = self._state.span(scope)
+        return stop - start
+
+    def resources(self) -> Sequence[str]:
+        return self._state.resources()
+
+    async def reach(self, revision: int, *, timeout_s: float) -> None:
+        if revision <= self.revision:
+            return
+        waiter = (revision, asyncio.get_running_loop().create_future())
+        self._waiters.append(waiter)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await waiter[1]
+        except TimeoutError:
+            raise FutureRevisionError(revision, self.revision) from None
+        finally:
+            self._waiters.remove(waiter)
+
+    async def page(self, scope: Scope, *, at: int, after: tuple[str, str] | None = None, limit: int = 0) -> Page:
+        self._require(at)
+        undo = await self._undo(scope, at)
+        # No await between the undo and this: the current state must be the one that it undoes.
+        chosen, remaining = rewind(self._state, scope, undo, after=after, limit=limit)
+        records = await self._resolve(chosen, at) if undo else cast(list[Record], chosen)
+        return Page(records, at, remaining)
+
+    async def subscribe(self, scope: Scope, *, since: int, deliver: Deliver) -> Subscription:
+        self._require(since)
+        position = since
+        while True:
+            if position < self._history.floor:
+                events, position = await self._replay(scope, position)
+            else:
+                events = self._history.after(position, scope)
+                if len(events) <= _TURN:
+                    break
+                events = events[:_TURN]
+                position = events[-1].record.revision
+            for event in events:
+                deliver(event)
+            await asyncio.sleep(0)
+            self._require(position)
+        for event in events:
+            deliver(event)
+        return self._broadcast.add(scope, deliver)
+
+    def absorb(self, events: Sequence[Event]) -> None:
+        """Show committed events to readers; `announce` them afterwards, in the same step of the loop."""
+        for event in events:
+            self._state.apply(event)
+            self._history.add(event)
+        self.revision = events[-1].record.revision
+        for revision, waiter in self._waiters:
+            if revision <= self.revision and not waiter.done():
+                waiter.set_result(None)
+
+    def announce(self, events: Sequence[Event]) -> None:
+        publish = self._broadcast.publish
+        for event in events:
+            publish(event)
+
+    def _require(self, revision: int) -> None:
+        if revision < self.oldest:
+            raise CompactedError(revision, self.oldest)
+        if revision > self.revision:
+            raise FutureRevisionError(revision, self.revision)
+
+    async def _replay(self, scope: Scope, position: int) -> tuple[list[Event], int]:
+        try:
+            events, reached = await self._archive.events(scope, after=position, upto=self.revision)
+        except StoreError:
+            self._require(position)  # what it needed may have been compacted meanwhile
+            raise
+        self._require(position)
+        return events, reached
+
+    async def _undo(self, scope: Scope, at: int) -> dict[Key, Past]:
+        """What the scope's keys that changed after `at` held then."""
+        undo: dict[Key, Past] = {}
+        if at >= self._state.changed(scope.resource):
+            return undo
+        position = at
+        while position < self._history.floor:
+            upto = self.revision
+            for key, revision in (await self._archive.first_changes(scope, after=position, upto=upto)).items():
+                undo.setdefault(key, revision or None)
+            self._require(at)
+            position = upto
+        add_undo(undo, self._history.after(position, scope))
+        return undo
+
+    async def _resolve(self, chosen: list[Record | int], at: int) -> list[Record]:
+        """Read the records of which only the revision is known."""
+        wanted = [each for each in chosen if isinstance(each, int)]
+        if not wanted:
+            return cast(list[Record], chosen)
+        try:
+            read = iter(await self._archive.records(wanted))
+        except StoreError:
+            self._require(at)
+            raise
+        self._require(at)
+        return [each if isinstance(each, Record) else next(read) for each in chosen]

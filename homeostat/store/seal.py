@@ -1,0 +1,63 @@
+"""Values encrypted at rest: AES-GCM, one random nonce a value, bound to the record's key and revision.
+
+A sealed value cannot be moved to another record, nor an old one be passed off as the newest: both are associated data.
+It begins with the id of the key that made it, so that a wrong key is told apart from a damaged value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Collection
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from homeostat.store.base import Key, StoreError
+
+_ID_BYTES = 4
+_NONCE_BYTES = 12
+_KEY_BYTES = 32
+
+
+class Seal:
+    """Seals the values of some resources and leaves all others as they are."""
+
+    def __init__(self, resources: Collection[str] = (), key: bytes | None = None) -> None:
+        self.resources = frozenset(resources)
+        self.key_id = b""
+        if not self.resources:
+            return
+        if key is None or len(key) != _KEY_BYTES:
+            raise StoreError(f"sealing {', '.join(sorted(self.resources))} needs a key of {_KEY_BYTES} bytes")
+        self.key_id = hashlib.sha256(b"homeostat seal" + key).digest()[:_ID_BYTES]
+        self._cipher = AESGCM(key)
+
+    def close(self, key: Key, revision: int, value: bytes) -> bytes:
+        if key.resource not in self.resources:
+            return value
+        nonce = os.urandom(_NONCE_BYTES)
+        return self.key_id + nonce + self._cipher.encrypt(nonce, value, _bound_to(key, revision))
+
+    def open(self, key: Key, revision: int, stored: bytes) -> bytes:
+        if key.resource not in self.resources:
+            return stored
+        if stored[:_ID_BYTES] != self.key_id:
+            raise StoreError(f"{_told(key)} is sealed with another key than the one given")
+        nonce, sealed = stored[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], stored[_ID_BYTES + _NONCE_BYTES :]
+        try:
+            return self._cipher.decrypt(nonce, sealed, _bound_to(key, revision))
+        except (InvalidTag, ValueError) as error:
+            raise StoreError(f"{_told(key)} at revision {revision} was altered on disk") from error
+
+    def told(self) -> str:
+        """What a database remembers of it, to refuse another seal."""
+        return f"{self.key_id.hex()} {' '.join(sorted(self.resources))}".strip()
+
+
+def _bound_to(key: Key, revision: int) -> bytes:
+    return "\0".join((*key, str(revision))).encode()
+
+
+def _told(key: Key) -> str:
+    return f'{key.resource} "{key.namespace}/{key.name}"' if key.namespace else f'{key.resource} "{key.name}"'

@@ -1,0 +1,78 @@
+"""The database file: its settings and its tables, brought up to date by numbered migrations.
+
+The number of the last migration is the file's `user_version`; a file from a newer program is refused, not guessed at.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from importlib import resources
+from pathlib import Path
+
+from homeostat.store.base import StoreError
+
+_APPLICATION_ID = 0x486F6D65
+_OLDEST_SQLITE = (3, 37, 0)
+
+
+def connect_writer(path: Path) -> sqlite3.Connection:
+    """The one connection that writes and checkpoints.
+
+    SQLite before 3.51.3 can damage a database when two connections write or checkpoint at once: there is never another.
+    """
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; 3.37 or newer is needed")
+    # SQLite gives its other files the mode of this one.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path, isolation_level=None, timeout=5)
+    try:
+        _refuse_foreign(connection, path)
+        for setting in (
+            "auto_vacuum = INCREMENTAL",  # counts only before the first table
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "wal_autocheckpoint = 0",  # a checkpoint comes after the answers, not before
+            "journal_size_limit = 8388608",
+            "cache_size = -2048",
+            "temp_store = MEMORY",
+        ):
+            connection.execute(f"PRAGMA {setting}")
+        _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=5)
+    connection.execute("PRAGMA cache_size = -1024")
+    return connection
+
+
+def migrations() -> list[tuple[int, str]]:
+    """Number and text of each, in order."""
+    folder = resources.files("homeostat.store") / "migrations" / "sqlite"
+    files = [each for each in folder.iterdir() if each.name.endswith(".sql")]
+    return sorted((int(each.name.partition("_")[0]), each.read_text("utf-8")) for each in files)
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and application != _APPLICATION_ID:
+        raise StoreError(f'"{path}" is a database of another program')
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    known = migrations()
+    if version > known[-1][0]:
+        raise StoreError(f'"{path}" has schema {version}, this program knows up to {known[-1][0]}; use a newer one')
+    for number, text in known:
+        if number > version:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{text}\n"
+                f"PRAGMA application_id = {_APPLICATION_ID};\nPRAGMA user_version = {number};\nCOMMIT;"
+            )

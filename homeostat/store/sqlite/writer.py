@@ -1,0 +1,148 @@
+"""The writing connection: commits, compaction and upkeep. Everything here runs in the writer's thread.
+
+Every method is few statements, whatever the number of rows: each statement lets go of the interpreter's lock, and under
+load it takes up to 5 ms to get it back.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import chain, repeat
+from pathlib import Path
+from typing import NamedTuple
+
+from homeostat.store.base import Event, Record, StoreError
+from homeostat.store.seal import Seal
+from homeostat.store.sqlite.lock import Lock
+from homeostat.store.sqlite.rows import COLUMNS, parameters, record_of
+from homeostat.store.sqlite.schema import connect_writer
+
+_MOST_ROWS = 256  # of one statement
+_PAGE_BYTES = 4096
+_CHECKPOINT_BYTES = 4 << 20
+_MARKS = ("compacted", "swept")
+
+
+class Loaded(NamedTuple):
+    """What a database holds when it is opened."""
+
+    records: list[Record]
+    """In the order of their keys."""
+    revision: int
+    compacted: int
+    swept: int
+    size_bytes: int
+
+
+class Writer:
+    def __init__(self, path: Path, seal: Seal) -> None:
+        self._lock = Lock.take(path)
+        try:
+            self._connection = connect_writer(path)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._seal = seal
+        self._unchecked_bytes = 0
+
+    def load(self) -> Loaded:
+        self._check_seal()
+        ask = self._connection.execute
+        compacted, swept = (ask("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0] for name in _MARKS)
+        (newest,) = ask("SELECT coalesce(max(revision), 0) FROM log").fetchone()
+        rows = ask(
+            # The key is the state's and not the log's, to name what the log lacks.
+            "SELECT state.resource, state.namespace, state.name, state.revision, log.created, log.value"
+            " FROM state LEFT JOIN log USING (revision) ORDER BY state.resource, state.namespace, state.name"
+        )
+        records = [record_of(row, self._seal) for row in rows]
+        return Loaded(records, max(newest, compacted), compacted, swept, self.size_bytes())
+
+    def commit(self, events: Sequence[Event], at: float) -> bool:
+        """Put the events on disk, all or none; whether a checkpoint is due."""
+        if len(events) <= _MOST_ROWS:
+            self._insert(events, at)
+        else:
+            with _Transaction(self._connection):
+                for start in range(0, len(events), _MOST_ROWS):
+                    self._insert(events[start : start + _MOST_ROWS], at)
+        self._unchecked_bytes += sum(len(event.record.value) + _PAGE_BYTES for event in events)
+        is_due = self._unchecked_bytes >= _CHECKPOINT_BYTES
+        if is_due:
+            self._unchecked_bytes = 0
+        return is_due
+
+    def checkpoint(self, mode: str) -> None:
+        self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+
+    def sweep(self, compacted: int, above: int, upto: int) -> None:
+        """Delete what (`above`, `upto`] frees: what these changes took the place of, and deletions among them."""
+        tell = self._connection.execute
+        with _Transaction(self._connection):
+            tell(
+                "DELETE FROM log WHERE revision IN"
+                " (SELECT previous FROM log WHERE revision > ? AND revision <= ? AND previous > 0)",
+                (above, upto),
+            )
+            tell("DELETE FROM log WHERE revision > ? AND revision <= ? AND operation = 3", (above, upto))
+            tell(
+                "UPDATE meta SET value = iif(name = 'swept', ?, ?) WHERE name IN ('compacted', 'swept')",
+                (upto, compacted),
+            )
+
+    def vacuum(self, pages: int) -> bool:
+        """Give back up to this many free pages; whether there may be more."""
+        (free,) = self._connection.execute("PRAGMA freelist_count").fetchone()
+        if free:
+            self._connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+        return bool(free > pages)
+
+    def size_bytes(self) -> int:
+        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
+        (page_bytes,) = self._connection.execute("PRAGMA page_size").fetchone()
+        return int(pages * page_bytes)
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self.checkpoint("TRUNCATE")  # the next start need not read the write-ahead log
+        self._connection.close()
+        self._lock.release()
+
+    def _insert(self, events: Sequence[Event], at: float) -> None:
+        size = 1 << (len(events) - 1).bit_length()
+        padding = repeat(None, (size - len(events)) * COLUMNS)
+        self._connection.execute(_insert_sql(size), list(chain(parameters(events, at, self._seal), padding)))
+
+    def _check_seal(self) -> None:
+        tell = self._connection.execute
+        told = self._seal.told()
+        tell("INSERT INTO meta VALUES ('seal', ?) ON CONFLICT DO NOTHING", (told,))
+        (found,) = tell("SELECT value FROM meta WHERE name = 'seal'").fetchone()
+        if found != told:
+            raise StoreError(f'the database is sealed as "{found}" (key id, resources), not as "{told}"')
+
+
+class _Transaction:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+
+@cache
+def _insert_sql(size: int) -> str:
+    """An insert of up to `size` rows: those whose revision is NULL are padding."""
+    rows = ", ".join([f"({', '.join('?' * COLUMNS)})"] * size)
+    return f"INSERT INTO log SELECT * FROM (VALUES {rows}) WHERE column1 IS NOT NULL"  # noqa: S608

@@ -1,0 +1,95 @@
+"""A named thread that does one job after another: the home of a blocking connection.
+
+Answers arrive in the event loop. A batch is one job, so a commit costs two thread hops however many rows it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+from homeostat.store.base import StoreError
+
+T = TypeVar("T")
+C = TypeVar("C")
+
+Done = Callable[[T | None, BaseException | None], None]
+
+
+class ConnectionThread(Generic[C]):
+    """`connect` runs in the thread; each job is given what it made."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._jobs: SimpleQueue[Callable[[], bool]] = SimpleQueue()
+        self._connection: C
+        self._is_connected = False
+        self._is_open = True
+        # A daemon: a process that dies without closing its store must not hang on it; durability never needs the exit.
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    async def connect(self, make: Callable[[], C]) -> None:
+        def job() -> None:
+            self._connection = make()
+            self._is_connected = True
+
+        await self._answer(job)
+
+    def post(self, job: Callable[[C], T], done: Done[T]) -> None:
+        """Do `job` after those already posted and call `done` in the event loop."""
+        self._put(lambda: job(self._connection), done)
+
+    async def run(self, job: Callable[[C], T]) -> T:
+        return await self._answer(lambda: job(self._connection))
+
+    async def close(self, finish: Callable[[C], None]) -> None:
+        """End the thread after the jobs already posted and, if there is a connection, `finish`."""
+        try:
+            if self._is_connected:
+                await self.run(finish)
+        finally:
+            self._is_open = False
+            self._jobs.put(lambda: False)
+            # The thread has nothing left to do, so this does not hold up the loop.
+            self._thread.join()
+
+    async def _answer(self, job: Callable[[], T]) -> T:
+        future: asyncio.Future[T] = self._loop.create_future()
+
+        def done(result: T | None, error: BaseException | None) -> None:
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(result)  # type: ignore[arg-type]
+
+        self._put(job, done)
+        return await future
+
+    def _put(self, job: Callable[[], T], done: Done[T]) -> None:
+        if not self._is_open:
+            raise StoreError("the store is closed")
+
+        def step() -> bool:
+            try:
+                result = job()
+            except BaseException as error:  # handed on: the loop's side decides
+                self._tell(done, None, error)
+            else:
+                self._tell(done, result, None)
+            return True
+
+        self._jobs.put(step)
+
+    def _tell(self, done: Done[T], result: T | None, error: BaseException | None) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(done, result, error)
+
+    def _work(self) -> None:
+        while self._jobs.get()():
+            pass
