@@ -1,0 +1,238 @@
+"""JSON patch (RFC 6902) and JSON merge patch (RFC 7386) on decoded JSON.
+
+The document given is never changed: only the containers on the way to a change are copied, so a patch costs what it
+touches. Results share the rest with the document and with the patch. What is not a patch is a `BadRequestError`, what
+cannot be applied (a failed `test` too) an `InvalidError`, as Kubernetes answers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from homeostat.objects.errors import BadRequestError, InvalidError, TooLargeError, quoted
+from homeostat.objects.json import Json, encode, type_name
+
+MAX_OPERATIONS = 10_000
+MAX_COPIED_BYTES = 3 * 1024 * 1024
+
+_MISSING = object()
+
+
+def merge_patch(document: Json, patch: Json) -> Json:
+    """`document` after the merge patch; nulls take away, everything but objects is replaced."""
+    if type(patch) is not dict:
+        return patch
+    result = dict(document) if type(document) is dict else {}
+    for name, item in patch.items():
+        if item is None:
+            result.pop(name, None)
+        elif type(item) is dict:
+            result[name] = merge_patch(result.get(name), item)
+        else:
+            result[name] = item
+    return result
+
+
+def json_patch(document: Json, operations: Json, *, limit: int = MAX_OPERATIONS) -> Json:
+    """`document` after the operations, all of them or none."""
+    if not isinstance(operations, list):
+        raise BadRequestError(f"a JSON patch is an array of operations, not {type_name(operations)}")
+    if len(operations) > limit:
+        raise TooLargeError(
+            f"The allowed maximum operations in a JSON patch is {limit}, got {len(operations)}",
+        )
+    patched = _Patched(document)
+    for operation in operations:
+        _check(operation)
+    for operation in operations:
+        _STEPS[operation["op"]](patched, operation)
+    return patched.root[0]
+
+
+def _check(operation: Json) -> None:
+    if not isinstance(operation, dict):
+        raise BadRequestError(f"a JSON patch operation is an object, not {type_name(operation)}")
+    kind = operation.get("op")
+    if not isinstance(kind, str) or kind not in _STEPS:
+        raise BadRequestError(f"unknown JSON patch operation {quoted(kind)}")
+    for name in ("path", "from") if kind in ("move", "copy") else ("path",):
+        if not isinstance(operation.get(name), str):
+            raise BadRequestError(f"JSON patch operation {quoted(kind)} needs {quoted(name)}, a string")
+    if kind in ("add", "replace") and "value" not in operation:
+        raise BadRequestError(f"JSON patch operation {quoted(kind)} needs a value")
+
+
+class _Patched:
+    """A document whose containers are copied before they first change."""
+
+    __slots__ = ("_copied_bytes", "_owned", "root")
+
+    def __init__(self, document: Json) -> None:
+        self.root: list[Json] = [document]
+        # By identity, and held here so that no identity is given out twice.
+        self._owned: dict[int, Json] = {}
+        self._copied_bytes = 0
+
+    def get(self, path: str) -> Json:
+        """The value at a path, `_MISSING` where only its last step leads nowhere."""
+        container, key = self._find(path, owned=False)
+        return _item(container, key)
+
+    def holder(self, path: str) -> tuple[Json, str]:
+        """The container that holds a path's last step, free to change."""
+        return self._find(path, owned=True)
+
+    def count_copy(self, value: Json) -> None:
+        self._copied_bytes += len(encode(value))
+        if self._copied_bytes > MAX_COPIED_BYTES:
+            raise InvalidError(f"the JSON patch copies more than {MAX_COPIED_BYTES} bytes")
+
+    def _find(self, path: str, *, owned: bool) -> tuple[Json, str]:
+        steps = _steps(path)
+        container: Json = self.root
+        key = "0"
+        for step in steps:
+            child = _item(container, key)
+            if type(child) is not dict and type(child) is not list:
+                raise InvalidError(f"JSON patch: {quoted(path)} does not exist")
+            if owned and id(child) not in self._owned:
+                child = child.copy()
+                self._owned[id(child)] = child
+                _replace(container, key, child)
+            container, key = child, step
+        return container, key
+
+
+def _steps(path: str) -> list[str]:
+    if not path:
+        return []
+    if path[0] != "/":
+        raise InvalidError(f"JSON patch: {quoted(path)} must be empty or start with a slash")
+    steps = path[1:].split("/")
+    if "~" in path:
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
+    return steps
+
+
+def _place(items: list[Json], key: str, *, end: int) -> int:
+    """An index below `end`; counted from the end where negative, as Kubernetes' library allows."""
+    digits = key.removeprefix("-")
+    if not digits.isascii() or not digits.isdigit() or (len(digits) > 1 and digits[0] == "0"):
+        raise InvalidError(f"JSON patch: {quoted(key)} is not an index of an array")
+    place = int(key) if len(key) < 10 else end
+    if place < 0:
+        place += end
+    if not 0 <= place < end:
+        raise InvalidError(f"JSON patch: index {key} is out of the {len(items)} items of the array")
+    return place
+
+
+def _item(container: Json, key: str) -> Json:
+    if type(container) is dict:
+        return container.get(key, _MISSING)
+    return container[_place(container, key, end=len(container))]
+
+
+def _replace(container: Json, key: str, value: Json) -> None:
+    if type(container) is dict:
+        container[key] = value
+    else:
+        container[_place(container, key, end=len(container))] = value
+
+
+def _insert(container: Json, key: str, value: Json, path: str) -> None:
+    if type(container) is dict or not path:
+        _replace(container, key, value)
+    elif key == "-":
+        container.append(value)
+    else:
+        container.insert(_place(container, key, end=len(container) + 1), value)
+
+
+def _delete(patched: _Patched, path: str) -> Json:
+    container, key = patched.holder(path)
+    if not path:
+        raise InvalidError("JSON patch: the whole document cannot be removed")
+    if type(container) is dict:
+        return container.pop(key) if key in container else _nowhere(path)
+    return container.pop(_place(container, key, end=len(container)))
+
+
+def _nowhere(path: str) -> NoReturn:
+    raise InvalidError(f"JSON patch: {quoted(path)} does not exist")
+
+
+def _add(patched: _Patched, operation: Json) -> None:
+    path = operation["path"]
+    container, key = patched.holder(path)
+    _insert(container, key, operation["value"], path)
+
+
+def _remove(patched: _Patched, operation: Json) -> None:
+    _delete(patched, operation["path"])
+
+
+def _change(patched: _Patched, operation: Json) -> None:
+    path = operation["path"]
+    container, key = patched.holder(path)
+    if _item(container, key) is _MISSING:
+        _nowhere(path)
+    _replace(container, key, operation["value"])
+
+
+def _move(patched: _Patched, operation: Json) -> None:
+    source, target = operation["from"], operation["path"]
+    if target.startswith(source + "/"):
+        raise InvalidError(f"JSON patch: {quoted(source)} cannot move into itself")
+    if source == target:
+        if patched.get(source) is _MISSING:
+            _nowhere(source)
+        return
+    value = _delete(patched, source)
+    container, key = patched.holder(target)
+    _insert(container, key, value, target)
+
+
+def _copy(patched: _Patched, operation: Json) -> None:
+    source, target = operation["from"], operation["path"]
+    value = patched.get(source)
+    if value is _MISSING:
+        _nowhere(source)
+    patched.count_copy(value)
+    container, key = patched.holder(target)
+    _insert(container, key, _copied(value), target)
+
+
+def _test(patched: _Patched, operation: Json) -> None:
+    path = operation["path"]
+    expected = operation.get("value")
+    found = patched.get(path)
+    # A missing member passes a test for null: how a patch says that a field must not be there.
+    if not _same(None if found is _MISSING else found, expected):
+        raise InvalidError(f"JSON patch: testing path {path} failed")
+
+
+def _copied(value: Json) -> Json:
+    if type(value) is dict:
+        return {name: _copied(item) for name, item in value.items()}
+    return [_copied(item) for item in value] if type(value) is list else value
+
+
+def _same(left: Json, right: Json) -> bool:
+    """JSON equality: `true` is not 1, 1 is 1.0."""
+    if type(left) is dict and type(right) is dict:
+        return left.keys() == right.keys() and all(_same(item, right[name]) for name, item in left.items())
+    if type(left) is list and type(right) is list:
+        return len(left) == len(right) and all(map(_same, left, right))
+    return (type(left) is bool) == (type(right) is bool) and bool(left == right)
+
+
+_STEPS: dict[str, Callable[[_Patched, Json], None]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _change,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}

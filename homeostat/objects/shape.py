@@ -1,0 +1,173 @@
+"""How an object divides into fields that can be owned: the part of a schema that apply and managedFields ask for.
+
+A leaf (a scalar, an atomic list or map) has no shape. Structs and maps divide by name, list-maps by the keys of their
+items, sets by the value of their items. What no schema describes divides as it looks: objects by name, the rest whole.
+Shapes are made when first met, so that a large schema costs what is used of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal
+
+from homeostat.objects.json import Json, encode
+from homeostat.objects.schema import UNSET, Schema
+
+Entry = tuple[str, "Shape | None", bool, bool]
+"""A member: its path element, its shape, whether the schema names it, whether an empty object already has it."""
+
+
+class Shape:
+    """`struct` divides by name, `list` by keys or values, `any` as the value looks."""
+
+    __slots__ = ("_family", "_prefix", "_rest", "_schema", "fields", "item", "keys", "kind")
+
+    def __init__(self, kind: Literal["struct", "list", "any"], schema: Schema, family: Family) -> None:
+        self.kind = kind
+        self.fields: dict[str, Entry] = {}
+        self.item: Shape | None = None
+        self.keys: tuple[str, ...] = ()
+        self._schema = schema
+        self._family = family
+        self._rest: Shape | None = None
+        self._prefix = ""
+
+    def link(self) -> None:
+        """Finds the shapes of the parts; a second step, because parts may lead back to this shape."""
+        schema, family = self._schema, self._family
+        if self.kind == "struct":
+            self._rest = family.shape(schema.additional) if schema.additional else family.any
+        elif self.kind == "any":
+            self._rest = self
+        else:
+            self.item = family.shape(schema.items) if schema.items else None
+            self.keys = tuple(sorted(list_keys(schema)))
+            if len(self.keys) == 1:
+                self._prefix = f"k:{{{_json(self.keys[0])}:"
+
+    def member(self, name: str) -> Entry:
+        """The entry of a name; those the schema names are kept in `fields`, where a caller looks first."""
+        schema = self._schema.properties.get(name) if self.kind == "struct" else None
+        if schema is None:
+            return "f:" + name, self._rest, False, False
+        entry = ("f:" + name, self._family.shape(schema), True, self._exists_when_empty(name, schema))
+        self.fields[name] = entry
+        return entry
+
+    def _exists_when_empty(self, name: str, schema: Schema) -> bool:
+        # An empty built-in object is a Go struct: its struct fields and its required lists are there before any write.
+        if not self._family.builtin:
+            return False
+        return schema.default == {} or (schema.type == "array" and name in self._schema.required)
+
+    def elements(self, items: Iterable[Json]) -> list[str] | None:
+        """The path element of each item, None where an item has none (no key, or not a scalar in a set)."""
+        found = []
+        for item in items:
+            element = self._keyed(item) if self.keys else _valued(item)
+            if not element:
+                return None
+            found.append(element)
+        return found
+
+    def _keyed(self, item: Json) -> str:
+        if type(item) is not dict:
+            return ""
+        if self._prefix:
+            value = item.get(self.keys[0])
+            if value is not None:
+                return f"{self._prefix}{encode(value).decode()}}}"
+        values = {}
+        for name in self.keys:
+            value = item[name] if name in item else self._key_default(name)
+            if value is UNSET:
+                return ""
+            values[name] = value
+        return f"k:{encode(values).decode()}"
+
+    def _key_default(self, name: str) -> Json:
+        items = self._schema.items
+        field = items.properties.get(name) if items else None
+        return field.default if field else UNSET
+
+
+class Family:
+    """The shapes of one kind, each made once, so that a schema that refers to itself ends."""
+
+    __slots__ = ("_made", "any", "builtin")
+
+    def __init__(self, *, builtin: bool) -> None:
+        self._made: dict[Schema, Shape | None] = {}
+        self.builtin = builtin
+        self.any = Shape("any", Schema(), self)
+        self.any.link()
+
+    def shape(self, schema: Schema) -> Shape | None:
+        if schema in self._made:
+            return self._made[schema]
+        kind = _division(schema)
+        if kind is None or kind == "any":
+            self._made[schema] = self.any if kind else None
+            return self._made[schema]
+        made = self._made[schema] = Shape(kind, schema, self)
+        made.link()
+        return made
+
+
+def list_keys(schema: Schema) -> tuple[str, ...]:
+    if schema.list_type:
+        return schema.map_keys
+    return (schema.patch_merge_key,) if schema.patch_merge_key else ()
+
+
+def _division(schema: Schema) -> Literal["struct", "list", "any"] | None:
+    """None for a leaf."""
+    if schema.type == "array":
+        # Older built-in types say by their patch strategy what a list type says.
+        if schema.list_type in ("map", "set") or (not schema.list_type and "merge" in schema.patch_strategy):
+            return "list"
+        return None
+    if schema.type == "object" or schema.properties or schema.additional:
+        return None if schema.map_type == "atomic" else "struct"
+    return "any" if not schema.type and not schema.int_or_string else None
+
+
+def _valued(item: Json) -> str:
+    if item is None or isinstance(item, (dict, list)):
+        return ""
+    return f"v:{_json(item)}"
+
+
+def _json(value: Json) -> str:
+    return encode(value).decode()
+
+
+def _text_map() -> Schema:
+    return Schema(type="object", additional=Schema(type="string"))
+
+
+_OWNER = Schema(type="object", map_type="atomic", properties={"uid": Schema(type="string")})
+_OBJECT_META = Schema(
+    type="object",
+    properties={
+        "labels": _text_map(),
+        "annotations": _text_map(),
+        "finalizers": Schema(type="array", list_type="set", items=Schema(type="string")),
+        "ownerReferences": Schema(type="array", list_type="map", map_keys=("uid",), items=_OWNER),
+        "managedFields": Schema(type="array", list_type="atomic", items=Schema(type="object")),
+    },
+)
+
+
+@lru_cache(maxsize=1024)
+def shape_of(schema: Schema) -> Shape:
+    """The shape of a kind's objects. A custom kind's `metadata` is ObjectMeta whatever its schema leaves out."""
+    family = Family(builtin=bool(schema.name))
+    root = Schema(type="object", properties=schema.properties, required=schema.required, additional=schema.additional)
+    shape = Shape("struct", root, family)
+    shape.link()
+    metadata = schema.properties.get("metadata")
+    if metadata is None or not metadata.properties:
+        shape.fields["metadata"] = ("f:metadata", family.shape(_OBJECT_META), True, family.builtin)
+    return shape
