@@ -26,9 +26,9 @@ _MOST_CAUSES = 100
 _NUMBERS = (int, float)
 
 
-def explain(value: Json, schema: Schema, old: Json = UNSET) -> list[Cause]:
+def explain(value: Json, schema: Schema, old: Json = UNSET, *, path: str = "") -> list[Cause]:
     """`old`: what stood in the same place before, on an update."""
-    return _check(value, schema, "", old)
+    return _check(value, schema, path, old)
 
 
 def is_same(one: Json, other: Json) -> bool:

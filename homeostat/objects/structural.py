@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.schema import UNSET, Rule, Schema
+from homeostat.objects.schema import Rule, Schema
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 CONSTRAINTS = (
@@ -95,7 +95,3 @@ def _rule(raw: dict[str, Any]) -> Rule:
         field_path=_text(raw, "fieldPath"),
         optional_old_self=optional if isinstance(optional, bool) else None,
     )
-
-
-def has_default(schema: Schema) -> bool:
-    return schema.default is not UNSET
