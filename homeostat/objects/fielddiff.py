@@ -37,11 +37,11 @@ def fields_of(value: JsonObject, shape: Shape) -> FieldSet:
 
 
 def _claimed(value: Json, shape: Shape) -> FieldSet | None:
-    """The node of a value without its own `.`; None for an empty list, which claims nothing."""
+    """The node of a value without its own `.`; None for an empty list and for what only holds such: they claim nothing."""
     if type(value) is dict:
         if not value or shape.kind == "list":
             return LEAF
-        return fields_of(value, shape)
+        return fields_of(value, shape) or None
     if type(value) is not list or shape.kind != "list":
         return LEAF
     return _claimed_items(value, shape) if value else None

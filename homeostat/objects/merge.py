@@ -137,7 +137,7 @@ def _pruned(value: Json, last: FieldSet, managed: FieldSet, shape: Shape) -> Jso
         if before is not None and is_member(before) and not (now is not None and is_member(now)):
             continue
         if before and type(item) is dict and shape.item is not None:
-            result.append(_with_keys(_pruned(item, before, now or LEAF, shape.item), item, shape.keys))
+            result.append(_with_keys(_pruned(item, before, now or LEAF, shape.item), item, shape.needed_keys))
         else:
             result.append(item)
     return value if result == value else result

@@ -13,6 +13,7 @@ from typing import Literal
 
 from homeostat.objects.json import Json, encode
 from homeostat.objects.schema import UNSET, Schema
+from homeostat.objects.typetable import flat_fields, type_named
 
 Entry = tuple[str, "Shape | None", bool, bool]
 """A member: its path element, its shape, whether the schema names it, whether an empty object already has it."""
@@ -21,13 +22,14 @@ Entry = tuple[str, "Shape | None", bool, bool]
 class Shape:
     """`struct` divides by name, `list` by keys or values, `any` as the value looks."""
 
-    __slots__ = ("_family", "_prefix", "_rest", "_schema", "fields", "item", "keys", "kind")
+    __slots__ = ("_family", "_prefix", "_rest", "_schema", "fields", "item", "keys", "kind", "needed_keys")
 
     def __init__(self, kind: Literal["struct", "list", "any"], schema: Schema, family: Family) -> None:
         self.kind = kind
         self.fields: dict[str, Entry] = {}
         self.item: Shape | None = None
         self.keys: tuple[str, ...] = ()
+        self.needed_keys: tuple[str, ...] = ()
         self._schema = schema
         self._family = family
         self._rest: Shape | None = None
@@ -43,6 +45,7 @@ class Shape:
         else:
             self.item = family.shape(schema.items) if schema.items else None
             self.keys = tuple(sorted(list_keys(schema)))
+            self.needed_keys = tuple(key for key in self.keys if self._key_default(key) is UNSET)
             if len(self.keys) == 1:
                 self._prefix = f"k:{{{_json(self.keys[0])}:"
 
@@ -51,15 +54,12 @@ class Shape:
         schema = self._schema.properties.get(name) if self.kind == "struct" else None
         if schema is None:
             return "f:" + name, self._rest, False, False
-        entry = ("f:" + name, self._family.shape(schema), True, self._exists_when_empty(name, schema))
+        entry = ("f:" + name, self._family.shape(schema), True, self._exists_when_empty(name))
         self.fields[name] = entry
         return entry
 
-    def _exists_when_empty(self, name: str, schema: Schema) -> bool:
-        # An empty built-in object is a Go struct: its struct fields and its required lists are there before any write.
-        if not self._family.builtin:
-            return False
-        return schema.default == {} or (schema.type == "array" and name in self._schema.required)
+    def _exists_when_empty(self, name: str) -> bool:
+        return self._family.builtin and name in _filled_fields(self._schema.name)
 
     def elements(self, items: Iterable[Json]) -> list[str] | None:
         """The path element of each item, None where an item has none (no key, or not a scalar in a set)."""
@@ -133,6 +133,20 @@ def _division(schema: Schema) -> Literal["struct", "list", "any"] | None:
     return "any" if not schema.type and not schema.int_or_string else None
 
 
+@lru_cache(maxsize=1024)
+def _filled_fields(openapi_name: str) -> frozenset[str]:
+    """What an empty built-in object has, being a Go struct: structs held by value, lists that are never left out."""
+    try:
+        fields = flat_fields(type_named(".".join(openapi_name.split(".")[-3:])))
+    except KeyError:
+        return frozenset()
+    return frozenset(
+        field.name
+        for field in fields
+        if (field.presence == "a" if field.shape else not field.is_leaf and field.presence != "p")
+    )
+
+
 def _valued(item: Json) -> str:
     if item is None or isinstance(item, (dict, list)):
         return ""
@@ -164,7 +178,7 @@ _OBJECT_META = Schema(
 def shape_of(schema: Schema) -> Shape:
     """The shape of a kind's objects. A custom kind's `metadata` is ObjectMeta whatever its schema leaves out."""
     family = Family(builtin=bool(schema.name))
-    root = Schema(type="object", properties=schema.properties, required=schema.required, additional=schema.additional)
+    root = Schema(type="object", properties=schema.properties, additional=schema.additional, name=schema.name)
     shape = Shape("struct", root, family)
     shape.link()
     metadata = schema.properties.get("metadata")
