@@ -37,7 +37,7 @@ def fields_of(value: JsonObject, shape: Shape) -> FieldSet:
 
 
 def _claimed(value: Json, shape: Shape) -> FieldSet | None:
-    """The node of a value without its own `.`; None for an empty list and for what only holds such: they claim nothing."""
+    """The node of a value without its own `.`; None for an empty list and what holds only such, which claim nothing."""
     if type(value) is dict:
         if not value or shape.kind == "list":
             return LEAF

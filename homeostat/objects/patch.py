@@ -174,10 +174,8 @@ def _remove(patched: _Patched, operation: Json) -> None:
 
 
 def _change(patched: _Patched, operation: Json) -> None:
-    path = operation["path"]
-    container, key = patched.holder(path)
-    if _item(container, key) is _MISSING:
-        _nowhere(path)
+    # A missing member is added: the RFC refuses that, Kubernetes' library does not, and clients rely on it.
+    container, key = patched.holder(operation["path"])
     _replace(container, key, operation["value"])
 
 

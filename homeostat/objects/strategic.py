@@ -34,13 +34,18 @@ def _merge_map(original: JsonObject, patch: JsonObject, schema: Schema | None) -
         if directive != "merge":
             raise BadRequestError(f"unknown patch type {quoted(directive)}")
     result = _retained(original, patch) if _RETAIN in patch else dict(original)
+    directives = [name for name in patch if name[:1] == "$" and _is_directive(name)]
+    for directive in directives:
+        if directive.startswith(_ORDER):
+            _set_order(directive, patch, result, schema)
     for name, item in patch.items():
-        if name[:1] == "$" and _is_directive(name):
-            _follow(name, item, patch, result, schema)
-        elif item is None:
+        if item is None:
             result.pop(name, None)
-        elif _ORDER + name not in patch:
+        elif name not in directives and _ORDER + name not in patch and (name in result or not _is_deletion(item)):
             result[name] = _merge_value(result.get(name), item, _member(schema, name))
+    for directive in directives:
+        if directive.startswith(_DELETE):
+            _delete_values(directive, patch, result)
     return result
 
 
@@ -48,6 +53,10 @@ def _is_directive(name: str) -> bool:
     if name in (_PATCH, _RETAIN) or name.startswith((_ORDER, _DELETE)):
         return True
     raise BadRequestError(f"unknown directive {quoted(name)}")
+
+
+def _is_deletion(item: Json) -> bool:
+    return type(item) is dict and item.get(_PATCH) == "delete"
 
 
 def _member(schema: Schema | None, name: str) -> Schema | None:
@@ -65,21 +74,20 @@ def _retained(original: JsonObject, patch: JsonObject) -> JsonObject:
     return {name: item for name, item in original.items() if name in wanted}
 
 
-def _follow(directive: str, value: Json, patch: JsonObject, result: JsonObject, schema: Schema | None) -> None:
-    """Carries out a directive that concerns the list it names."""
-    if directive.startswith(_DELETE):
-        name = directive[len(_DELETE) :]
-        _require_list(value, directive)
-        if isinstance(result.get(name), list):
-            result[name] = [item for item in result[name] if item not in value]
-    elif directive.startswith(_ORDER):
-        name = directive[len(_ORDER) :]
-        _require_list(value, directive)
-        merged = _reordered(result.get(name), patch.get(name), value, _member(schema, name))
-        if merged is not None:
-            result[name] = merged
-        elif name in patch:
-            result.pop(name, None)
+def _set_order(directive: str, patch: JsonObject, result: JsonObject, schema: Schema | None) -> None:
+    """Merges the list that a `$setElementOrder` names, and puts it in that order."""
+    name = directive[len(_ORDER) :]
+    _require_list(patch[directive], directive)
+    merged = _reordered(result.get(name), patch.get(name), patch[directive], _member(schema, name))
+    if merged is not None:
+        result[name] = merged
+
+
+def _delete_values(directive: str, patch: JsonObject, result: JsonObject) -> None:
+    name = directive[len(_DELETE) :]
+    _require_list(patch[directive], directive)
+    if isinstance(result.get(name), list):
+        result[name] = [item for item in result[name] if item not in patch[directive]]
 
 
 def _require_list(value: Json, directive: str) -> None:
@@ -104,15 +112,15 @@ def _merge_value(original: Json, patch: Json, schema: Schema | None) -> Json:
 def _plain(value: Json) -> Json:
     """A part of a patch with nothing to merge into: without nulls, directives and what they delete."""
     if type(value) is dict:
-        if value.get(_PATCH) == "delete":
-            return {}
         return {
             name: _plain(item)
             for name, item in value.items()
-            if item is not None and not (name[:1] == "$" and _is_directive(name))
+            if item is not None and not _is_deletion(item) and not (name[:1] == "$" and _is_directive(name))
         }
     if type(value) is list:
-        return [_plain(item) for item in value if not (type(item) is dict and item.get(_PATCH) == "delete")]
+        return [
+            _plain(item) for item in value if not (type(item) is dict and item.get(_PATCH) in ("delete", "replace"))
+        ]
     return value
 
 

@@ -7,6 +7,7 @@ sexagesimal numbers are texts.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from homeostat.objects.json import Json
 
@@ -45,7 +46,7 @@ def _number(text: str) -> Json:
     if number in (float("inf"), float("-inf")):
         return text
     # As Go prints it into the JSON between: 1e3 is 1000, 1e21 stays a float.
-    return int(number) if number.is_integer() and abs(number) < 1e21 else number
+    return int(Decimal(repr(number))) if number.is_integer() and abs(number) < 1e21 else number
 
 
 def _integer(sign: str, hexadecimal: str, binary: str, octal: str, decimal: str) -> int:
