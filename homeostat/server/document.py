@@ -1,0 +1,51 @@
+"""A document that the server makes once and sends many times: its bytes, plain and compressed, and its ETag."""
+
+from __future__ import annotations
+
+import gzip
+from hashlib import sha256
+
+from homeostat.objects.json import Json, encode
+
+
+class Document:
+    """Each form is made of the other when first asked for; `pack` keeps only the compressed one."""
+
+    __slots__ = ("_body", "_gzip", "etag")
+
+    def __init__(self, body: bytes, *, etag: str = "") -> None:
+        self._body: bytes | None = body
+        self._gzip: bytes | None = None
+        self.etag = etag or f'"{content_hash(body)}"'
+
+    @property
+    def body(self) -> bytes:
+        if self._body is None:
+            assert self._gzip is not None
+            return gzip.decompress(self._gzip)
+        return self._body
+
+    @property
+    def gzip(self) -> bytes:
+        if self._gzip is None:
+            assert self._body is not None
+            self._gzip = gzip.compress(self._body, compresslevel=4, mtime=0)
+        return self._gzip
+
+    def pack(self) -> Document:
+        _ = self.gzip
+        self._body = None
+        return self
+
+    def is_known(self, if_none_match: str) -> bool:
+        """Whether a client that sent this `If-None-Match` has the document already (304)."""
+        tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+        return self.etag in tags or "*" in tags
+
+
+def document_of(value: Json) -> Document:
+    return Document(encode(value))
+
+
+def content_hash(body: bytes) -> str:
+    return sha256(body).hexdigest().upper()
