@@ -10,14 +10,16 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
 from homeostat.server.rule import Rule, rule_of
 
 
 class _ClusterRole(NamedTuple):
     rules: tuple[Rule, ...]
     labels: dict[str, str]
-    selectors: tuple[JsonObject, ...]
+    selectors: tuple[LabelSelector, ...]
 
 
 class Aggregation:
@@ -29,7 +31,7 @@ class Aggregation:
         self._roles[name] = _ClusterRole(
             tuple(rule_of(rule) for rule in obj.get("rules") or ()),
             (obj.get("metadata") or {}).get("labels") or {},
-            selectors_of(obj),
+            tuple(_selector(value) for value in selectors_of(obj)),
         )
         self._gathered.clear()
 
@@ -49,14 +51,14 @@ class Aggregation:
     def all(self) -> dict[str, tuple[Rule, ...]]:
         return {name: self.rules_of(name) or () for name, role in self._roles.items() if role.selectors}
 
-    def _gather(self, selectors: Iterable[JsonObject]) -> tuple[Rule, ...]:
+    def _gather(self, selectors: Iterable[LabelSelector]) -> tuple[Rule, ...]:
         gathered: dict[Rule, None] = {}
         seen: set[str] = set()
         waiting = deque(selectors)
         while waiting:
             selector = waiting.popleft()
             for name, role in sorted(self._roles.items()):
-                if name in seen or not selects(selector, role.labels):
+                if name in seen or not selector.matches(role.labels):
                     continue
                 seen.add(name)
                 waiting.extend(role.selectors)
@@ -70,23 +72,9 @@ def selectors_of(obj: JsonObject) -> tuple[JsonObject, ...]:
     return tuple((obj.get("aggregationRule") or {}).get("clusterRoleSelectors") or ())
 
 
-def selects(selector: JsonObject, labels: dict[str, str]) -> bool:
-    return all(labels.get(key) == value for key, value in (selector.get("matchLabels") or {}).items()) and all(
-        _holds(requirement, labels) for requirement in selector.get("matchExpressions") or ()
-    )
-
-
-def _holds(requirement: JsonObject, labels: dict[str, str]) -> bool:
-    value = labels.get(requirement.get("key", ""))
-    values = requirement.get("values") or ()
-    match requirement.get("operator"):
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False
+def _selector(value: JsonObject) -> LabelSelector:
+    """What cannot be understood selects nothing: a stored role must never keep the others from being read."""
+    try:
+        return selector_of(value)
+    except BadRequestError:
+        return NOTHING

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
 from homeostat.objects.json import JsonObject
-from homeostat.server.aggregation import selects
 from homeostat.server.rbac import Rbac, RoleRef
 from homeostat.server.rule import Rule, rule_of
 from tests.server.rbac_objects import binding, may, put, role, rule, user
@@ -87,19 +84,20 @@ def test_what_aggregated_roles_should_show_can_be_asked() -> None:
     assert rbac.aggregated() == {"all": rules(A)}
 
 
-SELECTORS = {
-    "an empty one selects all": ({}, {}, True),
-    "labels": ({"matchLabels": {"a": "1"}}, {"a": "1", "b": "2"}, True),
-    "another value": ({"matchLabels": {"a": "1"}}, {"a": "2"}, False),
-    "in": ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["1"]}]}, {"a": "1"}, True),
-    "in, absent": ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["1"]}]}, {}, False),
-    "not in, absent": ({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["1"]}]}, {}, True),
-    "exists": ({"matchExpressions": [{"key": "a", "operator": "Exists"}]}, {"a": ""}, True),
-    "does not exist": ({"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}, {"a": ""}, False),
-    "an unknown operator selects nothing": ({"matchExpressions": [{"key": "a", "operator": "Gt"}]}, {"a": "1"}, False),
-}
+def gathered_by(selector: JsonObject) -> tuple[Rule, ...] | None:
+    rbac = Rbac()
+    put(rbac, "ClusterRole", role("all", aggregationRule={"clusterRoleSelectors": [selector]}))
+    put(rbac, "ClusterRole", labelled("one", "x", A))
+    return rules_of(rbac, "all")
 
 
-@pytest.mark.parametrize(("selector", "labels", "expected"), SELECTORS.values(), ids=SELECTORS)
-def test_a_selector_selects_by_labels(selector: JsonObject, labels: dict[str, str], expected: bool) -> None:
-    assert selects(selector, labels) is expected
+def test_an_empty_selector_gathers_from_every_role() -> None:
+    assert gathered_by({}) == rules(A)
+
+
+def test_a_selector_may_have_expressions() -> None:
+    assert gathered_by({"matchExpressions": [{"key": "x", "operator": "Exists"}]}) == rules(A)
+
+
+def test_a_selector_that_makes_no_sense_gathers_nothing() -> None:
+    assert gathered_by({"matchExpressions": [{"key": "x", "operator": "Frob"}]}) == ()
