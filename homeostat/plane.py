@@ -1,0 +1,252 @@
+"""The embedded control plane: store, server and in-process client in one object. The one place where both halves meet.
+
+    async with open_plane(Settings(data=Path("data"))) as plane:
+        print(plane.url)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import secrets
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from homeostat import __version__
+from homeostat.client.base import Client
+from homeostat.client.inprocess import InProcess
+from homeostat.edge.limits import Limits
+from homeostat.edge.reply import Reply
+from homeostat.edge.server import Server, serve
+from homeostat.objects.errors import AlreadyExistsError, error_of
+from homeostat.objects.json import JsonObject
+from homeostat.server.accounttokens import AccountTokens
+from homeostat.server.admission import AdmissionChain
+from homeostat.server.app import App, refusal
+from homeostat.server.authn import Authenticator
+from homeostat.server.authz import Authorizer
+from homeostat.server.body import parse_body
+from homeostat.server.bootstrap import first_objects
+from homeostat.server.call import Backend, Call
+from homeostat.server.catalog import Catalog
+from homeostat.server.crds import Definitions, builtin_behaviours
+from homeostat.server.encode import uid_of
+from homeostat.server.expiry import expire_events
+from homeostat.server.kinds import Registry, builtin_kinds
+from homeostat.server.kubeconfig import ClientCertificate, kubeconfig
+from homeostat.server.metrics import Metrics
+from homeostat.server.pages import Pages
+from homeostat.server.privatefile import make_private_directory, read_private, write_private
+from homeostat.server.rbac import Rbac
+from homeostat.server.reviews import Reviews
+from homeostat.server.rolefeed import follow_roles
+from homeostat.server.tls import Pki, prepare_pki, server_context, server_hosts
+from homeostat.server.tokenrequest import answer_token_request
+from homeostat.server.tokens import Tokens
+from homeostat.server.user import SELF
+from homeostat.server.verbs.watch import Watches
+from homeostat.store.base import Key, Store
+from homeostat.store.sqlite import SqliteStore
+
+log = logging.getLogger(__name__)
+
+SEALED_RESOURCES = frozenset({"secrets"})
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_TICK_S = 1.0
+_EXPIRE_EVERY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    data: Path
+    bind: str = "127.0.0.1"
+    port: int = 7443
+    is_open: bool = False
+    """Plain HTTP without credentials; loopback only."""
+
+
+class Plane:
+    """A running plane. `client` is its own, with all rights."""
+
+    def __init__(self, settings: Settings, store: SqliteStore, app: App, watches: Watches) -> None:
+        self.settings = settings
+        self.store = store
+        self.app = app
+        self.watches = watches
+        self.client = Client(InProcess(app.handle, {"user": SELF}))
+        self.server: Server | None = None
+
+    @property
+    def url(self) -> str:
+        scheme = "http" if self.settings.is_open else "https"
+        host = f"[{self.settings.bind}]" if ":" in self.settings.bind else self.settings.bind
+        host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
+        return f"{scheme}://{host}:{self.server.port if self.server else self.settings.port}"
+
+    @property
+    def kubeconfig_path(self) -> Path:
+        return self.settings.data / "kubeconfig"
+
+
+@asynccontextmanager
+async def open_plane(settings: Settings) -> AsyncIterator[Plane]:
+    """A plane that serves until the block is left; then watches are closed and running requests finished."""
+    make_private_directory(settings.data)
+    pki = prepare_pki(
+        settings.data / "pki", hosts=server_hosts(settings.bind, socket.gethostname()), now=datetime.now(UTC)
+    )
+    store = await SqliteStore.open(
+        settings.data / "homeostat.db", sealed=SEALED_RESOURCES, key=_sealing_key(settings.data)
+    )
+    try:
+        async with _running(settings, pki, store) as plane:
+            yield plane
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIterator[Plane]:
+    plane = await _assemble(settings, pki, store)
+    await _bootstrap(plane.client)
+    plane.server = await serve(
+        plane.app.handle,
+        host=settings.bind,
+        port=settings.port,
+        ssl=None if settings.is_open else server_context(pki),
+        limits=Limits(),
+        refuse=_refuse,
+    )
+    _write_kubeconfig(plane, pki)
+    async with asyncio.TaskGroup() as tasks:
+        running = [
+            tasks.create_task(store.maintain()),
+            tasks.create_task(_tick(plane)),
+            tasks.create_task(_expire(plane)),
+        ]
+        try:
+            yield plane
+        finally:
+            for task in running:
+                task.cancel()
+            plane.watches.close()
+            await plane.server.stop(grace_s=3.0)
+
+
+async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
+    registry, watches, metrics = Registry(), Watches(), Metrics()
+    registry.add(builtin_kinds(builtin_behaviours(registry)))
+    await Definitions(registry, watches).follow(store)
+    rbac = Rbac()
+    await follow_roles(store, rbac)
+    authorizer = Authorizer(rbac)
+    accounts = AccountTokens(
+        pki.account_key.read_bytes(), uid_of=_uids(store), new_id=lambda: str(uuid.uuid4())
+    )
+    authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
+
+    def issue_token(call: Call) -> JsonObject:
+        obj = parse_body(call)
+        return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
+
+    backend = Backend(
+        store=store,
+        registry=registry,
+        admission=AdmissionChain(authorizer),
+        watches=watches,
+        now=lambda: datetime.now(UTC),
+        new_uid=lambda: str(uuid.uuid4()),
+        random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
+        issue_token=issue_token,
+    )
+    pages = Pages(
+        Catalog(registry),
+        metrics,
+        version=__version__,
+        is_ready=list,
+        jwks=accounts.jwks,
+        issuer=accounts.issuer,
+    )
+    app = App(
+        backend=backend,
+        authenticator=authenticator,
+        authorizer=authorizer,
+        reviews=Reviews(authorizer, authenticator),
+        metrics=metrics,
+        pages=pages.find,
+        is_open=settings.is_open,
+    )
+    _measure(metrics, store, watches)
+    return Plane(settings, store, app, watches)
+
+
+def _uids(store: Store) -> Callable[[str, str, str], str | None]:
+    def uid(resource: str, namespace: str, name: str) -> str | None:
+        record = store.get(Key(resource, namespace, name))
+        return uid_of(record) if record else None
+
+    return uid
+
+
+def _measure(metrics: Metrics, store: SqliteStore, watches: Watches) -> None:
+    metrics.gauge("homeostat_watches", "Open watches", lambda: len(watches))
+    metrics.gauge("homeostat_store_revision", "Newest revision", lambda: store.revision)
+    metrics.gauge("homeostat_store_oldest_revision", "Oldest revision a watch may start at", lambda: store.oldest)
+    metrics.gauge("homeostat_store_bytes", "Size of the database", lambda: store.database_bytes)
+    metrics.gauge("homeostat_store_batches", "Commits since the start", lambda: store.counters.batches)
+    metrics.gauge("homeostat_store_rows", "Changes committed since the start", lambda: store.counters.rows)
+
+
+async def _bootstrap(client: Client) -> None:
+    async def ensure(path: str, obj: JsonObject) -> None:
+        try:
+            await client.create(path, obj)
+        except AlreadyExistsError:
+            return
+
+    await asyncio.gather(*(ensure(path, obj) for path, obj in first_objects()))
+
+
+async def _tick(plane: Plane) -> None:
+    while True:
+        await asyncio.sleep(_TICK_S)
+        plane.watches.tick()
+
+
+async def _expire(plane: Plane) -> None:
+    events = plane.app.backend.registry.find("", "v1", "events")
+    assert events is not None
+    while True:
+        await asyncio.sleep(_EXPIRE_EVERY_S)
+        await expire_events(plane.store, events, now=datetime.now(UTC))
+
+
+def _refuse(code: int, message: str) -> Reply:
+    return refusal(error_of({"code": code, "message": message}, code=code))
+
+
+def _sealing_key(data: Path) -> bytes:
+    path = data / "seal.key"
+    key = read_private(path)
+    if key is None:
+        key = secrets.token_bytes(32)
+        write_private(path, key)
+    return key
+
+
+def _write_kubeconfig(plane: Plane, pki: Pki) -> None:
+    from homeostat.objects import yaml
+
+    if plane.settings.is_open:
+        config = kubeconfig(plane.url)
+    else:
+        credential = ClientCertificate(pki.admin.read_bytes(), pki.admin.with_suffix(".key").read_bytes())
+        config = kubeconfig(plane.url, authority=pki.authority.read_bytes(), credential=credential)
+    write_private(plane.kubeconfig_path, yaml.dump(config))

@@ -1,0 +1,118 @@
+"""A client of any Kubernetes API: objects in, objects out, errors of the shared tree.
+
+What carries the requests is a `Transport`: HTTP to a server, or the embedded plane in the same process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import NamedTuple, Protocol
+from urllib.parse import urlencode
+
+from homeostat.objects.errors import ApiError, error_of
+from homeostat.objects.json import JsonObject, decode_object, decode_stored, encode
+
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+_PAGE = 500
+
+
+class Response(NamedTuple):
+    status: int
+    body: bytes
+
+
+class Transport(Protocol):
+    async def send(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = ""
+    ) -> Response: ...
+
+    async def stream(self, path: str, *, query: str = "") -> Response | AsyncIterator[bytes]:
+        """Lines of an answer that goes on; a `Response` where the server refused."""
+
+
+class Event(NamedTuple):
+    """One watch event; `type` is ADDED, MODIFIED, DELETED or BOOKMARK."""
+
+    type: str
+    obj: JsonObject
+
+
+class Client:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: JsonObject | list[JsonObject] | None = None,
+        content_type: str = "",
+        **query: object,
+    ) -> JsonObject:
+        """One request; what is not success raises its `ApiError`."""
+        response = await self._transport.send(
+            method,
+            path,
+            query=urlencode(_texts(query)),
+            body=b"" if body is None else encode(body),
+            content_type=content_type or ("application/json" if body is not None else ""),
+        )
+        if response.status >= 300:
+            raise _error(response)
+        return decode_stored(response.body)
+
+    async def get(self, path: str) -> JsonObject:
+        return await self.request("GET", path)
+
+    async def create(self, path: str, obj: JsonObject) -> JsonObject:
+        return await self.request("POST", path, body=obj)
+
+    async def update(self, path: str, obj: JsonObject) -> JsonObject:
+        return await self.request("PUT", path, body=obj)
+
+    async def merge(self, path: str, patch: JsonObject) -> JsonObject:
+        return await self.request("PATCH", path, body=patch, content_type=MERGE_PATCH)
+
+    async def apply(self, path: str, obj: JsonObject, *, manager: str, force: bool = False) -> JsonObject:
+        return await self.request(
+            "PATCH", path, body=obj, content_type=APPLY_PATCH, fieldManager=manager, force=str(force).lower()
+        )
+
+    async def delete(self, path: str, options: JsonObject | None = None) -> JsonObject:
+        return await self.request("DELETE", path, body=options)
+
+    async def list(self, path: str, **query: object) -> tuple[list[JsonObject], str]:
+        """All objects, fetched in pages, and the revision they are the state of."""
+        items: list[JsonObject] = []
+        token = ""
+        while True:
+            page = await self.request("GET", path, **{"limit": _PAGE, "continue": token, **query})
+            items += page["items"]
+            token = page["metadata"].get("continue", "")
+            if not token:
+                return items, page["metadata"]["resourceVersion"]
+
+    async def watch(self, path: str, **query: object) -> AsyncIterator[Event]:
+        """Events until the server ends the watch; an ERROR event raises its error."""
+        lines = await self._transport.stream(path, query=urlencode(_texts({"watch": "true", **query})))
+        if isinstance(lines, Response):
+            raise _error(lines)
+        async for line in lines:
+            event = decode_stored(line)
+            if event["type"] == "ERROR":
+                raise error_of(event["object"])
+            yield Event(event["type"], event["object"])
+
+
+def _texts(query: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in query.items() if value not in {"", None}}
+
+
+def _error(response: Response) -> ApiError:
+    try:
+        return error_of(decode_object(response.body), code=response.status)
+    except ApiError:
+        return error_of({"message": response.body[:200].decode(errors="replace")}, code=response.status)

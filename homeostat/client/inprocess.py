@@ -1,0 +1,107 @@
+"""Reaches an embedded plane without a socket: the same handler, the same bytes, nothing in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from homeostat.client.base import Response
+from homeostat.edge.reply import Reply, StreamReply
+from homeostat.edge.request import Headers, Peer, Request
+from homeostat.edge.stream import Stream, unframe
+
+Handler = Callable[[Request], Reply | StreamReply | Awaitable[Reply | StreamReply]]
+_LIMIT_BYTES = 64 << 20
+
+
+class LocalStream(Stream):
+    """A stream whose reader is in the same process; one that falls behind the limit is cut off all the same."""
+
+    __slots__ = ("_chunks", "_held", "_ready")
+
+    def __init__(self) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._held = 0
+        self._ready = asyncio.Event()
+        self._callbacks = []
+        self._waiters = []
+        self.closed = False
+        self.is_full = False
+
+    def send(self, chunk: bytes) -> None:
+        if self.closed:
+            return
+        self._chunks.append(chunk)
+        self._held += len(chunk)
+        self._ready.set()
+        if self._held > _LIMIT_BYTES:
+            self.abort()
+
+    @property
+    def buffered(self) -> int:
+        return self._held
+
+    async def drain(self) -> None:
+        await asyncio.sleep(0)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._end()
+            self._ready.set()
+
+    def abort(self) -> None:
+        self.close()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """The lines sent, until the stream is closed. Leaving the loop closes it."""
+        try:
+            while True:
+                while self._chunks:
+                    chunk = self._chunks.popleft()
+                    self._held -= len(chunk)
+                    for line in unframe(chunk).splitlines():
+                        yield line
+                if self.closed:
+                    return
+                self._ready.clear()
+                await self._ready.wait()
+        finally:
+            self.close()
+
+
+class InProcess:
+    """A transport: what `Client` sends its requests through. `connection` tells the handler who is calling."""
+
+    def __init__(self, handler: Handler, connection: dict[str, Any], *, user_agent: str = "homeostat") -> None:
+        self._handler = handler
+        self._connection = connection
+        self._user_agent = user_agent
+        self._peer = Peer("")
+
+    async def _answer(self, method: str, path: str, query: str, body: bytes, content_type: str) -> Reply | StreamReply:
+        headers = Headers()
+        headers.add("user-agent", self._user_agent)
+        headers.add("host", "localhost")
+        if content_type:
+            headers.add("content-type", content_type)
+        answer = self._handler(Request(method, path, query, headers, body, self._peer, self._connection))
+        return await answer if isinstance(answer, Awaitable) else answer
+
+    async def send(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = ""
+    ) -> Response:
+        answer = await self._answer(method, path, query, body, content_type)
+        if not isinstance(answer, Reply):
+            raise TypeError(f"{path} answers with a stream")
+        return Response(answer.status, answer.body if isinstance(answer.body, bytes) else b"".join(answer.body))
+
+    async def stream(self, path: str, *, query: str = "") -> Response | AsyncIterator[bytes]:
+        answer = await self._answer("GET", path, query, b"", "")
+        if isinstance(answer, Reply):
+            body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+            return Response(answer.status, body)
+        stream = LocalStream()
+        answer.start(stream)
+        return stream.lines()

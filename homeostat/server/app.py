@@ -1,0 +1,249 @@
+"""From a request to an answer: the order of the steps, and nothing else.
+
+Who is it (authn), what do they want (paths, kinds), may they (authz), is there room (in-flight limits), do it (verbs).
+The outermost step turns every error into a `Status`; no verb does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.errors import (
+    ApiError,
+    BadRequestError,
+    ForbiddenError,
+    InternalError,
+    MethodNotAllowedError,
+    NotFoundError,
+    TooManyRequestsError,
+    status_of,
+)
+from homeostat.objects.json import encode
+from homeostat.server.answer import one
+from homeostat.server.attributes import Attributes
+from homeostat.server.authn import Authenticator, host_is_loopback
+from homeostat.server.authz import Authorizer
+from homeostat.server.body import check_kind, parse_body
+from homeostat.server.call import Answer, Backend, Call
+from homeostat.server.eager import run_eagerly
+from homeostat.server.impersonation import impersonation
+from homeostat.server.kinds import Kind
+from homeostat.server.metrics import Metrics
+from homeostat.server.negotiate import JSON, negotiate
+from homeostat.server.options import parse_options
+from homeostat.server.paths import ObjectPath, parse_path
+from homeostat.server.reviews import Reviews
+from homeostat.server.subresources import SUBRESOURCE_VERBS
+from homeostat.server.user import OPEN, User
+from homeostat.server.verbs.create import create
+from homeostat.server.verbs.delete import delete, delete_collection
+from homeostat.server.verbs.get import get
+from homeostat.server.verbs.list import list_objects
+from homeostat.server.verbs.patch import patch
+from homeostat.server.verbs.update import update
+from homeostat.server.verbs.watch import watch
+
+log = logging.getLogger(__name__)
+
+VERBS = {
+    "create": create,
+    "get": get,
+    "list": list_objects,
+    "watch": watch,
+    "update": update,
+    "patch": patch,
+    "delete": delete,
+    "deletecollection": delete_collection,
+}
+_MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_WITHOUT_OBJECT = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_WITH_OBJECT = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+SystemPage = Callable[[Request, User], Awaitable[Reply]]
+
+
+@dataclass(slots=True)
+class InFlight:
+    """How many calls run at once, reads and writes apart. Watches do not count: they cost nothing while nothing happens."""
+
+    most_reads: int = 400
+    most_writes: int = 200
+    reads: int = 0
+    writes: int = 0
+
+    def enter(self, verb: str) -> None:
+        if verb in _MUTATING:
+            if self.writes >= self.most_writes:
+                raise TooManyRequestsError("too many writes at once, please try again later", retry_after_s=1)
+            self.writes += 1
+        else:
+            if self.reads >= self.most_reads:
+                raise TooManyRequestsError("too many reads at once, please try again later", retry_after_s=1)
+            self.reads += 1
+
+    def leave(self, verb: str) -> None:
+        if verb in _MUTATING:
+            self.writes -= 1
+        else:
+            self.reads -= 1
+
+
+@dataclass(slots=True)
+class App:
+    backend: Backend
+    authenticator: Authenticator
+    authorizer: Authorizer
+    reviews: Reviews
+    metrics: Metrics
+    pages: Callable[[str], SystemPage | None]
+    """What answers a path that is not an object's: `/version`, `/openapi/v3/...`."""
+    public_paths: frozenset[str] = frozenset({"/livez", "/readyz", "/healthz", "/version", "/version/"})
+    is_open: bool = False
+    in_flight: InFlight = field(default_factory=InFlight)
+
+    def handle(self, request: Request) -> Answer | Awaitable[Answer]:
+        return run_eagerly(self._answer(request))
+
+    async def _answer(self, request: Request) -> Answer:
+        began = perf_counter()
+        labels = ("", "", "")
+        code = 500
+        try:
+            user = self.user_of(request)
+            path = parse_path(request.path)
+            if path is None:
+                reply = await self._page(request, user)
+                code = reply.status
+                return reply
+            kind, verb, subresource = self._resolve(request, path)
+            labels = (verb, kind.group_resource, subresource)
+            answer = await self._call(request, user, kind, path, verb=verb, subresource=subresource)
+            code = answer.status
+            return answer
+        except ApiError as error:
+            code = error.code
+            return refusal(error)
+        except Exception:
+            log.exception("request failed", extra={"method": request.method, "path": request.path})
+            return refusal(InternalError("the server failed on this request; its log says why"))
+        finally:
+            self.metrics.request(labels, code, perf_counter() - began)
+
+    def user_of(self, request: Request) -> User:
+        if "user" in request.connection:
+            own: User = request.connection["user"]
+            return own
+        if self.is_open:
+            if not host_is_loopback(request.headers.get("host", "")):
+                raise ForbiddenError("this server is open to its own machine only: the Host header must name it")
+            return OPEN
+        user = self.authenticator.authenticate(request.headers, request.peer.certificate)
+        wanted = impersonation(request.headers, user)
+        if wanted is None:
+            return user
+        for check in wanted.checks:
+            self.authorizer.require(check)
+        return wanted.user
+
+    async def _page(self, request: Request, user: User) -> Reply:
+        if request.path not in self.public_paths:
+            verb = request.method.lower()
+            self.authorizer.require(Attributes(user=user, verb=verb, path=request.path))
+        page = self.pages(request.path)
+        if page is None:
+            raise NotFoundError("the server could not find the requested resource")
+        return await page(request, user)
+
+    def _resolve(self, request: Request, path: ObjectPath) -> tuple[Kind, str, str]:
+        kind = self.backend.registry.find(path.group, path.version, path.plural)
+        if kind is None or (path.namespace and not kind.namespaced):
+            raise NotFoundError("the server could not find the requested resource")
+        verbs = _WITH_OBJECT if path.name else _WITHOUT_OBJECT
+        verb = verbs.get(request.method if request.method != "HEAD" else "GET", "")
+        if verb in {"list", "get"} and "watch=" in request.query and parse_options(request.query).watch:
+            verb = "watch"
+        if path.subresource:
+            if (path.subresource, verb) not in SUBRESOURCE_VERBS or not _has(kind, path.subresource):
+                raise NotFoundError("the server could not find the requested resource")
+        elif verb not in kind.verbs or (verb == "create" and path.name):
+            raise MethodNotAllowedError(
+                f"{request.method} is not supported on this path of {kind.group_resource}", kind=kind.plural
+            )
+        if kind.namespaced and not path.namespace and verb not in {"list", "watch"}:
+            raise MethodNotAllowedError(f"{kind.group_resource} are namespaced: the path names no namespace")
+        return kind, verb, path.subresource
+
+    async def _call(
+        self, request: Request, user: User, kind: Kind, path: ObjectPath, *, verb: str, subresource: str
+    ) -> Answer:
+        if not user.is_master:
+            self.authorizer.require(attributes_of(user, verb, kind, path))
+        headers = request.headers
+        call = Call(
+            backend=self.backend,
+            kind=kind,
+            path=path,
+            user=user,
+            options=parse_options(request.query),
+            body=request.body,
+            content_type=headers.get("content-type", ""),
+            user_agent=headers.get("user-agent", ""),
+            representation=negotiate(headers.get("accept", "")),
+            accepts_gzip="gzip" in headers.get("accept-encoding", ""),
+            subresource=subresource,
+        )
+        if not kind.is_stored:
+            return self._review(call)
+        run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]
+        if verb == "watch":
+            return await run(call)
+        self.in_flight.enter(verb)
+        try:
+            return await run(call)
+        finally:
+            self.in_flight.leave(verb)
+
+    def _review(self, call: Call) -> Reply:
+        obj = parse_body(call)
+        if not isinstance(obj, dict):
+            raise BadRequestError(f"a {call.kind.kind} is expected")
+        check_kind(call, obj)
+        return one(
+            call, encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace)), status=201
+        )
+
+
+def _has(kind: Kind, subresource: str) -> bool:
+    match subresource:
+        case "status":
+            return kind.has_status
+        case "scale":
+            return kind.scale is not None
+        case "finalize":
+            return kind.kind == "Namespace" and not kind.group
+        case "token":
+            return kind.kind == "ServiceAccount" and not kind.group
+    return False
+
+
+def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attributes:
+    return Attributes(
+        user=user,
+        verb=verb,
+        group=kind.group,
+        version=kind.version,
+        resource=kind.plural,
+        subresource=path.subresource,
+        namespace=path.namespace,
+        name=path.name,
+    )
+
+
+def refusal(error: ApiError) -> Reply:
+    headers = (("Retry-After", str(error.retry_after_s)),) if error.retry_after_s else ()
+    return Reply(error.code, encode(status_of(error)), JSON, headers)

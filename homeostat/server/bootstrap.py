@@ -1,0 +1,17 @@
+"""What a plane begins with: the namespaces and roles that clients take for granted. Nothing that exists is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.namespaces import SYSTEM_NAMESPACES
+from homeostat.server.roles import default_roles
+
+
+def first_objects() -> Iterator[tuple[str, JsonObject]]:
+    """Collection path and object of everything that should be there from the first start on."""
+    for name in SYSTEM_NAMESPACES:
+        yield "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    for role in default_roles():
+        yield f"/apis/{role['apiVersion']}/{role['kind'].lower()}s", role

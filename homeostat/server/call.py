@@ -1,0 +1,141 @@
+"""One API request, parsed once, and what the verbs need to answer it.
+
+`Call` to `Reply` knows no HTTP: the edge turns a request into a `Call`, and an in-process client goes the same way
+without a socket. A verb is one short `async def` of a `Call`; it raises `ApiError` and never answers an error itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from homeostat.edge.reply import Reply, StreamReply
+from homeostat.objects.errors import BadRequestError, ForbiddenError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds import Kind, Registry
+from homeostat.server.negotiate import PLAIN, Representation
+from homeostat.server.options import NO_OPTIONS, Options
+from homeostat.server.paths import ObjectPath
+from homeostat.server.user import User
+from homeostat.store.base import Key, Record, Scope, Store
+
+
+class Admission(Protocol):
+    """Who else has a say in a write: webhooks and policies. `operation` is CREATE, UPDATE or DELETE."""
+
+    async def mutate(
+        self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
+    ) -> JsonObject | None:
+        """The object as mutating webhooks want it: the same value where none is interested."""
+
+    async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
+        """Raise what refuses the write."""
+
+    def is_idle(self, call: Call, operation: str) -> bool:
+        """No webhook or policy is interested in this call."""
+
+
+class OpenWatches(Protocol):
+    """The watches that are open now."""
+
+    def add(self, watcher: Any) -> None: ...
+    def discard(self, watcher: Any) -> None: ...
+    def run(self, watcher: Any) -> None: ...
+
+
+@dataclass(slots=True)
+class Backend:
+    """What all calls share."""
+
+    store: Store
+    registry: Registry
+    admission: Admission
+    watches: OpenWatches
+    now: Callable[[], datetime]
+    new_uid: Callable[[], str]
+    random_suffix: Callable[[], str]
+    issue_token: Callable[[Call], JsonObject]
+    """The answer to a TokenRequest for the call's service account."""
+
+
+@dataclass(slots=True)
+class Call:
+    backend: Backend
+    kind: Kind
+    path: ObjectPath
+    user: User
+    options: Options = NO_OPTIONS
+    body: bytes = b""
+    content_type: str = ""
+    user_agent: str = ""
+    representation: Representation = PLAIN
+    accepts_gzip: bool = False
+    subresource: str = ""
+    is_apply: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def store(self) -> Store:
+        return self.backend.store
+
+    @property
+    def namespace(self) -> str:
+        return self.path.namespace
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind.resource, self.path.namespace, self.path.name)
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.kind.resource, self.path.namespace, self.path.name)
+
+    @property
+    def manager(self) -> str:
+        """Who the written fields belong to: the one named, else the program by its User-Agent."""
+        named = self.options.field_manager or self.user_agent.partition("/")[0]
+        return "".join(char for char in named if char.isprintable())[:128] or "unknown"
+
+    def of(self, namespace: str, name: str) -> Call:
+        """The same call about one named object."""
+        return replace(self, path=self.path._replace(namespace=namespace, name=name))
+
+    def timestamp(self) -> str:
+        return self.backend.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def not_found(self, name: str = "") -> NotFoundError:
+        name = name or self.name
+        return NotFoundError(
+            f'{self.kind.group_resource} "{name}" not found', kind=self.kind.plural, group=self.kind.group, name=name
+        )
+
+    def forbidden(self, why: str, name: str = "") -> ForbiddenError:
+        name = name or self.name
+        return ForbiddenError(
+            f'{self.kind.group_resource} "{name}" is forbidden: {why}',
+            kind=self.kind.plural,
+            group=self.kind.group,
+            name=name,
+        )
+
+    def record(self) -> Record:
+        """What is stored under the call's name; `NotFoundError`."""
+        found = self.store.get(self.key)
+        if found is None:
+            raise self.not_found()
+        return found
+
+    def need_name(self) -> str:
+        if not self.name:
+            raise BadRequestError("name is required")
+        return self.name
+
+
+Answer = Reply | StreamReply
+Verb = Callable[[Call], Awaitable[Answer]]

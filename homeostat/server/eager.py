@@ -1,0 +1,50 @@
+"""Run a coroutine at once, up to where it first has to wait.
+
+Most calls never wait: a get reads memory and is answered in the same turn of the event loop, without the cost of a
+task. Only a coroutine that does wait is handed on, to be finished in one. (What runs before the first wait has no
+current task: `asyncio.timeout` and task groups belong behind it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Coroutine, Generator
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Started(Generic[T]):
+    """A coroutine that waits for its first future; await it once to finish it."""
+
+    __slots__ = ("_coroutine", "_first")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T], first: Any) -> None:
+        self._coroutine = coroutine
+        self._first = first
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        coroutine, waiting_for = self._coroutine, self._first
+        try:
+            while True:
+                try:
+                    sent = yield waiting_for
+                except GeneratorExit:
+                    coroutine.close()
+                    raise
+                except BaseException as error:
+                    waiting_for = coroutine.throw(error)
+                else:
+                    waiting_for = coroutine.send(sent)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+
+def run_eagerly(coroutine: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
+    """The coroutine's result, if it needs no wait; else an awaitable of it."""
+    try:
+        first = coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    return Started(coroutine, first)

@@ -1,0 +1,129 @@
+"""The query parameters of a call, parsed once; a value that does not parse answers 400. Unknown ones are ignored."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NoReturn
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from homeostat.objects.errors import BadRequestError, Cause, InvalidError, unsupported
+
+_MAX_PARAMETERS = 100
+_MAX_MANAGER_CHARACTERS = 128
+FIELD_VALIDATIONS = ("Ignore", "Warn", "Strict")
+PROPAGATION_POLICIES = ("Background", "Foreground", "Orphan")
+
+
+class Options(msgspec.Struct, frozen=True, gc=False):
+    watch: bool = False
+    limit: int = 0
+    continue_token: str = ""
+    label_selector: str = ""
+    field_selector: str = ""
+    resource_version: str = ""
+    resource_version_match: str = ""
+    send_initial_events: bool | None = None
+    allow_bookmarks: bool = False
+    timeout_s: int | None = None
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = "Warn"
+    force: bool = False
+    pretty: bool = False
+    propagation_policy: str = ""
+    grace_period_s: int | None = None
+    orphan_dependents: bool | None = None
+    include_object: str = "Metadata"
+
+
+NO_OPTIONS = Options()
+
+
+@lru_cache(maxsize=512)
+def parse_options(query: str) -> Options:
+    if not query:
+        return NO_OPTIONS
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise BadRequestError(f"the query does not parse: {error}") from error
+    if "\0" in query or "%00" in query:
+        raise BadRequestError("the query holds a NUL character")
+    values = dict(reversed(pairs))
+    return Options(
+        watch=_boolean(values, "watch") or False,
+        limit=_integer(values, "limit") or 0,
+        continue_token=values.get("continue", ""),
+        label_selector=values.get("labelSelector", ""),
+        field_selector=values.get("fieldSelector", ""),
+        resource_version=values.get("resourceVersion", ""),
+        resource_version_match=_choice(values, "resourceVersionMatch", ("Exact", "NotOlderThan")),
+        send_initial_events=_boolean(values, "sendInitialEvents"),
+        allow_bookmarks=_boolean(values, "allowWatchBookmarks") or False,
+        timeout_s=_integer(values, "timeoutSeconds"),
+        dry_run=_dry_run(values.get("dryRun", "")),
+        field_manager=_manager(values.get("fieldManager", "")),
+        field_validation=_choice(values, "fieldValidation", FIELD_VALIDATIONS) or "Warn",
+        force=_boolean(values, "force") or False,
+        pretty=_boolean(values, "pretty", lenient=True) or False,
+        propagation_policy=values.get("propagationPolicy", ""),
+        grace_period_s=_integer(values, "gracePeriodSeconds"),
+        orphan_dependents=_boolean(values, "orphanDependents"),
+        include_object=_choice(values, "includeObject", ("None", "Metadata", "Object")) or "Metadata",
+    )
+
+
+def _boolean(values: dict[str, str], name: str, *, lenient: bool = False) -> bool | None:
+    text = values.get(name)
+    if text is None:
+        return None
+    if text.lower() in {"", "1", "t", "true"}:
+        return True
+    if lenient or text.lower() in {"0", "f", "false"}:
+        return False
+    raise BadRequestError(f"the parameter {name} is a boolean, got {text!r}")
+
+
+def _integer(values: dict[str, str], name: str) -> int | None:
+    text = values.get(name, "")
+    if not text:
+        return None
+    if len(text) > 19 or not text.removeprefix("-").isdecimal() or not text.isascii():
+        raise BadRequestError(f"the parameter {name} is an integer, got {text[:40]!r}")
+    return int(text)
+
+
+def _choice(values: dict[str, str], name: str, known: tuple[str, ...]) -> str:
+    text = values.get(name, "")
+    if text and text not in known:
+        _refuse([unsupported(name, text, known)])
+    return text
+
+
+def _dry_run(text: str) -> bool:
+    if text not in {"", "All"}:
+        _refuse([unsupported("dryRun", text, ("All",))])
+    return text == "All"
+
+
+def _manager(text: str) -> str:
+    if len(text) > _MAX_MANAGER_CHARACTERS:
+        _refuse([Cause("FieldValueTooLong", "Too long: may not be more than 128 bytes", "fieldManager")])
+    if not text.isprintable():
+        _refuse(
+            [
+                Cause(
+                    "FieldValueInvalid",
+                    f"Invalid value: {text!r}: should only contain printable characters",
+                    "fieldManager",
+                )
+            ]
+        )
+    return text
+
+
+def _refuse(causes: list[Cause]) -> NoReturn:
+    told = ", ".join(f"{cause.field}: {cause.message}" for cause in causes)
+    raise InvalidError(f"the request's options are invalid: {told}", kind="Options", group="meta.k8s.io", causes=causes)

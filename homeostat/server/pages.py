@@ -1,0 +1,135 @@
+"""Paths that are not objects': discovery, OpenAPI, version, health, metrics."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from functools import partial
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.errors import MethodNotAllowedError
+from homeostat.objects.json import JsonObject, encode
+from homeostat.server import metrics as metrics_module
+from homeostat.server.app import SystemPage
+from homeostat.server.catalog import Catalog
+from homeostat.server.document import Document
+from homeostat.server.metrics import Metrics
+from homeostat.server.negotiate import JSON, negotiate
+from homeostat.server.user import User
+
+KUBERNETES_VERSION = ("1", "34")
+"""The API whose behaviour this server follows, as clients that look at versions need to know."""
+
+
+def version_info(homeostat_version: str) -> JsonObject:
+    major, minor = KUBERNETES_VERSION
+    return {
+        "major": major,
+        "minor": minor,
+        "gitVersion": f"v{major}.{minor}.0+homeostat-{homeostat_version}",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none",
+        "compiler": platform.python_implementation().lower(),
+        "platform": f"{platform.system().lower()}/{platform.machine()}",
+    }
+
+
+class Pages:
+    def __init__(
+        self,
+        catalog: Catalog,
+        metrics: Metrics,
+        *,
+        version: str,
+        is_ready: Callable[[], list[str]],
+        jwks: Callable[[], JsonObject],
+        issuer: str,
+    ) -> None:
+        """`is_ready` names what is not ready; empty means all is."""
+        self._catalog = catalog
+        self._metrics = metrics
+        self._version = encode(version_info(version))
+        self._is_ready = is_ready
+        self._exact: dict[str, SystemPage] = {
+            "/": self._root,
+            "/version": self._show_version,
+            "/version/": self._show_version,
+            "/metrics": self._show_metrics,
+            "/livez": self._live,
+            "/healthz": self._ready,
+            "/readyz": self._ready,
+            "/openid/v1/jwks": partial(self._show, lambda: encode(jwks())),
+            "/.well-known/openid-configuration": partial(self._show, lambda: encode(_openid(issuer))),
+        }
+
+    def find(self, path: str) -> SystemPage | None:
+        page = self._exact.get(path)
+        if page is not None:
+            return page
+        if path.startswith(("/api/", "/apis/")) or path in {"/api", "/apis"}:
+            return self._discovery
+        if path.startswith("/openapi/v3"):
+            return self._openapi
+        if path.startswith(("/livez/", "/readyz/", "/healthz/")):
+            return self._ready
+        return None
+
+    async def _root(self, request: Request, user: User) -> Reply:
+        return Reply(200, encode({"paths": sorted([*self._exact, *self._catalog.paths()])}), JSON)
+
+    async def _show(self, body: Callable[[], bytes], request: Request, user: User) -> Reply:
+        return Reply(200, body(), JSON)
+
+    async def _show_version(self, request: Request, user: User) -> Reply:
+        return Reply(200, self._version, JSON)
+
+    async def _show_metrics(self, request: Request, user: User) -> Reply:
+        return Reply(200, self._metrics.text(), metrics_module.CONTENT_TYPE)
+
+    async def _live(self, request: Request, user: User) -> Reply:
+        return Reply(200, b"ok", "text/plain; charset=utf-8")
+
+    async def _ready(self, request: Request, user: User) -> Reply:
+        missing = self._is_ready()
+        if missing:
+            return Reply(503, f"not ready: {', '.join(missing)}".encode(), "text/plain; charset=utf-8")
+        return Reply(200, b"ok", "text/plain; charset=utf-8")
+
+    async def _discovery(self, request: Request, user: User) -> Reply:
+        _only_get(request)
+        path = request.path.rstrip("/")
+        representation = negotiate(request.headers.get("accept", ""), discovery=True)
+        is_aggregated = representation.form == "aggregated" and path in {"/api", "/apis"}
+        document = self._catalog.discovery(path, is_aggregated=is_aggregated)
+        return _sent(request, document, representation.content_type if is_aggregated else JSON)
+
+    async def _openapi(self, request: Request, user: User) -> Reply:
+        _only_get(request)
+        return _sent(request, self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/")), JSON)
+
+
+def _only_get(request: Request) -> None:
+    if request.method not in {"GET", "HEAD"}:
+        raise MethodNotAllowedError(f"{request.method} is not supported on {request.path}")
+
+
+def _sent(request: Request, document: Document, content_type: str) -> Reply:
+    headers = (("ETag", document.etag), ("Vary", "Accept, Accept-Encoding"), ("Cache-Control", "public"))
+    if document.is_known(request.headers.get("if-none-match", "")):
+        return Reply(304, b"", "", headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Reply(200, document.gzip, content_type, (*headers, ("Content-Encoding", "gzip")))
+    return Reply(200, document.body, content_type, headers)
+
+
+def _openid(issuer: str) -> JsonObject:
+    return {
+        "issuer": issuer,
+        "jwks_uri": f"{issuer}/openid/v1/jwks",
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+    }

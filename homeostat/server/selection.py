@@ -1,0 +1,88 @@
+"""Which objects a list or watch wants: a scope of the store, and label and field selectors within it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.selectors import FieldTerm, LabelSelector, parse_fields, parse_labels
+from homeostat.server.call import Call
+from homeostat.server.encode import note_of, object_of
+from homeostat.server.kinds import Kind
+from homeostat.store.base import Event, Record, Scope
+
+Test = Callable[[Record], bool]
+
+
+class Selection:
+    """`tests` all hold for what is selected; without any, the whole scope is."""
+
+    def __init__(self, scope: Scope, tests: Sequence[Test]) -> None:
+        self.scope = scope
+        self.is_all = not tests
+        self._tests = tuple(tests)
+
+    def matches(self, record: Record) -> bool:
+        return all(test(record) for test in self._tests)
+
+    def filter(self, records: Sequence[Record]) -> Sequence[Record]:
+        for test in self._tests:
+            records = [record for record in records if test(record)]
+        return records
+
+    def change(self, event: Event) -> Literal["ADDED", "MODIFIED", "DELETED"] | None:
+        """What an event is for a watcher of this selection: an object may come into it or leave it by a change."""
+        was_in = event.previous is not None and self.matches(event.previous)
+        if event.type == "DELETED":
+            return "DELETED" if was_in else None
+        if self.matches(event.record):
+            return "MODIFIED" if was_in else "ADDED"
+        return "DELETED" if was_in else None
+
+
+def selection_of(call: Call) -> Selection:
+    scope = call.scope
+    tests: list[Test] = []
+    for term in parse_fields(call.options.field_selector) if call.options.field_selector else ():
+        scope, test = _narrowed(call.kind, scope, term)
+        if test is not None:
+            tests.append(test)
+    if call.options.label_selector:
+        selector = parse_labels(call.options.label_selector)
+        if selector:
+            tests.append(_by_labels(selector))
+    return Selection(scope, tests)
+
+
+def _by_labels(selector: LabelSelector) -> Test:
+    matches = selector.matches
+    return lambda record: matches(note_of(record).labels)
+
+
+def _narrowed(kind: Kind, scope: Scope, term: FieldTerm) -> tuple[Scope, Test | None]:
+    """A term on the name or the namespace narrows the scope where it can; any other is tested."""
+    is_wanted = term.equal
+    value = term.value
+    match term.field:
+        case "metadata.name":
+            if is_wanted and not scope.name and (scope.namespace or not kind.namespaced) and value:
+                return scope._replace(name=value), None
+            return scope, lambda record: (record.key.name == value) is is_wanted
+        case "metadata.namespace":
+            if is_wanted and not scope.namespace and value and kind.namespaced:
+                return scope._replace(namespace=value), None
+            return scope, lambda record: (record.key.namespace == value) is is_wanted
+        case field if field in kind.behaviour.selectable_fields:
+            return scope, lambda record: (_fields(kind, record).get(field, "") == value) is is_wanted
+    known = ", ".join(sorted({"metadata.name", "metadata.namespace", *kind.behaviour.selectable_fields}))
+    raise BadRequestError(f'field label not supported: "{term.field}"; {kind.group_resource} have: {known}')
+
+
+def _fields(kind: Kind, record: Record) -> dict[str, str]:
+    if kind.from_storage is not None:
+        return kind.behaviour.selectable(object_of(kind, record))
+    note = note_of(record)
+    if note.fields is None:
+        note.fields = kind.behaviour.selectable(object_of(kind, record))
+    return note.fields

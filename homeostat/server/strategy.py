@@ -1,0 +1,116 @@
+"""What a write may touch: which parts are the client's, which are the server's. Pure.
+
+The server owns uid, creationTimestamp, generation, deletionTimestamp and resourceVersion. With the status subresource
+on, a main write cannot change status and a status write can change nothing else. `generation` counts changes of what
+is neither metadata nor status.
+"""
+
+from __future__ import annotations
+
+from homeostat.objects.errors import Cause, ConflictError, invalid
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds import Kind
+
+_SERVER_OWNED = (
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+_NOT_SPEC = frozenset({"apiVersion", "kind", "metadata", "status"})
+
+
+def prepare_create(kind: Kind, obj: JsonObject, *, uid: str, now: str) -> None:
+    """Give a new object what the server owns."""
+    metadata = obj["metadata"]
+    for name in _SERVER_OWNED:
+        metadata.pop(name, None)
+    metadata.pop("resourceVersion", None)
+    metadata["uid"] = uid
+    metadata["creationTimestamp"] = now
+    if kind.custom or kind.has_generation:
+        metadata["generation"] = 1
+    if kind.has_status and (kind.custom or kind.kind not in _KEEPS_STATUS):
+        obj.pop("status", None)
+
+
+_KEEPS_STATUS = frozenset({"Namespace", "CustomResourceDefinition", "Node", "PersistentVolume"})
+
+
+def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
+    """Bring back what a main write may not change, and count the generation."""
+    metadata, former = new["metadata"], old["metadata"]
+    for name in _SERVER_OWNED:
+        if name in former:
+            metadata[name] = former[name]
+        else:
+            metadata.pop(name, None)
+    if kind.has_status:
+        _take(new, old, "status")
+    if "generation" in former and spec_differs(kind, new, old):
+        metadata["generation"] = former["generation"] + 1
+
+
+def prepare_status_update(new: JsonObject, old: JsonObject) -> JsonObject:
+    """A status write: the old object with the new status (and the managers of its fields)."""
+    merged = dict(old)
+    merged["metadata"] = metadata = dict(old["metadata"])
+    if "managedFields" in new["metadata"]:
+        metadata["managedFields"] = new["metadata"]["managedFields"]
+    _take(merged, new, "status")
+    return merged
+
+
+def _take(target: JsonObject, source: JsonObject, name: str) -> None:
+    if name in source:
+        target[name] = source[name]
+    else:
+        target.pop(name, None)
+
+
+def spec_differs(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
+    """Something that is neither metadata nor (with the subresource on, or built in) status changed."""
+    ignored = _NOT_SPEC if kind.has_status or not kind.custom else _NOT_SPEC - {"status"}
+    names = {*new, *old} - ignored
+    return any(new.get(name) != old.get(name) for name in names)
+
+
+def check_preconditions(kind: Kind, new: JsonObject, old: JsonObject) -> list[Cause]:
+    """The uid and resourceVersion that a client sent must be the stored ones; a stale version raises `ConflictError`."""
+    metadata, former = new["metadata"], old["metadata"]
+    name = former["name"]
+    uid = metadata.get("uid")
+    if uid and uid != former["uid"]:
+        raise ConflictError(
+            f'Operation cannot be fulfilled on {kind.group_resource} "{name}": Precondition failed: '
+            f"UID in precondition: {uid}, UID in object meta: {former['uid']}",
+            kind=kind.plural,
+            group=kind.group,
+            name=name,
+        )
+    version = metadata.get("resourceVersion")
+    if not version:
+        if kind.unconditional_update and not kind.custom:
+            return []
+        return [
+            Cause(
+                "FieldValueInvalid", "Invalid value: 0x0: must be specified for an update", "metadata.resourceVersion"
+            )
+        ]
+    if not isinstance(version, str) or not version.isdecimal():
+        return [invalid("metadata.resourceVersion", version, "must be a decimal number")]
+    if version != former["resourceVersion"]:
+        raise stale(kind, name)
+    return []
+
+
+def stale(kind: Kind, name: str) -> ConflictError:
+    return ConflictError(
+        f'Operation cannot be fulfilled on {kind.group_resource} "{name}": the object has been modified; '
+        "please apply your changes to the latest version and try again",
+        kind=kind.plural,
+        group=kind.group,
+        name=name,
+    )

@@ -1,0 +1,68 @@
+"""Objects as rows of a meta.k8s.io/v1 Table. A row's cells are worked out once and kept with the record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from homeostat.objects.json import JsonObject, encode
+from homeostat.server.call import Call
+from homeostat.server.encode import joined, metadata_bytes, note_of, object_bytes, object_of
+from homeostat.server.table import Columns, Row
+from homeostat.store.base import Record
+
+
+class TableView:
+    def __init__(self, call: Call) -> None:
+        self._kind = call.kind
+        self._columns: Columns = call.kind.columns
+        self._include = call.options.include_object
+        self._now = call.backend.now().timestamp()
+        self.share_key = ("table", call.kind.api_version, self._include, int(self._now))
+
+    def item(self, record: Record) -> bytes:
+        return b"".join(self._document([self._row(record)], {"resourceVersion": str(record.revision)}))
+
+    def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
+        return b"".join(self._document([_row(b"[]", _partial(encode(metadata)))], metadata))
+
+    def list_parts(
+        self, records: Sequence[Record], *, revision: int, continue_token: str = "", remaining: int = 0
+    ) -> list[bytes]:
+        metadata: JsonObject = {"resourceVersion": str(revision)}
+        if continue_token:
+            metadata["continue"] = continue_token
+            if remaining:
+                metadata["remainingItemCount"] = remaining
+        return self._document([self._row(record) for record in records], metadata)
+
+    def _document(self, rows: Sequence[bytes], metadata: JsonObject) -> list[bytes]:
+        head = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[' % (
+            encode(metadata),
+            self._columns.definitions,
+        )
+        return joined(head, rows, b"]}\n")
+
+    def _row(self, record: Record) -> bytes:
+        note = note_of(record)
+        row = note.row
+        if not isinstance(row, Row):
+            row = note.row = self._columns.prepare(object_of(self._kind, record))
+        return _row(self._columns.render(row, self._now), self._object(record))
+
+    def _object(self, record: Record) -> bytes:
+        match self._include:
+            case "None":
+                return b"null"
+            case "Object":
+                return object_bytes(self._kind, record)
+            case _:
+                return _partial(metadata_bytes(record))
+
+
+def _row(cells: bytes, obj: bytes) -> bytes:
+    return b'{"cells":%s,"object":%s}' % (cells, obj)
+
+
+def _partial(metadata: bytes) -> bytes:
+    return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":%s}' % metadata

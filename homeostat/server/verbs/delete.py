@@ -1,0 +1,173 @@
+"""DELETE of one object, and of a collection.
+
+An object goes at once, unless finalizers hold it: then it gets a `deletionTimestamp` and goes with the last of them.
+How dependents are treated (`propagationPolicy`) becomes a finalizer that the garbage collector acts on.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError, invalid_object, unsupported
+from homeostat.objects.json import JsonObject, encode
+from homeostat.server.answer import many, one, status_success
+from homeostat.server.body import parse_body
+from homeostat.server.call import Answer, Call
+from homeostat.server.encode import draft_of, list_parts, object_bytes, object_of
+from homeostat.server.namespaces import IMMORTAL_NAMESPACES
+from homeostat.server.options import PROPAGATION_POLICIES
+from homeostat.server.selection import selection_of
+from homeostat.server.versions import await_version
+from homeostat.server.write import Written, commit, is_finished, remove
+from homeostat.store.base import Put, Record, RevisionMismatchError
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+_RACE_TRIES = 20
+
+
+class Preconditions(msgspec.Struct, frozen=True):
+    uid: str | None = None
+    resource_version: str | None = msgspec.field(default=None, name="resourceVersion")
+
+
+class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+    preconditions: Preconditions | None = None
+    propagation_policy: str | None = None
+    orphan_dependents: bool | None = None
+    grace_period_seconds: int | None = None
+    dry_run: list[str] | None = None
+
+
+async def delete(call: Call) -> Answer:
+    options = read_options(call)
+    if call.kind.kind == "Namespace" and not call.kind.group and call.name in IMMORTAL_NAMESPACES:
+        raise call.forbidden("this namespace may not be deleted")
+    written = await delete_object(call, options)
+    if not written.is_gone:
+        return one(call, written.body)
+    metadata = written.obj["metadata"]
+    details = {"name": call.name, "kind": call.kind.plural, "uid": metadata["uid"]}
+    if call.kind.group:
+        details["group"] = call.kind.group
+    return one(_as_object(call), status_success(details))
+
+
+def _as_object(call: Call) -> Call:
+    """A Status has no table; kubectl asks for one all the same."""
+    from homeostat.server.negotiate import Representation
+
+    call.representation = Representation(yaml=call.representation.yaml)
+    return call
+
+
+def read_options(call: Call) -> DeleteOptions:
+    """Delete options of the body, completed by those of the query."""
+    options = DeleteOptions()
+    if call.body:
+        value = parse_body(call)
+        try:
+            options = msgspec.convert(value, DeleteOptions)
+        except msgspec.ValidationError as error:
+            raise BadRequestError(f"the body is not DeleteOptions: {error}") from error
+        if options.kind not in {"", "DeleteOptions"}:
+            raise BadRequestError(f"the body is a {options.kind}; DeleteOptions are expected")
+    if options.dry_run:
+        if options.dry_run != ["All"]:
+            raise invalid_object("DeleteOptions", "meta.k8s.io", "", [unsupported("dryRun", options.dry_run, ["All"])])
+        call.options = msgspec.structs.replace(call.options, dry_run=True)
+    policy = options.propagation_policy or call.options.propagation_policy
+    orphan = options.orphan_dependents if options.orphan_dependents is not None else call.options.orphan_dependents
+    if policy and policy not in PROPAGATION_POLICIES:
+        raise invalid_object(
+            "DeleteOptions", "meta.k8s.io", "", [unsupported("propagationPolicy", policy, PROPAGATION_POLICIES)]
+        )
+    if orphan is not None and policy:
+        raise BadRequestError("orphanDependents and propagationPolicy cannot be both set")
+    if orphan:
+        policy = "Orphan"
+    return msgspec.structs.replace(options, propagation_policy=policy)
+
+
+async def delete_object(call: Call, options: DeleteOptions) -> Written:
+    """Delete or mark for deletion what is stored under the call's name."""
+    for _ in range(_RACE_TRIES):
+        record = call.record()
+        obj = object_of(call.kind, record)
+        _check_preconditions(call, options, obj)
+        await call.backend.admission.validate(call, None, obj, "DELETE")
+        mark_deleted(call, obj, options.propagation_policy or "")
+        try:
+            return await _store(call, record, obj)
+        except RevisionMismatchError:
+            continue
+    raise ConflictError(f'{call.kind.group_resource} "{call.name}" is being changed too often; try again later')
+
+
+async def _store(call: Call, record: Record, obj: JsonObject) -> Written:
+    if is_finished(obj):
+        return await remove(call, record, obj)
+    if call.options.dry_run:
+        return Written(encode(obj), obj)
+    stored = await commit(call, Put(record.key, draft_of(call.kind, obj), record.revision))
+    return Written(object_bytes(call.kind, stored), obj)
+
+
+def _check_preconditions(call: Call, options: DeleteOptions, obj: JsonObject) -> None:
+    wanted = options.preconditions
+    if wanted is None:
+        return
+    metadata = obj["metadata"]
+    for label, asked, found in (
+        ("UID", wanted.uid, metadata["uid"]),
+        ("ResourceVersion", wanted.resource_version, metadata["resourceVersion"]),
+    ):
+        if asked is not None and asked != found:
+            raise ConflictError(
+                f'Operation cannot be fulfilled on {call.kind.group_resource} "{call.name}": Precondition failed: '
+                f"{label} in precondition: {asked}, {label} in object meta: {found}",
+                kind=call.kind.plural,
+                group=call.kind.group,
+                name=call.name,
+            )
+
+
+def mark_deleted(call: Call, obj: JsonObject, policy: str) -> None:
+    """Give an object its deletionTimestamp and the finalizer that its propagation policy asks for. In place."""
+    metadata = obj["metadata"]
+    finalizers = [name for name in metadata.get("finalizers") or () if not (policy and name in {FOREGROUND, ORPHAN})]
+    if policy == "Foreground":
+        finalizers.append(FOREGROUND)
+    elif policy == "Orphan":
+        finalizers.append(ORPHAN)
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
+    if "deletionTimestamp" in metadata:
+        return
+    metadata["deletionTimestamp"] = call.timestamp()
+    metadata["deletionGracePeriodSeconds"] = 0
+    if "generation" in metadata:
+        metadata["generation"] += 1
+    call.kind.behaviour.prepare_deletion(obj, call.timestamp())
+
+
+async def delete_collection(call: Call) -> Answer:
+    """DELETE of all that a selector picks; answers with the list of them."""
+    options = read_options(call)
+    await await_version(call)
+    selection = selection_of(call)
+    records = [record for record in call.store.select(selection.scope) if selection.matches(record)]
+    deleted = []
+    for record in records:
+        single = call.of(record.key.namespace, record.key.name)
+        try:
+            written = await delete_object(single, options)
+        except NotFoundError:
+            continue
+        deleted.append(written.body)
+    parts = list_parts(call.kind.list_kind, call.kind.api_version, deleted, revision=call.store.revision)
+    return await many(call, parts)

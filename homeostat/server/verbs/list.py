@@ -1,0 +1,112 @@
+"""LIST: the state of a scope at a revision, whole or in pages of one fixed snapshot."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+
+import msgspec
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import encode
+from homeostat.server.answer import many
+from homeostat.server.call import Answer, Call
+from homeostat.server.selection import Selection, selection_of
+from homeostat.server.versions import await_version, expired, reach, refuse_wrong_match, version_number
+from homeostat.server.views import view_of
+from homeostat.store.base import CompactedError, Page, Record
+
+_LATEST = -1
+"""A token's revision that means: go on in the newest state, which is not the first page's any more."""
+
+
+class Continue(msgspec.Struct, frozen=True):
+    """Where the next page begins: behind (namespace, name) in the snapshot of a revision."""
+
+    rv: int
+    after: tuple[str, str]
+
+
+_tokens = msgspec.json.Decoder(Continue)
+
+
+def encode_token(token: Continue) -> str:
+    return urlsafe_b64encode(encode(token)).decode().rstrip("=")
+
+
+def decode_token(text: str) -> Continue:
+    try:
+        return _tokens.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, msgspec.DecodeError) as error:
+        raise BadRequestError("continue key is not valid: it is not one of this server's tokens") from error
+
+
+async def list_objects(call: Call) -> Answer:
+    refuse_wrong_match(call)
+    if call.options.limit < 0:
+        raise BadRequestError("the parameter limit is a positive number")
+    selection = selection_of(call)
+    page = await _page(call, selection)
+    token = ""
+    if page.remaining:
+        last = page.records[-1].key
+        token = encode_token(Continue(page.revision, (last.namespace, last.name)))
+    parts = view_of(call).list_parts(
+        page.records,
+        revision=page.revision,
+        continue_token=token,
+        remaining=page.remaining if selection.is_all else 0,
+    )
+    return await many(call, parts)
+
+
+async def _page(call: Call, selection: Selection) -> Page:
+    options = call.options
+    if options.continue_token:
+        return await _next_page(call, selection)
+    asked = version_number(options.resource_version)
+    is_exact = options.resource_version_match == "Exact" or (
+        options.limit and asked and not options.resource_version_match
+    )
+    if is_exact:
+        await reach(call, asked)
+        return await _snapshot(call, selection, at=asked, after=None)
+    await await_version(call)
+    records = selection.filter(call.store.select(selection.scope))
+    return _cut(records, call.store.revision, options.limit)
+
+
+async def _next_page(call: Call, selection: Selection) -> Page:
+    if call.options.resource_version not in {"", "0"}:
+        raise BadRequestError("specifying resource version is not allowed when using continue")
+    token = decode_token(call.options.continue_token)
+    if token.rv != _LATEST:
+        return await _snapshot(call, selection, at=token.rv, after=token.after)
+    await call.store.sync()
+    records = selection.filter(call.store.select(selection.scope))
+    later = [record for record in records if (record.key.namespace, record.key.name) > token.after]
+    return _cut(later, call.store.revision, call.options.limit)
+
+
+async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[str, str] | None) -> Page:
+    limit = call.options.limit
+    try:
+        page = await call.store.page(selection.scope, at=at, after=after, limit=limit if selection.is_all else 0)
+    except CompactedError as error:
+        fresh = encode_token(Continue(_LATEST, after)) if after else ""
+        if after is None:
+            raise expired(f"the resourceVersion of the list is too old: {error}") from error
+        raise expired(
+            f"the continue token is too old for a consistent list: {error}; list anew, or go on with the token in this "
+            "answer and accept that changes since the first page may show up",
+            continue_token=encode_token(Continue(_LATEST, after)),
+        ) from error
+    if selection.is_all:
+        return page
+    return _cut(selection.filter(page.records), page.revision, limit)
+
+
+def _cut(records: Sequence[Record], revision: int, limit: int) -> Page:
+    if limit and len(records) > limit:
+        return Page(records[:limit], revision, len(records) - limit)
+    return Page(records, revision, 0)

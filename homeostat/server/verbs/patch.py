@@ -1,0 +1,152 @@
+"""PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from homeostat.objects.apply import apply as apply_configuration
+from homeostat.objects.errors import (
+    ApiError,
+    BadRequestError,
+    Cause,
+    InvalidError,
+    UnsupportedMediaTypeError,
+    invalid_object,
+    required,
+)
+from homeostat.objects.json import Json, JsonObject, decode
+from homeostat.objects.meta import clean_metadata
+from homeostat.objects.patch import json_patch, merge_patch
+from homeostat.objects.strategic import strategic_merge_patch
+from homeostat.server.answer import one
+from homeostat.server.body import check_kind, conform, duplicate_keys, report
+from homeostat.server.call import Answer, Call
+from homeostat.server.write import Edit, change, create, untracked_fields
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+async def patch(call: Call) -> Answer:
+    media = call.content_type.partition(";")[0].strip().lower()
+    if media == APPLY_PATCH:
+        return await apply(call)
+    edit = edit_of(call, media)
+    if call.options.force:
+        raise InvalidError("force is forbidden for a patch that is not an apply patch", kind="PatchOptions")
+    call.record()
+    written = await change(call, edit)
+    return one(call, written.body)
+
+
+def edit_of(call: Call, media: str) -> Edit:
+    """The patch in the body as a function on the stored object."""
+    if media == JSON_PATCH:
+        operations = _patch_body(call)
+        return lambda old: _patched(call, json_patch(old, operations), old)
+    if media == MERGE_PATCH:
+        merged = _patch_object(call)
+        return lambda old: _patched(call, merge_patch(old, merged), old)
+    if media == STRATEGIC_PATCH and not call.kind.custom:
+        strategic = _patch_object(call)
+        schema = call.kind.behaviour.schema
+        return lambda old: _patched(call, strategic_merge_patch(old, strategic, schema), old)
+    accepted = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH] + ([] if call.kind.custom else [STRATEGIC_PATCH])
+    raise UnsupportedMediaTypeError(
+        f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    )
+
+
+def _patch_body(call: Call) -> Json:
+    value = decode(call.body)
+    if call.options.field_validation != "Ignore":
+        report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
+    return value
+
+
+def _patch_object(call: Call) -> JsonObject:
+    value = _patch_body(call)
+    if not isinstance(value, dict):
+        raise BadRequestError("a merge patch is a JSON object")
+    return value
+
+
+def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
+    """A patch's outcome as an object of the kind: the identity is the old one's, the rest is checked like a body."""
+    if not isinstance(patched, dict):
+        raise BadRequestError("the patch leaves no object")
+    metadata = patched.get("metadata")
+    if isinstance(metadata, dict):
+        for name in ("name", "namespace", "uid", "creationTimestamp"):
+            if name not in metadata and name in old["metadata"]:
+                patched["metadata"] = metadata = {**metadata, name: old["metadata"][name]}
+        if "resourceVersion" not in metadata:
+            metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
+    try:
+        return conform(call, patched)
+    except BadRequestError as error:
+        if call.options.field_validation == "Strict" and error.message.startswith("strict decoding"):
+            raise
+        raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)]) from error
+
+
+def _patch_cause(error: ApiError) -> Cause:
+    return Cause("FieldValueInvalid", error.message, "patch")
+
+
+async def apply(call: Call) -> Answer:
+    """Server-side apply: creates what is not there."""
+    if not call.options.field_manager:
+        raise invalid_object(
+            "PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")]
+        )
+    configuration = _apply_body(call)
+    call.is_apply = True
+    if call.store.get(call.key) is None and not call.subresource:
+        created = await create(call, conform(call, _merge(call, None, configuration)))
+        return one(call, created.body, status=201)
+    call.record()
+    written = await change(call, lambda old: conform(call, _merge(call, old, configuration)))
+    return one(call, written.body)
+
+
+def _apply_body(call: Call) -> JsonObject:
+    """The applied configuration. It is YAML by name; most clients send the JSON that YAML contains."""
+    value = _yaml_or_json(call.body)
+    if not isinstance(value, dict):
+        raise BadRequestError("an apply configuration is an object")
+    check_kind(call, value)
+    if (value.get("metadata") or {}).get("managedFields"):
+        raise BadRequestError("metadata.managedFields must be nil")
+    unknown = clean_metadata(value) + call.kind.behaviour.unknown_fields(value)
+    if unknown:
+        raise BadRequestError(
+            f"failed to create typed patch object ({call.namespace}/{call.name}; {call.kind.api_version}, "
+            f"Kind={call.kind.kind}): .{unknown[0]}: field not declared in schema"
+        )
+    return value
+
+
+def _yaml_or_json(body: bytes) -> Json:
+    if body.lstrip()[:1] == b"{":
+        with suppress(BadRequestError):
+            return decode(body)
+    from homeostat.objects import yaml
+
+    return yaml.load(body)
+
+
+def _merge(call: Call, live: JsonObject | None, configuration: JsonObject) -> JsonObject:
+    return apply_configuration(
+        live,
+        configuration,
+        call.kind.behaviour.schema,
+        manager=call.options.field_manager,
+        force=call.options.force,
+        api_version=call.kind.api_version,
+        subresource=call.subresource,
+        ignore=untracked_fields(call),
+        now=call.timestamp(),
+    )

@@ -1,0 +1,22 @@
+"""PUT: replace an object, or its status."""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.answer import one
+from homeostat.server.body import read_object
+from homeostat.server.call import Answer, Call
+from homeostat.server.write import change, create
+
+
+async def update(call: Call) -> Answer:
+    if call.kind.create_on_update and not call.subresource and call.store.get(call.key) is None:
+        created = await create(call, read_object(call))
+        return one(call, created.body, status=201)
+
+    def replace(_: JsonObject) -> JsonObject:
+        return read_object(call)
+
+    call.record()
+    written = await change(call, replace)
+    return one(call, written.body)

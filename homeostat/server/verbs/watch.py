@@ -1,0 +1,173 @@
+"""WATCH: the log after a revision, as a stream of JSON lines.
+
+One loop at the commit writes an event to every stream of its scope: no task and no queue a watcher. An event is framed
+once for each view of it (kind version and representation) and the same bytes go to all. A reader that falls behind is
+cut off by the stream's limit and resumes by revision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from homeostat.edge.reply import StreamReply
+from homeostat.edge.stream import Stream, frame
+from homeostat.objects.errors import ApiError, status_of
+from homeostat.objects.json import encode
+from homeostat.server.call import Answer, Call
+from homeostat.server.negotiate import JSON
+from homeostat.server.selection import Selection, selection_of
+from homeostat.server.versions import await_version, expired, reach, refuse_wrong_match, version_number
+from homeostat.server.views import View, bookmark_line, event_line, shared_frame, view_of, with_revision
+from homeostat.store.base import CompactedError, Event, FutureRevisionError, Subscription
+
+BOOKMARK_EVERY_S = 50.0
+_INITIAL_CHUNK_EVENTS = 128
+_SHORTEST_S, _LONGEST_S = 1800, 3600
+
+
+class Watches:
+    """All open watches, so that one timer serves their bookmarks and ends."""
+
+    def __init__(self) -> None:
+        self._open: set[Watcher] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, watcher: Watcher) -> None:
+        self._open.add(watcher)
+
+    def discard(self, watcher: Watcher) -> None:
+        self._open.discard(watcher)
+
+    def run(self, watcher: Watcher) -> None:
+        task = asyncio.get_running_loop().create_task(watcher.run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def tick(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for watcher in list(self._open):
+            watcher.tick(now)
+
+    def close(self, resource: str = "") -> None:
+        """End the watches of a resource, or all, well."""
+        for watcher in list(self._open):
+            if not resource or watcher.resource == resource:
+                watcher.close()
+
+
+class Watcher:
+    """One open watch: a stream, what it wants to see, and how it wants to see it."""
+
+    def __init__(self, call: Call, selection: Selection, view: View, since: int | None) -> None:
+        self.resource = call.kind.resource
+        self._call = call
+        self._selection = selection
+        self._view = view
+        self._since = since
+        self._stream: Stream | None = None
+        self._subscription: Subscription | None = None
+        self._wants_bookmarks = call.options.allow_bookmarks
+        self._is_live = False
+        loop_time = asyncio.get_running_loop().time()
+        seconds = call.options.timeout_s or random.uniform(_SHORTEST_S, _LONGEST_S)  # noqa: S311
+        self._ends_at = loop_time + seconds
+        self._bookmark_at = loop_time + BOOKMARK_EVERY_S
+
+    def start(self, stream: Stream) -> None:
+        self._stream = stream
+        watches = self._call.backend.watches
+        watches.add(self)
+        stream.on_close(self._ended)
+        watches.run(self)
+
+    async def run(self) -> None:
+        """Send what is there already, then follow the log."""
+        try:
+            since = self._since if self._since is not None else await self._send_initial()
+            self._subscription = await self._call.store.subscribe(
+                self._selection.scope, since=since, deliver=self._deliver
+            )
+            self._is_live = True
+        except CompactedError as error:
+            self._fail(expired(f"too old resource version: {self._since} ({error.oldest})"))
+        except FutureRevisionError as error:
+            self._fail(expired(str(error)))
+        if self._stream is not None and self._stream.closed:
+            self._ended()
+
+    async def _send_initial(self) -> int:
+        """Every object there is as ADDED, in the order of names; the revision of that state."""
+        stream = self._stream
+        assert stream is not None
+        store = self._call.store
+        revision = store.revision
+        if self._call.options.send_initial_events is not False:
+            records = self._selection.filter(store.select(self._selection.scope))
+            for start in range(0, len(records), _INITIAL_CHUNK_EVENTS):
+                chunk = records[start : start + _INITIAL_CHUNK_EVENTS]
+                stream.send(frame(b"".join(event_line(self._view, "ADDED", record) for record in chunk)))
+                await stream.drain()
+        if self._call.options.send_initial_events:
+            stream.send(frame(bookmark_line(self._view, revision, is_initial_end=True)))
+        return revision
+
+    def _deliver(self, event: Event) -> None:
+        stream = self._stream
+        if stream is None or stream.closed:
+            return
+        if self._selection.is_all:
+            stream.send(shared_frame(self._view, event))
+            return
+        change = self._selection.change(event)
+        if change == event.type:
+            stream.send(shared_frame(self._view, event))
+        elif change == "ADDED":
+            stream.send(frame(event_line(self._view, "ADDED", event.record)))
+        elif change == "DELETED":
+            assert event.previous is not None
+            left = with_revision(event.previous, event.record.revision)
+            stream.send(frame(event_line(self._view, "DELETED", left)))
+
+    def tick(self, now: float) -> None:
+        stream = self._stream
+        if stream is None or not self._is_live:
+            return
+        if now >= self._ends_at:
+            self.close()
+        elif self._wants_bookmarks and now >= self._bookmark_at:
+            self._bookmark_at = now + BOOKMARK_EVERY_S
+            stream.send(frame(bookmark_line(self._view, self._call.store.revision)))
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def _fail(self, error: ApiError) -> None:
+        assert self._stream is not None
+        self._stream.send(frame(b'{"type":"ERROR","object":%s}\n' % encode(status_of(error))))
+        self._stream.close()
+
+    def _ended(self) -> None:
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+        self._call.backend.watches.discard(self)
+
+
+async def watch(call: Call) -> Answer:
+    refuse_wrong_match(call)
+    options = call.options
+    selection = selection_of(call)
+    asked = version_number(options.resource_version)
+    if options.send_initial_events is not None or not asked:
+        await await_version(call)
+        since = None
+    else:
+        await reach(call, asked)
+        since = asked
+    watcher = Watcher(call, selection, view_of(call), since)
+    return StreamReply(200, watcher.start, JSON)

@@ -1,0 +1,238 @@
+"""The one way an object gets into the store: prepared, admitted, checked, encoded, committed.
+
+`create` and `change` are the two sequences that every mutating verb and subresource uses. A change is a function from
+the stored object to the wanted one, so a write that lost a race is worked out again on what won.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from homeostat.objects.errors import (
+    AlreadyExistsError,
+    BadRequestError,
+    Cause,
+    ConflictError,
+    UnavailableError,
+    invalid_object,
+    required,
+)
+from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.managed import update_managed
+from homeostat.objects.names import check_metadata, check_metadata_update, name_rule
+from homeostat.server import strategy
+from homeostat.server.call import Call
+from homeostat.server.encode import draft_of, object_bytes, object_of
+from homeostat.server.namespaces import require_namespace
+from homeostat.store.base import Delete, Key, Put, Record, RevisionMismatchError, UnwritableError
+
+_GENERATED_NAME_TRIES = 8
+_MAX_GENERATED_PREFIX = 58
+_RACE_TRIES = 20
+
+Edit = Callable[[JsonObject], JsonObject]
+
+
+class Written(NamedTuple):
+    """What a write left: bytes to answer with, whether the object is gone, and the object as decided."""
+
+    body: bytes
+    obj: JsonObject
+    is_gone: bool = False
+
+
+async def create(call: Call, obj: JsonObject) -> Written:
+    """Store a new object."""
+    metadata = obj["metadata"]
+    _place(call, metadata)
+    if metadata.get("resourceVersion"):
+        raise BadRequestError("resourceVersion should not be set on objects to be created")
+    if call.kind.is_terminating:
+        raise call.forbidden(
+            "create not allowed while custom resource definition is terminating", metadata.get("name", "")
+        )
+    require_namespace(call, metadata.get("name", ""))
+    prefix = metadata.get("generateName", "") if not metadata.get("name") else ""
+    strategy.prepare_create(call.kind, obj, uid=call.backend.new_uid(), now=call.timestamp())
+    for attempt in range(1, _GENERATED_NAME_TRIES + 1):
+        if prefix:
+            metadata["name"] = prefix[:_MAX_GENERATED_PREFIX] + call.backend.random_suffix()
+        try:
+            return await _create_once(call, obj)
+        except AlreadyExistsError:
+            if not prefix or attempt == _GENERATED_NAME_TRIES:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _create_once(call: Call, obj: JsonObject) -> Written:
+    kind = call.kind
+    kind.behaviour.prepare(obj, None, call.timestamp())
+    manage(call, None, obj)
+    obj = await _mutate(call, obj, None, "CREATE")
+    refuse_invalid(call, obj, _create_causes(call, obj))
+    await call.backend.admission.validate(call, obj, None, "CREATE")
+    key = Key(kind.resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+    if call.options.dry_run:
+        if call.store.get(key) is not None:
+            raise _exists(call, key.name)
+        return Written(encode(obj), obj)
+    try:
+        record = await commit(call, Put(key, draft_of(kind, obj), 0))
+    except RevisionMismatchError as error:
+        raise _exists(call, key.name) from error
+    return Written(object_bytes(kind, record), obj)
+
+
+def _create_causes(call: Call, obj: JsonObject) -> list[Cause]:
+    kind = call.kind
+    metadata = obj["metadata"]
+    if not metadata.get("name"):
+        return [required("metadata.name", "name or generateName is required")]
+    causes = check_metadata(metadata, namespaced=kind.namespaced, rule=name_rule(kind.group, kind.kind))
+    causes += kind.behaviour.check(obj)
+    return causes or kind.behaviour.check_rules(obj, None)
+
+
+async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written:
+    """Work `edit` on the stored object and store the result, again while others win the race.
+
+    `edit` returns a new value each time. One that brings a `resourceVersion` of its own raises `ConflictError` as soon as
+    that is not the stored one.
+    """
+    for _ in range(tries):
+        record = call.record()
+        old = object_of(call.kind, record)
+        new = edit(old)
+        if new is old:
+            new = dict(old)
+        if new["metadata"] is old["metadata"]:
+            new["metadata"] = dict(old["metadata"])
+        try:
+            return await _change_once(call, record, old, new)
+        except RevisionMismatchError:
+            continue
+    raise ConflictError(
+        f'{call.kind.group_resource} "{call.name}" is being changed too often; try again later', kind=call.kind.plural
+    )
+
+
+async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObject) -> Written:
+    kind = call.kind
+    _place(call, new["metadata"])
+    causes = strategy.check_preconditions(kind, new, old)
+    if causes:
+        refuse_invalid(call, new, causes)
+    if call.subresource == "status":
+        new = strategy.prepare_status_update(new, old)
+    else:
+        strategy.prepare_update(kind, new, old)
+    kind.behaviour.prepare(new, old, call.timestamp())
+    manage(call, old, new)
+    new = await _mutate(call, new, old, "UPDATE")
+    refuse_invalid(call, new, _update_causes(call, new, old))
+    await call.backend.admission.validate(call, new, old, "UPDATE")
+    if is_finished(new):
+        return await remove(call, record, new)
+    if call.options.dry_run:
+        return Written(encode(new), new)
+    record = await commit(call, Put(record.key, draft_of(kind, new), record.revision))
+    return Written(object_bytes(kind, record), new)
+
+
+def _update_causes(call: Call, new: JsonObject, old: JsonObject) -> list[Cause]:
+    kind = call.kind
+    causes = check_metadata_update(new["metadata"], old["metadata"])
+    causes += kind.behaviour.check_update(new, old)
+    return causes or kind.behaviour.check_rules(new, old)
+
+
+def is_finished(obj: JsonObject) -> bool:
+    """A terminating object goes with its last finalizer."""
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
+        return False
+    return obj["kind"] != "Namespace" or not (obj.get("spec") or {}).get("finalizers")
+
+
+async def remove(call: Call, record: Record, obj: JsonObject) -> Written:
+    """Take a record out of the store; `obj` is its last state."""
+    if call.options.dry_run:
+        return Written(encode(obj), obj, is_gone=True)
+    gone = await commit(call, Delete(record.key, draft_of(call.kind, obj), record.revision))
+    return Written(object_bytes(call.kind, gone), obj, is_gone=True)
+
+
+async def commit(call: Call, change: Put | Delete) -> Record:
+    try:
+        return await call.store.write(change)
+    except UnwritableError as error:
+        raise UnavailableError(f"the store refused the write: {error}", retry_after_s=1) from error
+
+
+async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation: str) -> JsonObject:
+    admission = call.backend.admission
+    if admission.is_idle(call, operation):
+        return obj
+    changed = await admission.mutate(call, obj, old, operation)
+    if changed is None or changed is obj:
+        return obj
+    call.kind.behaviour.prune(changed)
+    call.kind.behaviour.default(changed)
+    manage(call, old, changed)
+    return changed
+
+
+def manage(call: Call, old: JsonObject | None, new: JsonObject) -> None:
+    """Keep `managedFields`: who wrote which field."""
+    if call.is_apply:
+        return
+    entries = update_managed(
+        old,
+        new,
+        call.kind.behaviour.schema,
+        manager=call.manager,
+        api_version=call.kind.api_version,
+        subresource=call.subresource,
+        ignore=untracked_fields(call),
+        now=call.timestamp(),
+    )
+    if entries:
+        new["metadata"]["managedFields"] = entries
+    else:
+        new["metadata"].pop("managedFields", None)
+
+
+def untracked_fields(call: Call) -> JsonObject | None:
+    """Fields that a write of this subresource cannot own."""
+    if not call.kind.has_status:
+        return None
+    return {"f:spec": {}} if call.subresource == "status" else {"f:status": {}}
+
+
+def _place(call: Call, metadata: JsonObject) -> None:
+    """The URL and the object must agree on where it lives."""
+    if call.kind.namespaced:
+        if metadata.setdefault("namespace", call.namespace) != call.namespace:
+            raise BadRequestError(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+    else:
+        metadata.pop("namespace", None)
+    if call.name and metadata.setdefault("name", call.name) != call.name:
+        raise BadRequestError(
+            f"the name of the object ({metadata['name']}) does not match the name on the URL ({call.name})"
+        )
+
+
+def refuse_invalid(call: Call, obj: JsonObject, causes: list[Cause]) -> None:
+    if causes:
+        name = obj["metadata"].get("name") or obj["metadata"].get("generateName", "")
+        raise invalid_object(call.kind.kind, call.kind.group, name, causes)
+
+
+def _exists(call: Call, name: str) -> AlreadyExistsError:
+    return AlreadyExistsError(
+        f'{call.kind.group_resource} "{name}" already exists', kind=call.kind.plural, group=call.kind.group, name=name
+    )
