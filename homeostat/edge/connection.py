@@ -18,7 +18,7 @@ from typing import cast
 
 from homeostat.edge.parser import Refusal, RequestParser
 from homeostat.edge.patience import Patience
-from homeostat.edge.reply import Reply, StreamReply, connection_line, encode, head_of, pieces_of
+from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of, pieces_of
 from homeostat.edge.request import Peer, Request
 from homeostat.edge.service import Answer, Service
 from homeostat.edge.stream import Stream
@@ -27,8 +27,6 @@ log = logging.getLogger(__name__)
 
 # Read in slices, so that one packet of tiny requests does not become thousands of them before the first is answered.
 SLICE = 16 * 1024
-# Up to here a copy is cheaper than a second write.
-JOINED = 64 * 1024
 # Beyond it a transport asks to be given no more.
 WRITE_HIGH_WATER = 64 * 1024
 
@@ -97,9 +95,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         self._give_up()
         self.counters.connections -= 1
-        # The parser and its callbacks hold each other.
-        self._parser.arrived.clear()
-        del self._parser
+        self._parser.release()
         self._note(self, False)
 
     def pause_writing(self) -> None:

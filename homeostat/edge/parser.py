@@ -18,7 +18,7 @@ import msgspec
 from homeostat.edge.limits import Limits
 from homeostat.edge.request import Headers, Peer, Request
 
-# Data of the size of these chunk frames is still let through when every byte comes as a chunk of its own.
+# Enough framing for a body whose every byte comes as a chunk of its own; more is not there to carry data.
 _FRAMING_PER_BYTE = 7
 _KEPT_NAMES = 1024
 _SPECIAL = frozenset({"connection", "content-length", "expect", "proxy-connection", "transfer-encoding", "upgrade"})
@@ -97,6 +97,12 @@ class RequestParser:
         if not self._is_done:
             self._is_done = True
             self.arrived.append(Refusal(status, message))
+
+    def release(self) -> None:
+        """Nothing will be fed any more. httptools and this object hold each other, which only this ends soon."""
+        self._is_done = True
+        self.arrived.clear()
+        del self._machine
 
     def _begin(self) -> None:
         self._target = b""

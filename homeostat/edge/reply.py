@@ -36,6 +36,8 @@ class StreamReply(msgspec.Struct, frozen=True):
     headers: Fields = ()
 
 
+# Up to here a copy is cheaper than a second write.
+JOINED = 64 * 1024
 # One write of a large body: enough to keep a connection busy, little enough to hold for a slow reader.
 PIECE = 256 * 1024
 
@@ -66,7 +68,11 @@ def encode(reply: Reply, *, is_head: bool, is_http10: bool, is_last: bool) -> tu
     """The head, complete, and what is to follow it."""
     head = head_of(reply.status, reply.content_type, reply.headers)
     body = reply.body
-    size = len(body) if isinstance(body, bytes) else sum(len(part) for part in body)
+    if isinstance(body, bytes):
+        size = len(body)
+    else:
+        size = sum(len(part) for part in body)
+        body = b"".join(body) if size <= JOINED else body
     if not (is_last or is_http10 or is_head or reply.status in _BODILESS):
         return b"%bContent-Length: %d\r\n\r\n" % (head, size), body
     if reply.status not in _BODILESS:

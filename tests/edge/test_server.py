@@ -1,0 +1,327 @@
+"""A server as its peers and its handlers see it, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+
+import pytest
+
+from homeostat.edge.reply import Reply, StreamReply
+from homeostat.edge.request import Request
+from homeostat.edge.server import Answer, Limits, serve
+from homeostat.edge.stream import Stream
+from tests.edge.wire import connected, eventually, refuse, request, running
+
+
+def echo(request: Request) -> Reply:
+    return Reply(200, f"{request.method} {request.path} {request.query} ".encode() + request.body, "text/plain")
+
+
+async def test_a_connection_serves_one_request_after_another() -> None:
+    async with running(echo) as server, connected(server) as client:
+        for n in range(3):
+            answer = await client.get(f"/{n}?q={n}")
+            assert (answer.status, answer.body) == (200, f"GET /{n} q={n} ".encode())
+        assert answer.headers == {"content-type": "text/plain", "content-length": "11"}
+        assert (server.connections, server.requests) == (1, 3)
+
+
+async def test_an_answer_given_at_once_costs_no_task() -> None:
+    tasks: list[int] = []
+
+    def handler(request: Request) -> Reply:
+        tasks.append(len(asyncio.all_tasks()))
+        return Reply(200)
+
+    async with running(handler) as server, connected(server) as client:
+        before = len(asyncio.all_tasks())
+        await client.get()
+        assert tasks == [before]
+        assert not server._service.tasks
+
+
+async def test_pipelined_requests_are_answered_in_order_whatever_each_takes() -> None:
+    async def later(request: Request) -> Reply:
+        await asyncio.sleep(0.01 if request.path.endswith("0") else 0)
+        return echo(request)
+
+    def handler(request: Request) -> Reply | asyncio.Future[Answer] | asyncio.Task[Answer]:
+        return echo(request) if int(request.path[1:]) % 3 else asyncio.ensure_future(later(request))
+
+    async with running(handler, limits=Limits(pipelined=4)) as server, connected(server) as client:
+        client.send(b"".join(request("GET", f"/{n}") for n in range(40)))
+        assert [(await client.answer()).body for _ in range(40)] == [f"GET /{n}  ".encode() for n in range(40)]
+
+
+async def test_reading_stops_while_enough_requests_wait() -> None:
+    gate = asyncio.Event()
+
+    async def handler(request: Request) -> Reply:
+        await gate.wait()
+        return Reply(200)
+
+    body = b"x" * 30_000
+    async with running(handler, limits=Limits(pipelined=3)) as server, connected(server) as client:
+        sending = 1000
+        client.send(request("POST", "/", body=body) * sending)
+        await eventually(lambda: server.requests == 1)
+        await asyncio.sleep(0.1)
+        assert server.counters.bytes_in < 2_000_000
+        gate.set()
+        for _ in range(sending):
+            assert (await client.answer()).status == 200
+
+
+async def test_a_peer_that_does_not_read_its_answers_is_not_answered_further() -> None:
+    reply = Reply(200, b"x" * 60_000)
+    async with running(lambda _: reply) as server, connected(server) as client:
+        client.send(request() * 400)
+        await eventually(lambda: server.requests > 0)
+        await asyncio.sleep(0.1)
+        assert server.requests < 300
+        for _ in range(400):
+            assert len((await client.answer()).body) == 60_000
+
+
+async def test_many_tiny_requests_in_one_packet_are_all_answered() -> None:
+    async def handler(request: Request) -> Reply:
+        return Reply(200, request.path.encode())
+
+    async with running(handler) as server, connected(server) as client:
+        client.send(b"".join(b"GET /%d HTTP/1.1\r\nHost:\r\n\r\n" % n for n in range(5000)))
+        for n in range(5000):
+            assert (await client.answer()).body == f"/{n}".encode()
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 262_144, 5_000_001])
+@pytest.mark.parametrize("parts", [1, 7])
+async def test_a_body_arrives_whole_in_parts_and_in_one(size: int, parts: int) -> None:
+    whole = bytes(range(256)) * (size // 256 + 1)
+    whole = whole[:size]
+    step = size // parts + 1
+    body = whole if parts == 1 else [whole[at : at + step] for at in range(0, size, step)]
+    async with running(lambda _: Reply(200, body)) as server, connected(server) as client:
+        for _ in range(2):
+            assert (await client.get()).body == whole
+
+
+async def test_a_body_of_many_small_parts_arrives_whole() -> None:
+    parts = [b"%07d\n" % n for n in range(100_000)]
+    async with running(lambda _: Reply(200, parts)) as server, connected(server) as client:
+        assert (await client.get()).body == b"".join(parts)
+
+
+async def test_a_slow_reader_of_a_large_body_makes_the_server_hold_little_of_it() -> None:
+    body = b"x" * 50_000_000
+    async with running(lambda _: Reply(200, body)) as server, connected(server) as client:
+        client.send(request())
+        await client.head()
+        await asyncio.sleep(0.1)
+        # What the two socket buffers hold, and a few pieces.
+        assert server.counters.bytes_out < 20_000_000
+        async with asyncio.timeout(10):
+            assert await client.reader.readexactly(len(body)) == body
+
+
+async def test_head_is_answered_without_a_body_and_the_connection_goes_on() -> None:
+    async with running(echo) as server, connected(server) as client:
+        client.send(request("HEAD", "/a"))
+        answer = await client.answer(to_head=True)
+        assert answer.headers["content-length"] == str(len(b"HEAD /a  "))
+        assert (await client.get("/b")).body == b"GET /b  "
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_a_status_without_body_is_sent_without_length(status: int) -> None:
+    async with running(lambda _: Reply(status, b"ignored")) as server, connected(server) as client:
+        assert "content-length" not in (await client.get()).headers
+        assert (await client.get()).status == status
+
+
+async def test_connection_close_is_answered_and_obeyed() -> None:
+    async with running(echo) as server, connected(server) as client:
+        answer = await client.get("/", "Connection: close")
+        assert answer.headers["connection"] == "close"
+        assert await client.rest() == b""
+
+
+async def test_http_1_0_closes_unless_asked_to_keep_alive() -> None:
+    async with running(echo) as server:
+        async with connected(server) as client:
+            client.send(b"GET /a HTTP/1.0\r\n\r\n")
+            answer = await client.answer()
+            assert (answer.body, answer.headers["connection"]) == (b"GET /a  ", "close")
+            assert await client.rest() == b""
+        async with connected(server) as client:
+            for _ in range(2):
+                client.send(b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+                assert (await client.answer()).headers["connection"] == "keep-alive"
+
+
+async def test_a_body_held_back_is_asked_for() -> None:
+    async with running(echo) as server, connected(server) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert (await client.answer()).status == 100
+        client.send(b"ab")
+        assert (await client.answer()).body == b"POST /  ab"
+
+
+async def test_a_body_held_back_is_asked_for_after_the_answers_before_it() -> None:
+    async def handler(request: Request) -> Reply:
+        await asyncio.sleep(0.02)
+        return echo(request)
+
+    async with running(handler) as server, connected(server) as client:
+        client.send(request("GET", "/first"))
+        client.send(b"POST /second HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert (await client.answer()).body == b"GET /first  "
+        assert (await client.answer()).status == 100
+        client.send(b"ab")
+        assert (await client.answer()).body == b"POST /second  ab"
+
+
+async def test_a_body_too_large_is_refused_before_it_is_sent() -> None:
+    async with running(echo, limits=Limits(body_bytes=10)) as server, connected(server) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n")
+        assert (await client.answer()).status == 413
+
+
+async def test_a_refusal_is_worded_by_the_owner_and_ends_the_connection() -> None:
+    async with running(echo) as server, connected(server) as client:
+        client.send(request("GET", "/before") + b"GET / HTTP/1.1\r\n\r\n" + request("GET", "/after"))
+        assert (await client.answer()).body == b"GET /before  "
+        answer = await client.answer()
+        assert (answer.status, answer.headers["connection"]) == (400, "close")
+        assert answer.body == b"refused 400: header Host is missing"
+        assert await client.rest() == b""
+        assert (server.requests, server.counters.refused) == (1, 1)
+
+
+async def test_a_refusal_arrives_although_the_peer_goes_on_sending() -> None:
+    async with running(echo, limits=Limits(body_bytes=1000)) as server, connected(server) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n" + b"x" * 4_000_000)
+        assert (await client.answer()).status == 413
+
+
+async def test_a_handler_that_raises_is_500_logged_once_and_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    def handler(request: Request) -> Reply:
+        raise RuntimeError("secret")
+
+    async with running(handler) as server, connected(server) as client:
+        answer = await client.get("/x?token=secret")
+        assert (answer.status, answer.body) == (500, b"refused 500: internal error")
+        assert (await client.get()).status == 500
+        assert server.counters.failed == 2
+    assert [record.message for record in caplog.records] == ["request failed"] * 2
+    assert "token" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(200, headers=(("X", "a\r\nSet-Cookie: b"),)),
+        Reply(200, headers=(("X: a\r\nY", "b"),)),
+        Reply(200, content_type="text/plain\r\n\r\n<script>"),
+        Reply(200, headers=(("X", "a\0"),)),
+        Reply(200, headers=(("X", "日本"),)),
+        Reply(200, headers=(("Content-Length", "3"),)),
+        Reply(200, headers=(("Transfer-Encoding", "chunked"),)),
+        Reply(200, headers=(("", "a"),)),
+        Reply(100),
+        StreamReply(200, Stream.close, headers=(("X", "a\nb"),)),
+        None,
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_an_answer_that_cannot_be_sent_safely_is_500(reply: Answer, is_async: bool) -> None:
+    async def later(request: Request) -> Answer:
+        return reply
+
+    async with running(later if is_async else lambda _: reply) as server, connected(server) as client:
+        answer = await client.get()
+        assert (answer.status, server.counters.failed) == (500, 1)
+        assert "set-cookie" not in answer.headers
+
+
+async def test_a_refusal_that_fails_is_still_a_refusal(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(status: int, message: str) -> Reply:
+        raise KeyError(status)
+
+    server = await serve(echo, refuse=broken)
+    async with connected(server) as client:
+        client.send(b"nonsense\r\n\r\n")
+        assert (await client.answer()).status == 501
+    await server.stop()
+    assert [record.message for record in caplog.records] == ["refusal failed"]
+
+
+async def test_a_peer_that_goes_away_takes_its_task_with_it() -> None:
+    cancelled = asyncio.Event()
+
+    async def handler(request: Request) -> Reply:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return Reply(200)
+
+    async with running(handler) as server:
+        async with connected(server) as client:
+            client.send(request())
+            await eventually(lambda: server.requests == 1)
+        async with asyncio.timeout(5):
+            await cancelled.wait()
+        await eventually(lambda: server.connections == 0)
+
+
+async def test_the_end_of_the_input_ends_the_connection_after_what_was_answered() -> None:
+    async with running(echo) as server, connected(server) as client:
+        client.send(request("GET", "/a"))
+        client.writer.write_eof()
+        assert (await client.answer()).body == b"GET /a  "
+        assert await client.rest() == b""
+
+
+async def test_a_connection_too_many_is_refused_with_503() -> None:
+    async with running(echo, limits=Limits(max_connections=2)) as server:
+        async with connected(server) as one, connected(server) as two, connected(server) as three:
+            assert (await one.get()).status == 200
+            assert (await two.get()).status == 200
+            assert (await three.answer()).status == 503
+        await eventually(lambda: server.connections == 0)
+        async with connected(server) as client:
+            assert (await client.get()).status == 200
+
+
+async def test_the_peer_is_known_by_its_address() -> None:
+    def handler(request: Request) -> Reply:
+        peer = request.peer
+        return Reply(200, f"{peer.address} {peer.is_tls} {peer.certificate}".encode())
+
+    async with running(handler) as server, connected(server) as client:
+        assert (await client.get()).body == b"127.0.0.1 False None"
+
+
+async def test_ipv6_is_served() -> None:
+    if not socket.has_ipv6:
+        pytest.skip("no IPv6")
+    try:
+        server = await serve(echo, host="::1", refuse=refuse)
+    except OSError:
+        pytest.skip("no IPv6 loopback")
+    _, writer = await asyncio.open_connection("::1", server.port)
+    writer.transport.abort()
+    await server.stop()
+
+
+async def test_nothing_is_logged_for_what_peers_do_wrong(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="homeostat")
+    async with running(echo) as server:
+        for data in (b"\0\1\2", b"GET / HTTP/9.9\r\n\r\n", request() + b"\r\n\r\nrubbish\n"):
+            async with connected(server) as client:
+                client.send(data)
+                await client.rest()
+    assert caplog.records == []

@@ -1,0 +1,126 @@
+"""Every wait for a peer has an end, which trickling does not put off."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from homeostat.edge.reply import Reply, StreamReply
+from homeostat.edge.request import Request
+from homeostat.edge.server import Limits
+from homeostat.edge.stream import Stream, frame
+from tests.edge.wire import connected, eventually, request, running
+
+NEVER = 60.0
+
+
+def limits(
+    *, header: float = NEVER, body: float = NEVER, idle: float = NEVER, stall: float = NEVER, linger: float = 0.2
+) -> Limits:
+    return Limits(
+        header_timeout_s=header, body_timeout_s=body, idle_timeout_s=idle, stall_timeout_s=stall, linger_s=linger
+    )
+
+
+def ok(request: Request) -> Reply:
+    return Reply(200)
+
+
+SLOW = {
+    "headers": (limits(header=0.15), b"GET / HTTP/1.1\r\nHost: a\r\nX: "),
+    "request line": (limits(header=0.15), b"GE"),
+    "blank lines": (limits(header=0.15), b"\r\n"),
+    "body": (limits(body=0.15), b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n"),
+    "chunks": (limits(body=0.15), b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n"),
+    "second request": (limits(header=0.15), request() + b"GET / HTTP/1.1\r\nX: "),
+}
+
+
+@pytest.mark.parametrize(("limits", "data"), SLOW.values(), ids=SLOW.keys())
+async def test_a_request_that_trickles_in_is_refused_in_time(limits: Limits, data: bytes) -> None:
+    async with running(ok, limits=limits) as server, connected(server) as client:
+        client.send(data)
+        started = asyncio.get_running_loop().time()
+        while server.counters.refused == 0:
+            await asyncio.sleep(0.01)
+            client.send(b"\n" if data == b"\r\n" else b"a" if data != b"GE" else b"")
+            assert asyncio.get_running_loop().time() - started < 2
+        if data.startswith(request()):
+            assert (await client.answer()).status == 200
+        assert (await client.answer()).status == 408 if data != b"\r\n" else True
+        await eventually(lambda: server.connections == 0)
+
+
+async def test_an_idle_connection_is_closed() -> None:
+    async with running(ok, limits=limits(idle=0.1)) as server, connected(server) as client:
+        await client.get()
+        assert await client.rest() == b""
+
+
+async def test_a_connection_in_use_is_not_idle() -> None:
+    async with running(ok, limits=limits(idle=0.2)) as server, connected(server) as client:
+        for _ in range(8):
+            await asyncio.sleep(0.06)
+            assert (await client.get()).status == 200
+
+
+async def test_work_and_streams_take_as_long_as_they_take() -> None:
+    async def slow(request: Request) -> Reply | StreamReply:
+        await asyncio.sleep(0.4)
+        return Reply(200) if request.path == "/work" else StreamReply(200, lambda stream: None)
+
+    short = limits(header=0.1, body=0.1, idle=0.1, stall=0.1)
+    async with running(slow, limits=short) as server, connected(server) as one, connected(server) as two:
+        one.send(request("GET", "/stream"))
+        assert (await two.get("/work")).status == 200
+        await one.head()
+        await asyncio.sleep(0.3)
+        assert server.connections == 1
+
+
+async def test_a_reader_that_takes_nothing_of_a_large_body_is_cut_off() -> None:
+    body = b"x" * 30_000_000
+    async with running(lambda _: Reply(200, body), limits=limits(stall=0.2)) as server, connected(server) as client:
+        client.send(request())
+        await client.head()
+        await eventually(lambda: server.connections == 0)
+        assert server.counters.cut_off == 1
+
+
+async def test_a_slow_reader_that_goes_on_reading_gets_all() -> None:
+    body = b"x" * 20_000_000
+    async with running(lambda _: Reply(200, body), limits=limits(stall=0.3)) as server, connected(server) as client:
+        client.send(request())
+        await client.head()
+        for _ in range(20):
+            assert await client.reader.readexactly(1_000_000)
+            await asyncio.sleep(0.04)
+        assert server.counters.cut_off == 0
+
+
+async def test_a_stream_nobody_reads_is_cut_off_in_time_even_if_little_waits() -> None:
+    def start(stream: Stream) -> None:
+        for _ in range(8):
+            stream.send(frame(b"x" * 1_000_000))
+
+    handler = StreamReply(200, start)
+    async with running(lambda _: handler, limits=limits(stall=0.2)) as server, connected(server) as client:
+        client.send(request())
+        await client.head()
+        await eventually(lambda: server.connections == 0)
+
+
+async def test_a_refused_peer_that_stays_is_cut_off() -> None:
+    async with running(ok, limits=limits(linger=0.1)) as server, connected(server) as client:
+        client.send(b"nonsense\r\n\r\n")
+        assert (await client.answer()).status == 501
+        await eventually(lambda: server.connections == 0)
+
+
+async def test_a_peer_that_does_not_take_its_last_answer_is_cut_off() -> None:
+    body = b"x" * 30_000_000
+    async with running(lambda _: Reply(200, body), limits=limits(stall=0.2)) as server, connected(server) as client:
+        client.send(request("GET", "/", "Connection: close"))
+        client.writer.write_eof()
+        await eventually(lambda: server.connections == 0)

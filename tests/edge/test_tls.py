@@ -1,0 +1,218 @@
+"""TLS: the same server, and the certificate of a peer that has one."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from homeostat.edge.reply import Reply, StreamReply
+from homeostat.edge.request import Request
+from homeostat.edge.server import Limits
+from homeostat.edge.stream import frame
+from homeostat.edge.tls import server_context
+from tests.edge.wire import connected, eventually, request, running
+
+
+class Issued(NamedTuple):
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+    certificate_file: Path
+    key_file: Path
+
+
+def issue(directory: Path, name: str, issuer: Issued | None = None) -> Issued:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer.certificate.subject if issuer else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(issuer.key if issuer else key, hashes.SHA256())
+    )
+    certificate_file, key_file = directory / f"{name}.crt", directory / f"{name}.key"
+    certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    key_file.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return Issued(certificate, key, certificate_file, key_file)
+
+
+class Authority(NamedTuple):
+    directory: Path
+    ca: Issued
+    server: ssl.SSLContext
+
+    def client(self, name: str | None = None, issuer: Issued | None = None) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.ca.certificate_file)
+        if name:
+            issued = issue(self.directory, name, issuer or self.ca)
+            context.load_cert_chain(issued.certificate_file, issued.key_file)
+        return context
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    directory = tmp_path_factory.mktemp("tls")
+    ca = issue(directory, "ca")
+    server = issue(directory, "server", ca)
+    context = server_context(server.certificate_file, server.key_file, ca.certificate_file)
+    return Authority(directory, ca, context)
+
+
+def who(request: Request) -> Reply:
+    der = request.peer.certificate
+    if der is None:
+        return Reply(200, b"nobody")
+    name = x509.load_der_x509_certificate(der).subject.rfc4514_string()
+    return Reply(200, name.encode())
+
+
+async def test_a_peer_with_a_certificate_is_known_by_it(authority: Authority) -> None:
+    async with running(who, tls=authority.server) as server:
+        async with connected(server, tls=authority.client("jane")) as client:
+            assert (await client.get()).body == b"CN=jane"
+            assert (await client.get()).body == b"CN=jane"
+
+
+async def test_a_peer_without_a_certificate_is_served_too(authority: Authority) -> None:
+    async with running(who, tls=authority.server) as server:
+        async with connected(server, tls=authority.client()) as client:
+            assert (await client.get()).body == b"nobody"
+            assert client.writer.get_extra_info("ssl_object").selected_alpn_protocol() is None
+
+
+async def test_a_certificate_of_another_authority_is_turned_away(authority: Authority) -> None:
+    other = issue(authority.directory, "other")
+    async with running(who, tls=authority.server) as server:
+        with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
+            async with connected(server, tls=authority.client("mallory", other)) as client:
+                await client.get()
+        assert server.requests == 0
+        await eventually(lambda: server.connections == 0)
+
+
+async def test_a_resumed_session_keeps_its_certificate(authority: Authority) -> None:
+    context = authority.client("jane")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    def ask(port: int, session: ssl.SSLSession | None) -> tuple[bytes, bool, ssl.SSLSession | None]:
+        import socket
+
+        with socket.create_connection(("127.0.0.1", port)) as raw:
+            with context.wrap_socket(raw, server_hostname="localhost", session=session) as wrapped:
+                wrapped.sendall(request("GET", "/", "Connection: close"))
+                received = b""
+                while data := wrapped.recv(4096):
+                    received += data
+                return received.split(b"\r\n\r\n")[1], bool(wrapped.session_reused), wrapped.session
+
+    async with running(who, tls=authority.server) as server:
+        first, _, session = await asyncio.to_thread(ask, server.port, None)
+        second, is_resumed, _ = await asyncio.to_thread(ask, server.port, session)
+    assert (first, second, is_resumed) == (b"CN=jane", b"CN=jane", True)
+
+
+async def test_http_1_1_is_agreed_on(authority: Authority) -> None:
+    context = authority.client()
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    async with running(who, tls=authority.server) as server, connected(server, tls=context) as client:
+        assert client.writer.get_extra_info("ssl_object").selected_alpn_protocol() == "http/1.1"
+
+
+async def test_tls_1_1_is_turned_away(authority: Authority) -> None:
+    assert authority.server.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+async def test_plain_http_on_a_tls_port_is_turned_away_and_leaves_nothing(authority: Authority) -> None:
+    async with running(who, tls=authority.server) as server, connected(server) as client:
+        client.send(request())
+        await client.rest()
+        assert (server.connections, len(server._open)) == (0, 0)
+
+
+async def test_a_handshake_that_never_ends_is_cut_off(authority: Authority) -> None:
+    async with running(who, tls=authority.server, limits=Limits(header_timeout_s=0.2)) as server:
+        async with connected(server) as client:
+            assert await client.rest() == b""
+
+
+async def test_large_bodies_and_streams_arrive_whole(authority: Authority) -> None:
+    body = bytes(range(256)) * 40_000
+
+    def handler(request: Request) -> Reply | StreamReply:
+        if request.path == "/stream":
+            return StreamReply(200, lambda stream: (stream.send(frame(body)), stream.close())[1])
+        return Reply(200, [body, body])
+
+    async with running(handler, tls=authority.server) as server:
+        async with connected(server, tls=authority.client()) as client:
+            assert (await client.get()).body == body * 2
+            assert (await client.get("/stream")).body == body
+            assert (await client.get()).body == body * 2
+
+
+async def test_a_large_body_is_not_encrypted_before_it_is_read(authority: Authority) -> None:
+    body = b"x" * 50_000_000
+    async with running(lambda _: Reply(200, body), tls=authority.server) as server:
+        async with connected(server, tls=authority.client()) as client:
+            client.send(request())
+            await client.head()
+            await asyncio.sleep(0.1)
+            assert server.counters.bytes_out < 20_000_000
+
+
+async def test_a_stalled_reader_is_cut_off(authority: Authority) -> None:
+    streams = []
+    handler = StreamReply(200, streams.append)
+    async with running(lambda _: handler, tls=authority.server, limits=Limits(stream_bytes=1_000_000)) as server:
+        async with connected(server, tls=authority.client()) as client:
+            client.send(request())
+            await client.head()
+            chunk = frame(b"x" * 100_000)
+            for _ in range(500):
+                streams[0].send(chunk)
+                await asyncio.sleep(0)
+            assert streams[0].closed
+            assert server.counters.cut_off == 1
+            await eventually(lambda: server.connections == 0)
+
+
+async def test_a_refusal_arrives_over_tls(authority: Authority) -> None:
+    async with running(who, tls=authority.server, limits=Limits(linger_s=0.1, stall_timeout_s=0.5)) as server:
+        async with connected(server, tls=authority.client()) as client:
+            client.send(b"GET / HTTP/1.1\r\n\r\n")
+            assert (await client.answer()).status == 400
+            await eventually(lambda: server.connections == 0)
+
+
+async def test_a_stop_ends_idle_connections_and_streams(authority: Authority) -> None:
+    async with running(lambda _: StreamReply(200, lambda stream: None), tls=authority.server) as server:
+        context = authority.client()
+        async with connected(server, tls=context) as watching, connected(server, tls=context) as idle:
+            watching.send(request())
+            await watching.head()
+            await eventually(lambda: server.connections == 2)
+            async with asyncio.timeout(2):
+                stopping = asyncio.ensure_future(server.stop(grace_s=1))
+                assert (await watching.rest(), await idle.rest()) == (b"0\r\n\r\n", b"")
+                watching.close()
+                idle.close()
+                await stopping
+            assert server.connections == 0
