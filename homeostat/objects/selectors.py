@@ -84,13 +84,14 @@ def selector_of(value: Json) -> LabelSelector:
         return NOTHING
     if not isinstance(value, dict):
         raise BadRequestError(f"a label selector is an object, not {type_name(value)}")
-    labels = value.get("matchLabels") or {}
+    labels, expressions = value.get("matchLabels"), value.get("matchExpressions")
+    labels = {} if labels is None else labels
+    expressions = [] if expressions is None else expressions
     if not isinstance(labels, dict):
         raise BadRequestError(f"matchLabels is an object, not {type_name(labels)}")
-    requirements = [_requirement(key, "=", (labels[key],)) for key in sorted(labels)]
-    expressions = value.get("matchExpressions") or []
     if not isinstance(expressions, list):
         raise BadRequestError(f"matchExpressions is an array, not {type_name(expressions)}")
+    requirements = [_requirement(key, "=", (labels[key],)) for key in sorted(labels)]
     return _selector([*requirements, *map(_expression, expressions)])
 
 
