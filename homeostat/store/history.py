@@ -7,7 +7,7 @@ it; older ones are read from the log on disk.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from homeostat.store.base import Event, Key, Record, Scope
 from homeostat.store.state import State
@@ -68,7 +68,7 @@ def add_undo(undo: dict[Key, Past], events: Iterable[Event]) -> None:
 
 def rewind(
     state: State, scope: Scope, undo: dict[Key, Past], *, after: tuple[str, str] | None, limit: int
-) -> tuple[list[Record | int], int]:
+) -> tuple[Sequence[Record | int], int]:
     """The first `limit` (0: all) records of an older state behind `after`, and how many follow them.
 
     `undo` has every key of the scope that changed since, with what it held then.
@@ -80,7 +80,7 @@ def rewind(
     # Whatever the undo takes away, this many current records still hold `limit` of the older state.
     window = table[start : min(stop, start + limit + len(undo)) if limit else stop]
     if not undo:
-        return list(window), stop - start - len(window)
+        return window, stop - start - len(window)
     then: dict[Key, Past] = {record.key: record for record in window}
     then.update(undo)
     ordered = [past for _, past in sorted(then.items(), key=_first) if past is not None]

@@ -89,7 +89,7 @@ class Replica:
         undo = await self._undo(scope, at)
         # No await between the undo and this: the current state must be the one that it undoes.
         chosen, remaining = rewind(self._state, scope, undo, after=after, limit=limit)
-        records = await self._resolve(chosen, at) if undo else cast(list[Record], chosen)
+        records = await self._resolve(chosen, at) if undo else cast(Sequence[Record], chosen)
         return Page(records, at, remaining)
 
     async def subscribe(self, scope: Scope, *, since: int, deliver: Deliver) -> Subscription:
@@ -157,11 +157,11 @@ class Replica:
         add_undo(undo, self._history.after(position, scope))
         return undo
 
-    async def _resolve(self, chosen: list[Record | int], at: int) -> list[Record]:
+    async def _resolve(self, chosen: Sequence[Record | int], at: int) -> Sequence[Record]:
         """Read the records of which only the revision is known."""
         wanted = [each for each in chosen if isinstance(each, int)]
         if not wanted:
-            return cast(list[Record], chosen)
+            return cast(Sequence[Record], chosen)
         try:
             read = iter(await self._archive.records(wanted))
         except StoreError:

@@ -24,6 +24,7 @@ class Lock:
         except sqlite3.Error as error:
             raise StoreError(f'cannot make a lock file beside "{database}": {error}') from error
         try:
+            lock._connection.execute("PRAGMA journal_mode = MEMORY")  # no second file beside it
             lock._connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             lock.release()

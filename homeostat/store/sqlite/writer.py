@@ -97,7 +97,8 @@ class Writer:
         """Give back up to this many free pages; whether there may be more."""
         (free,) = self._connection.execute("PRAGMA freelist_count").fetchone()
         if free:
-            self._connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+            # A script, because `execute` would step this once, which is one page.
+            self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
         return bool(free > pages)
 
     def size_bytes(self) -> int:

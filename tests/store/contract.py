@@ -1,0 +1,67 @@
+"""What the contract suite asks of a store: to open the same database again and again, and words to speak to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from homeostat.store.base import Delete, Draft, Event, Key, Put, Record, Scope, Store
+from homeostat.store.sqlite import SqliteStore
+
+PODS = Scope("pods")
+
+
+class StoreFactory(Protocol):
+    async def open(self, *, history_events: int = 10_000) -> Store:
+        """Open the one database of this factory, which the caller has closed if it was open."""
+
+
+class SqliteFactory:
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "homeostat.db"
+
+    async def open(self, *, history_events: int = 10_000) -> SqliteStore:
+        return await SqliteStore.open(self.path, history_events=history_events)
+
+
+def pod(name: str, namespace: str = "default") -> Key:
+    return Key("pods", namespace, name)
+
+
+def draft(text: str) -> Draft:
+    return Draft(b"<", f":{text}>".encode())
+
+
+async def put(store: Store, key: Key, text: str) -> Record:
+    """Create, or replace what is there."""
+    current = store.get(key)
+    return await store.write(Put(key, draft(text), current.revision if current else 0))
+
+
+async def remove(store: Store, key: Key) -> Record:
+    current = store.get(key)
+    assert current is not None
+    return await store.write(Delete(key, draft("gone"), current.revision))
+
+
+def names(records: Sequence[Record]) -> list[str]:
+    return [f"{record.key.namespace}/{record.key.name}" for record in records]
+
+
+class Told:
+    """A subscriber that remembers what it was told, as (revision, type, name)."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+
+    @property
+    def told(self) -> list[tuple[int, str, str]]:
+        return [(event.record.revision, event.type, event.record.key.name) for event in self.events]
+
+    @property
+    def revisions(self) -> list[int]:
+        return [event.record.revision for event in self.events]
