@@ -133,7 +133,7 @@ def _default_autoscaler(obj: JsonObject) -> None:
         _default_scaling(spec["behavior"], name, rules)
 
 
-_BEHAVIOUR = {
+_BEHAVIOUR: dict[str, JsonObject] = {
     "scaleUp": {"stabilizationWindowSeconds": 0, "policies": [("Pods", 4), ("Percent", 100)]},
     "scaleDown": {"policies": [("Percent", 100)]},
 }
