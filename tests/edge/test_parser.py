@@ -263,7 +263,9 @@ def test_a_peer_that_holds_its_body_back_is_known() -> None:
 PIECES = st.one_of(
     st.sampled_from([data for _, data in REFUSED.values()] + [data for data, _ in ACCEPTED.values()]),
     st.binary(max_size=60),
-    st.sampled_from([b"\r\n", b"\n", b"\r", b"\0", b" ", b":", b"Host: a\r\n", CHUNKED + b"\r\n", b"0\r\n\r\n", b"GET "]),
+    st.sampled_from(
+        [b"\r\n", b"\n", b"\r", b"\0", b" ", b":", b"Host: a\r\n", CHUNKED + b"\r\n", b"0\r\n\r\n", b"GET "]
+    ),
 )
 
 

@@ -71,7 +71,11 @@ def test_an_unknown_path_is_404(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
-    [("PUT", "/api/web", "GET, HEAD, POST"), ("POST", "/healthz", "GET, HEAD"), ("PATCH", "/api/a/b", "DELETE, GET, HEAD")],
+    [
+        ("PUT", "/api/web", "GET, HEAD, POST"),
+        ("POST", "/healthz", "GET, HEAD"),
+        ("PATCH", "/api/a/b", "DELETE, GET, HEAD"),
+    ],
 )
 def test_a_known_path_with_another_method_is_405_and_says_which(method: str, path: str, allow: str) -> None:
     reply = ask(method, path)

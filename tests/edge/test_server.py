@@ -299,7 +299,7 @@ async def test_a_connection_too_many_is_refused_with_503() -> None:
 async def test_the_peer_is_known_by_its_address() -> None:
     def handler(request: Request) -> Reply:
         peer = request.peer
-        return Reply(200, f"{peer.address} {peer.is_tls} {peer.certificate}".encode())
+        return Reply(200, f"{peer.address} {peer.is_tls} {peer.certificate!r}".encode())
 
     async with running(handler) as server, connected(server) as client:
         assert (await client.get()).body == b"127.0.0.1 False None"

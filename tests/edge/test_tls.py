@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import socket
 import ssl
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits
-from homeostat.edge.stream import frame
+from homeostat.edge.stream import Stream, frame
 from homeostat.edge.tls import server_context
 from tests.edge.wire import connected, eventually, request, running
 
@@ -47,9 +48,7 @@ def issue(directory: Path, name: str, issuer: Issued | None = None) -> Issued:
     certificate_file, key_file = directory / f"{name}.crt", directory / f"{name}.key"
     certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     key_file.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return Issued(certificate, key, certificate_file, key_file)
 
@@ -85,17 +84,15 @@ def who(request: Request) -> Reply:
 
 
 async def test_a_peer_with_a_certificate_is_known_by_it(authority: Authority) -> None:
-    async with running(who, tls=authority.server) as server:
-        async with connected(server, tls=authority.client("jane")) as client:
-            assert (await client.get()).body == b"CN=jane"
-            assert (await client.get()).body == b"CN=jane"
+    async with running(who, tls=authority.server) as server, connected(server, tls=authority.client("jane")) as client:
+        assert (await client.get()).body == b"CN=jane"
+        assert (await client.get()).body == b"CN=jane"
 
 
 async def test_a_peer_without_a_certificate_is_served_too(authority: Authority) -> None:
-    async with running(who, tls=authority.server) as server:
-        async with connected(server, tls=authority.client()) as client:
-            assert (await client.get()).body == b"nobody"
-            assert client.writer.get_extra_info("ssl_object").selected_alpn_protocol() is None
+    async with running(who, tls=authority.server) as server, connected(server, tls=authority.client()) as client:
+        assert (await client.get()).body == b"nobody"
+        assert client.writer.get_extra_info("ssl_object").selected_alpn_protocol() is None
 
 
 async def test_a_certificate_of_another_authority_is_turned_away(authority: Authority) -> None:
@@ -113,15 +110,11 @@ async def test_a_resumed_session_keeps_its_certificate(authority: Authority) -> 
     context.maximum_version = ssl.TLSVersion.TLSv1_2
 
     def ask(port: int, session: ssl.SSLSession | None) -> tuple[bytes, bool, ssl.SSLSession | None]:
-        import socket
-
-        with socket.create_connection(("127.0.0.1", port)) as raw:
-            with context.wrap_socket(raw, server_hostname="localhost", session=session) as wrapped:
-                wrapped.sendall(request("GET", "/", "Connection: close"))
-                received = b""
-                while data := wrapped.recv(4096):
-                    received += data
-                return received.split(b"\r\n\r\n")[1], bool(wrapped.session_reused), wrapped.session
+        raw = socket.create_connection(("127.0.0.1", port))
+        with context.wrap_socket(raw, server_hostname="localhost", session=session) as wrapped:
+            wrapped.sendall(request("GET", "/", "Connection: close"))
+            received = b"".join(iter(lambda: wrapped.recv(4096), b""))
+            return received.split(b"\r\n\r\n")[1], bool(wrapped.session_reused), wrapped.session
 
     async with running(who, tls=authority.server) as server:
         first, _, session = await asyncio.to_thread(ask, server.port, None)
@@ -148,58 +141,69 @@ async def test_plain_http_on_a_tls_port_is_turned_away_and_leaves_nothing(author
 
 
 async def test_a_handshake_that_never_ends_is_cut_off(authority: Authority) -> None:
-    async with running(who, tls=authority.server, limits=Limits(header_timeout_s=0.2)) as server:
-        async with connected(server) as client:
-            assert await client.rest() == b""
+    async with (
+        running(who, tls=authority.server, limits=Limits(header_timeout_s=0.2)) as server,
+        connected(server) as client,
+    ):
+        assert await client.rest() == b""
 
 
 async def test_large_bodies_and_streams_arrive_whole(authority: Authority) -> None:
     body = bytes(range(256)) * 40_000
 
+    def stream_it(stream: Stream) -> None:
+        stream.send(frame(body))
+        stream.close()
+
     def handler(request: Request) -> Reply | StreamReply:
         if request.path == "/stream":
-            return StreamReply(200, lambda stream: (stream.send(frame(body)), stream.close())[1])
+            return StreamReply(200, stream_it)
         return Reply(200, [body, body])
 
-    async with running(handler, tls=authority.server) as server:
-        async with connected(server, tls=authority.client()) as client:
-            assert (await client.get()).body == body * 2
-            assert (await client.get("/stream")).body == body
-            assert (await client.get()).body == body * 2
+    async with running(handler, tls=authority.server) as server, connected(server, tls=authority.client()) as client:
+        assert (await client.get()).body == body * 2
+        assert (await client.get("/stream")).body == body
+        assert (await client.get()).body == body * 2
 
 
 async def test_a_large_body_is_not_encrypted_before_it_is_read(authority: Authority) -> None:
     body = b"x" * 50_000_000
-    async with running(lambda _: Reply(200, body), tls=authority.server) as server:
-        async with connected(server, tls=authority.client()) as client:
-            client.send(request())
-            await client.head()
-            await asyncio.sleep(0.1)
-            assert server.counters.bytes_out < 20_000_000
+    async with (
+        running(lambda _: Reply(200, body), tls=authority.server) as server,
+        connected(server, tls=authority.client()) as client,
+    ):
+        client.send(request())
+        await client.head()
+        await asyncio.sleep(0.1)
+        assert server.counters.bytes_out < 20_000_000
 
 
 async def test_a_stalled_reader_is_cut_off(authority: Authority) -> None:
-    streams = []
+    streams: list[Stream] = []
     handler = StreamReply(200, streams.append)
-    async with running(lambda _: handler, tls=authority.server, limits=Limits(stream_bytes=1_000_000)) as server:
-        async with connected(server, tls=authority.client()) as client:
-            client.send(request())
-            await client.head()
-            chunk = frame(b"x" * 100_000)
-            for _ in range(500):
-                streams[0].send(chunk)
-                await asyncio.sleep(0)
-            assert streams[0].closed
-            assert server.counters.cut_off == 1
-            await eventually(lambda: server.connections == 0)
+    async with (
+        running(lambda _: handler, tls=authority.server, limits=Limits(stream_bytes=1_000_000)) as server,
+        connected(server, tls=authority.client()) as client,
+    ):
+        client.send(request())
+        await client.head()
+        chunk = frame(b"x" * 100_000)
+        for _ in range(500):
+            streams[0].send(chunk)
+            await asyncio.sleep(0)
+        assert streams[0].closed
+        assert server.counters.cut_off == 1
+        await eventually(lambda: server.connections == 0)
 
 
 async def test_a_refusal_arrives_over_tls(authority: Authority) -> None:
-    async with running(who, tls=authority.server, limits=Limits(linger_s=0.1, stall_timeout_s=0.5)) as server:
-        async with connected(server, tls=authority.client()) as client:
-            client.send(b"GET / HTTP/1.1\r\n\r\n")
-            assert (await client.answer()).status == 400
-            await eventually(lambda: server.connections == 0)
+    async with (
+        running(who, tls=authority.server, limits=Limits(linger_s=0.1, stall_timeout_s=0.5)) as server,
+        connected(server, tls=authority.client()) as client,
+    ):
+        client.send(b"GET / HTTP/1.1\r\n\r\n")
+        assert (await client.answer()).status == 400
+        await eventually(lambda: server.connections == 0)
 
 
 async def test_a_stop_ends_idle_connections_and_streams(authority: Authority) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -41,7 +41,8 @@ class Client:
         self.writer = writer
 
     def send(self, data: bytes) -> None:
-        self.writer.write(data)
+        if not self.writer.is_closing():
+            self.writer.write(data)
 
     async def get(self, target: str = "/", *lines: str) -> Answered:
         self.send(request("GET", target, *lines))
@@ -109,9 +110,9 @@ def request(method: str = "GET", target: str = "/", *lines: str, body: bytes = b
     return head.encode("latin-1") + b"\r\n\r\n" + body
 
 
-async def eventually(fact: object, timeout_s: float = WAIT_S) -> None:
-    """Wait until the callable `fact` is true."""
-    assert callable(fact)
-    async with asyncio.timeout(timeout_s):
-        while not fact():
-            await asyncio.sleep(0.005)
+async def eventually(fact: Callable[[], object]) -> None:
+    for _ in range(int(WAIT_S / 0.005)):
+        if fact():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it did not come true in time")
