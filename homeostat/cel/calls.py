@@ -1,0 +1,106 @@
+"""Calls of functions: directly where the checker left one overload, by the operands' classes where it could not.
+
+Overloads whose parameters have the same Python classes (`list(int)` and `list(string)`) share an implementation, so
+classes are enough to tell the others apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from homeostat.cel.coercion import coercion
+from homeostat.cel.errors import no_such_overload
+from homeostat.cel.frame import Code, Frame, spend
+from homeostat.cel.registry import Cost, Overload
+from homeostat.cel.syntax import Call, Node
+from homeostat.cel.timestamps import Duration, Timestamp
+from homeostat.cel.types import DYN, ObjectType, OpaqueType, ParamType, Type
+from homeostat.cel.values import Optional, TypeValue, Uint
+
+_CLASSES: dict[str, type] = {
+    "bool": bool,
+    "int": int,
+    "uint": Uint,
+    "double": float,
+    "string": str,
+    "bytes": bytes,
+    "timestamp": Timestamp,
+    "duration": Duration,
+    "null": type(None),
+    "list": list,
+    "map": dict,
+    "optional_type": Optional,
+    "type": TypeValue,
+}
+
+
+def accepts(type_: Type, class_: type) -> bool:
+    """Whether a value of a Python class can be of a type, as far as its class tells."""
+    if type_ == DYN or isinstance(type_, ParamType):
+        return True
+    if isinstance(type_, ObjectType):
+        return class_ is dict
+    if isinstance(type_, OpaqueType):
+        return getattr(class_, "cel_type_name", None) == type_.name
+    return _CLASSES[type_.name] is class_
+
+
+def call(node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> Code:
+    overloads = node.overloads
+    only = overloads[0]
+    if len(overloads) == 1 and all(map(_is_certain, only.params, operands)):
+        code = _direct(only.call, only.cost, codes)
+    else:
+        code = _dispatched(overloads, codes)
+    if isinstance(only.result, ParamType) and (convert := coercion(node.type)) is not None:
+        return lambda frame: convert(code(frame))
+    return code
+
+
+def _is_certain(param: Type, operand: Node) -> bool:
+    return operand.type != DYN or param == DYN or isinstance(param, ParamType)
+
+
+def _direct(function: Callable[..., Any], cost: Cost | None, codes: Sequence[Code]) -> Code:
+    if cost is not None:
+        return _charged(function, cost, codes)
+    if len(codes) == 1:
+        (first,) = codes
+        return lambda frame: function(first(frame))
+    if len(codes) == 2:
+        first, second = codes
+        return lambda frame: function(first(frame), second(frame))
+    return lambda frame: function(*[code(frame) for code in codes])
+
+
+def _charged(function: Callable[..., Any], cost: Cost, codes: Sequence[Code]) -> Code:
+    def run(frame: Frame) -> Any:
+        values = [code(frame) for code in codes]
+        spend(frame, cost(*values))
+        return function(*values)
+
+    return run
+
+
+def _dispatched(overloads: tuple[Overload, ...], codes: Sequence[Code]) -> Code:
+    known: dict[tuple[type, ...], Overload] = {}
+
+    def run(frame: Frame) -> Any:
+        values = [code(frame) for code in codes]
+        classes = tuple(map(type, values))
+        overload = known.get(classes)
+        if overload is None:
+            overload = known[classes] = _choose(overloads, classes)
+        if overload.cost is not None:
+            spend(frame, overload.cost(*values))
+        return overload.call(*values)
+
+    return run
+
+
+def _choose(overloads: tuple[Overload, ...], classes: tuple[type, ...]) -> Overload:
+    for overload in overloads:
+        if all(map(accepts, overload.params, classes)):
+            return overload
+    raise no_such_overload()

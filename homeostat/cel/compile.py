@@ -1,0 +1,167 @@
+"""A checked tree into closures.
+
+Every node becomes one function of the frame, chosen by what the checker knows: a comparison of two ints is Python's
+own, a chain of selections is one function, a call with a single possible overload calls it directly. Only where a
+type is `dyn` are types looked at while evaluating.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from homeostat.cel import calls, logic, loops, operators, selection
+from homeostat.cel.coercion import coercion
+from homeostat.cel.errors import EvaluationError, no_such_overload
+from homeostat.cel.frame import Code, Frame
+from homeostat.cel.syntax import (
+    Bind,
+    Call,
+    Comprehension,
+    Constant,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    OptionalMap,
+    Select,
+)
+from homeostat.cel.values import NONE, Optional, TypeValue
+
+
+class Compiler:
+    """Compiles one expression. `slots` are the places of the host's variables; loops take further ones."""
+
+    def __init__(self, slots: dict[str, int]) -> None:
+        self.slots = slots
+        self.scopes: list[tuple[str, int]] = []
+        self.size = len(slots) + 1
+
+    def code(self, node: Node) -> Code:
+        code: Code = _COMPILERS[type(node)](self, node)
+        return code
+
+    def slot(self, name: str) -> int | None:
+        for held, slot in reversed(self.scopes):
+            if held == name:
+                return slot
+        return self.slots.get(name)
+
+    def open(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        """New places for the variables of a loop, visible until `close`."""
+        slots = tuple(range(self.size, self.size + len(names)))
+        self.size += len(names)
+        self.scopes += zip(names, slots, strict=True)
+        return slots
+
+    def close(self, names: tuple[str, ...]) -> None:
+        del self.scopes[-len(names) :]
+
+    def constant(self, node: Constant) -> Code:
+        value = node.value
+        return lambda _: value
+
+    def ident(self, node: Ident) -> Code:
+        slot = self.slot(node.name)
+        if slot is None:
+            value = TypeValue(node.name)
+            return lambda _: value
+        convert = coercion(node.type)
+        if convert is not None:
+            return lambda frame: convert(frame[slot])
+        return lambda frame: frame[slot]
+
+    def select(self, node: Select) -> Code:
+        return selection.select(self, node)
+
+    def call(self, node: Call) -> Code:
+        operands = node.operands()
+        if node.function in logic.LAZY:
+            return logic.lazy(self, node)
+        codes = [self.code(each) for each in operands]
+        return operators.specialised(node, operands, codes) or calls.call(node, operands, codes)
+
+    def list_node(self, node: ListNode) -> Code:
+        codes = [self.code(each) for each in node.elements]
+        if node.optionals:
+            optionals = node.optionals
+            return lambda frame: _present([code(frame) for code in codes], optionals)
+        if all(isinstance(each, Constant) for each in node.elements):
+            values = [each.value for each in node.elements if isinstance(each, Constant)]
+            return lambda _: values
+        return lambda frame: [code(frame) for code in codes]
+
+    def map_node(self, node: MapNode) -> Code:
+        entries = [(self.code(each.key), self.code(each.value), each.is_optional) for each in node.entries]
+
+        def build(frame: Frame) -> dict[Any, Any]:
+            built: dict[Any, Any] = {}
+            for key_code, value_code, is_optional in entries:
+                key, value = key_code(frame), value_code(frame)
+                if type(key) in (float, list, dict) or key is None:
+                    raise EvaluationError("unsupported key type")
+                if key in built:
+                    raise EvaluationError(f"duplicate key in map: {key}")
+                if not is_optional:
+                    built[key] = value
+                elif value.has_value:
+                    built[key] = value.value
+            return built
+
+        return build
+
+    def bind(self, node: Bind) -> Code:
+        value = self.code(node.value)
+        (slot,) = self.open((node.name,))
+        body = self.code(node.body)
+        self.close((node.name,))
+
+        def run(frame: Frame) -> Any:
+            frame[slot] = value(frame)
+            return body(frame)
+
+        return run
+
+    def optional_map(self, node: OptionalMap) -> Code:
+        operand = self.code(node.operand)
+        (slot,) = self.open((node.name,))
+        body = self.code(node.body)
+        self.close((node.name,))
+        is_flat = node.is_flat
+
+        def run(frame: Frame) -> Any:
+            held = operand(frame)
+            if type(held) is not Optional:
+                raise no_such_overload()
+            if not held.has_value:
+                return NONE
+            frame[slot] = held.value
+            result = body(frame)
+            return result if is_flat else Optional(result)
+
+        return run
+
+    def comprehension(self, node: Comprehension) -> Code:
+        return loops.loop(self, node)
+
+
+def _present(values: list[Any], optionals: frozenset[int]) -> list[Any]:
+    kept = []
+    for index, value in enumerate(values):
+        if index not in optionals:
+            kept.append(value)
+        elif value.has_value:
+            kept.append(value.value)
+    return kept
+
+
+_COMPILERS: dict[type[Node], Any] = {
+    Constant: Compiler.constant,
+    Ident: Compiler.ident,
+    Select: Compiler.select,
+    Call: Compiler.call,
+    ListNode: Compiler.list_node,
+    MapNode: Compiler.map_node,
+    Bind: Compiler.bind,
+    OptionalMap: Compiler.optional_map,
+    Comprehension: Compiler.comprehension,
+}

@@ -1,0 +1,62 @@
+"""What can go wrong with an expression: when it is compiled, when it is evaluated, or because it costs too much.
+
+`EvaluationError` is a value of the language: `&&`, `||` and the macros built on them may absorb it. `CostLimitError`
+is not: nothing inside an expression can catch it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class CelError(Exception):
+    """Any refusal of this package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One complaint of the compiler about the text, with its offset in code points."""
+
+    offset: int
+    text: str
+
+
+class CompileError(CelError):
+    """The text is not an expression of its environment; worded and laid out as Kubernetes does."""
+
+    def __init__(self, source: str, issues: Sequence[Issue]) -> None:
+        self.source = source
+        self.issues = tuple(sorted(issues, key=lambda issue: issue.offset))
+        super().__init__("\n".join(_layout(source, issue) for issue in self.issues))
+
+
+class EvaluationError(CelError):
+    """The expression has no value for these bindings: a missing key, a division by zero, an overflow."""
+
+
+class CostLimitError(CelError):
+    """The evaluation was stopped because it cost more than its budget."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+def no_such_overload() -> EvaluationError:
+    return EvaluationError("no such overload")
+
+
+def no_such_key(key: object) -> EvaluationError:
+    return EvaluationError(f"no such key: {key}")
+
+
+def place(source: str, offset: int) -> tuple[int, int]:
+    """Line from 1 and column from 1 of an offset."""
+    start = source.rfind("\n", 0, offset) + 1
+    return source.count("\n", 0, offset) + 1, offset - start + 1
+
+
+def _layout(source: str, issue: Issue) -> str:
+    line, column = place(source, issue.offset)
+    shown = source.split("\n")[line - 1]
+    return f"ERROR: <input>:{line}:{column}: {issue.text}\n | {shown}\n | {'.' * (column - 1)}^"

@@ -1,0 +1,147 @@
+"""Lists: Kubernetes' functions (`isSorted`, `sum`, `min`, ...) and those of the language's list extension."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from homeostat.cel.errors import EvaluationError, no_such_overload
+from homeostat.cel.estimate import MAX_REQUEST_SIZE
+from homeostat.cel.functions.operations import checked_int, checked_uint
+from homeostat.cel.registry import Overload, function, member
+from homeostat.cel.timestamps import Duration, duration_of
+from homeostat.cel.values import NONE, Optional, Uint, equal
+
+MAX_RANGE = 1_000_000
+"""The longest list that `lists.range` makes."""
+
+_COMPARABLE = ("int", "uint", "double", "bool", "string", "bytes", "timestamp", "duration")
+_ZEROES: dict[str, Any] = {"int": 0, "uint": Uint(0), "double": 0.0, "duration": Duration(0)}
+
+
+def _guarded(items: list[Any]) -> list[Any]:
+    """The items, if they can be compared with each other."""
+    kinds = set(map(type, items))
+    if len(kinds) > 1 and not kinds <= {int, Uint, float}:
+        raise no_such_overload()
+    return items
+
+
+def _is_sorted(items: list[Any]) -> bool:
+    return all(left <= right for left, right in pairwise(_guarded(items)))
+
+
+def _least(items: list[Any]) -> Any:
+    if not items:
+        raise EvaluationError("min called on empty list")
+    return min(_guarded(items))
+
+
+def _greatest(items: list[Any]) -> Any:
+    if not items:
+        raise EvaluationError("max called on empty list")
+    return max(_guarded(items))
+
+
+def _sum(zero: Any, items: list[Any]) -> Any:
+    if not items:
+        return zero
+    kinds = set(map(type, _guarded(items)))
+    if kinds == {int}:
+        return checked_int(sum(items))
+    if kinds == {Uint}:
+        return checked_uint(sum(items))
+    if kinds == {Duration}:
+        return duration_of(sum(item.nanoseconds for item in items))
+    if kinds <= {int, float}:
+        return float(sum(items))
+    raise no_such_overload()
+
+
+def _index_of(items: list[Any], value: Any) -> int:
+    return next((index for index, item in enumerate(items) if equal(item, value)), -1)
+
+
+def _last_index_of(items: list[Any], value: Any) -> int:
+    return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], value)), -1)
+
+
+def _slice(items: list[Any], start: int, end: int) -> list[Any]:
+    if start < 0 or end < 0:
+        raise EvaluationError(f"cannot slice({start}, {end}), negative indexes not supported")
+    if start > end:
+        raise EvaluationError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
+    if end > len(items):
+        raise EvaluationError(f"cannot slice({start}, {end}), list is length {len(items)}")
+    return items[start:end]
+
+
+def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise EvaluationError("level must be non-negative")
+    flat: list[Any] = []
+    for item in items:
+        if type(item) is list and depth > 0:
+            flat += _flatten(item, depth - 1)
+        else:
+            flat.append(item)
+    return flat
+
+
+def _distinct(items: list[Any]) -> list[Any]:
+    if set(map(type, items)) == {str}:
+        return list(dict.fromkeys(items))
+    kept: list[Any] = []
+    for item in items:
+        if not any(equal(item, other) for other in kept):
+            kept.append(item)
+    return kept
+
+
+def _range(count: int) -> list[int]:
+    if not 0 <= count <= MAX_RANGE:
+        raise EvaluationError(f"lists.range: {count} is not between 0 and {MAX_RANGE}")
+    return list(range(count))
+
+
+def _length(items: list[Any], *_: Any) -> int:
+    return len(items)
+
+
+def _squared(items: list[Any]) -> int:
+    return len(items) if set(map(type, items)) <= {str} else len(items) ** 2
+
+
+def _deep_length(items: list[Any], *_: Any) -> int:
+    return sum(_deep_length(item) if type(item) is list else 1 for item in items)
+
+
+def _same(size: int, *_: int) -> int:
+    return size
+
+
+LISTS: tuple[Overload, ...] = (
+    *(member(f"list({each}).isSorted() -> bool", _is_sorted, _length) for each in _COMPARABLE),
+    *(member(f"list({each}).min() -> {each}", _least, _length) for each in _COMPARABLE),
+    *(member(f"list({each}).max() -> {each}", _greatest, _length) for each in _COMPARABLE),
+    *(
+        member(f"list({each}).sum() -> {each}", lambda items, zero=zero: _sum(zero, items), _length)
+        for each, zero in _ZEROES.items()
+    ),
+    member("list(A).indexOf(A) -> int", _index_of, _length),
+    member("list(A).lastIndexOf(A) -> int", _last_index_of, _length),
+    member("list(A).slice(int, int) -> list(A)", _slice, _length, result_size=_same),
+    member("list(dyn).flatten() -> list(dyn)", _flatten, _deep_length, estimate=lambda *_: MAX_REQUEST_SIZE),
+    member("list(dyn).flatten(int) -> list(dyn)", _flatten, _deep_length, estimate=lambda *_: MAX_REQUEST_SIZE),
+    member("list(A).distinct() -> list(A)", _distinct, _squared, result_size=_same, estimate=lambda size: size**2),
+    member("list(A).reverse() -> list(A)", lambda items: items[::-1], _length, result_size=_same),
+    *(
+        member(
+            f"list({each}).sort() -> list({each})", lambda items: sorted(_guarded(items)), _length, result_size=_same
+        )
+        for each in _COMPARABLE
+    ),
+    member("list(A).first() -> optional(A)", lambda items: Optional(items[0]) if items else NONE),
+    member("list(A).last() -> optional(A)", lambda items: Optional(items[-1]) if items else NONE),
+    function("lists.range(int) -> list(int)", _range, lambda count: max(0, min(count, MAX_RANGE))),
+)

@@ -1,0 +1,137 @@
+"""IP addresses and CIDR networks. Zones and IPv4 addresses mapped into IPv6 are refused, as in Kubernetes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any
+
+from homeostat.cel.errors import EvaluationError
+from homeostat.cel.registry import Overload, function, member
+from homeostat.cel.values import Opaque
+
+Address = IPv4Address | IPv6Address
+_PREFIX = re.compile(r"(?:0|[1-9]\d{0,2})\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Ip(Opaque):
+    address: Address
+    cel_type_name = "net.IP"
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Cidr(Opaque):
+    """A network as it was written: bits after the prefix are kept until `masked`."""
+
+    address: Address
+    prefix: int
+    cel_type_name = "net.CIDR"
+
+    def masked(self) -> Cidr:
+        return Cidr(ip_network((self.address, self.prefix), strict=False).network_address, self.prefix)
+
+    def __str__(self) -> str:
+        return f"{self.address}/{self.prefix}"
+
+
+def parse_ip(text: str) -> Ip:
+    try:
+        address = ip_address(text)
+    except ValueError as error:
+        raise EvaluationError(f'IP Address "{text}" parse error during conversion from string: {error}') from None
+    if isinstance(address, IPv6Address):
+        if address.scope_id is not None:
+            raise EvaluationError(f'IP address "{text}" with zone value is not allowed')
+        if address.ipv4_mapped is not None:
+            raise EvaluationError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+    return Ip(address)
+
+
+def parse_cidr(text: str) -> Cidr:
+    host, slash, prefix = text.rpartition("/")
+    if not slash or not _PREFIX.match(prefix):
+        raise EvaluationError(
+            f'network address parse error during conversion from string: "{text}" has no prefix length'
+        )
+    address = parse_ip(host).address
+    if int(prefix) > address.max_prefixlen:
+        raise EvaluationError("network address parse error during conversion from string: prefix length out of range")
+    return Cidr(address, int(prefix))
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        parse_ip(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        parse_cidr(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def _contains_ip(cidr: Cidr, ip: Ip) -> bool:
+    return ip.address in ip_network((cidr.address, cidr.prefix), strict=False)
+
+
+def _contains_cidr(cidr: Cidr, other: Cidr) -> bool:
+    return cidr.prefix <= other.prefix and _contains_ip(cidr, Ip(other.address))
+
+
+def _is_link_local_multicast(ip: Ip) -> bool:
+    packed = ip.address.packed
+    return packed[:3] == b"\xe0\x00\x00" if len(packed) == 4 else packed[0] == 0xFF and packed[1] & 0x0F == 2
+
+
+def _is_link_local_unicast(ip: Ip) -> bool:
+    packed = ip.address.packed
+    return packed[:2] == b"\xa9\xfe" if len(packed) == 4 else packed[0] == 0xFE and packed[1] & 0xC0 == 0x80
+
+
+def _is_global_unicast(ip: Ip) -> bool:
+    address = ip.address
+    return not (
+        address.packed == b"\xff\xff\xff\xff"
+        or address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or _is_link_local_unicast(ip)
+    )
+
+
+def _tenth(text: Any, *_: Any) -> int:
+    return len(text) // 10 + 1
+
+
+NETWORK: tuple[Overload, ...] = (
+    function("ip(string) -> net.IP", parse_ip, _tenth),
+    function("isIP(string) -> bool", _is_ip, _tenth),
+    function("ip.isCanonical(string) -> bool", lambda text: str(parse_ip(text)) == text, _tenth),
+    function("string(net.IP) -> string", str),
+    member("net.IP.family() -> int", lambda ip: ip.address.version),
+    member("net.IP.isUnspecified() -> bool", lambda ip: ip.address.is_unspecified),
+    member("net.IP.isLoopback() -> bool", lambda ip: ip.address.is_loopback),
+    member("net.IP.isLinkLocalMulticast() -> bool", _is_link_local_multicast),
+    member("net.IP.isLinkLocalUnicast() -> bool", _is_link_local_unicast),
+    member("net.IP.isGlobalUnicast() -> bool", _is_global_unicast),
+    function("cidr(string) -> net.CIDR", parse_cidr, _tenth),
+    function("isCIDR(string) -> bool", _is_cidr, _tenth),
+    function("string(net.CIDR) -> string", str),
+    member("net.CIDR.containsIP(net.IP) -> bool", _contains_ip),
+    member("net.CIDR.containsIP(string) -> bool", lambda cidr, text: _contains_ip(cidr, parse_ip(text))),
+    member("net.CIDR.containsCIDR(net.CIDR) -> bool", _contains_cidr),
+    member("net.CIDR.containsCIDR(string) -> bool", lambda cidr, text: _contains_cidr(cidr, parse_cidr(text))),
+    member("net.CIDR.ip() -> net.IP", lambda cidr: Ip(cidr.address)),
+    member("net.CIDR.masked() -> net.CIDR", Cidr.masked),
+    member("net.CIDR.prefixLength() -> int", lambda cidr: cidr.prefix),
+)

@@ -1,0 +1,199 @@
+"""The operators as functions, for operands whose types are only known when evaluating."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from math import copysign, inf, nan
+from typing import Any
+
+from homeostat.cel.errors import EvaluationError, no_such_key, no_such_overload
+from homeostat.cel.registry import Overload, function
+from homeostat.cel.timestamps import duration_of, timestamp_of
+from homeostat.cel.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, Uint, contains, equal, lookup
+
+
+def checked_int(value: int) -> int:
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    raise EvaluationError("integer overflow")
+
+
+def checked_uint(value: int) -> Uint:
+    if 0 <= value <= UINT_MAX:
+        return Uint(value)
+    raise EvaluationError("unsigned integer overflow")
+
+
+def _divide_int(left: int, right: int) -> int:
+    if right == 0:
+        raise EvaluationError("division by zero")
+    quotient = abs(left) // abs(right)
+    return checked_int(quotient if (left < 0) == (right < 0) else -quotient)
+
+
+def _modulo_int(left: int, right: int) -> int:
+    if right == 0:
+        raise EvaluationError("modulus by zero")
+    if left == INT_MIN and right == -1:
+        raise EvaluationError("integer overflow")
+    rest = abs(left) % abs(right)
+    return -rest if left < 0 else rest
+
+
+def _divide_uint(left: int, right: int) -> Uint:
+    if right == 0:
+        raise EvaluationError("division by zero")
+    return Uint(left // right)
+
+
+def _modulo_uint(left: int, right: int) -> Uint:
+    if right == 0:
+        raise EvaluationError("modulus by zero")
+    return Uint(left % right)
+
+
+def _divide_double(left: float, right: float) -> float:
+    if right != 0:
+        return left / right
+    if left != left or left == 0:
+        return nan
+    is_negative = (left < 0) != (copysign(1, right) < 0)
+    return -inf if is_negative else inf
+
+
+def _multiply_double(left: float, right: float) -> float:
+    return left * right
+
+
+def _index_list(items: list[Any], index: Any) -> Any:
+    if type(index) is float:
+        if index != int(index):
+            raise EvaluationError("unsupported index value")
+        index = int(index)
+    if 0 <= index < len(items):
+        return items[index]
+    raise EvaluationError(f"index out of bounds: {index}")
+
+
+def _index_map(held: dict[Any, Any], key: Any) -> Any:
+    try:
+        return lookup(held, key)
+    except KeyError:
+        raise no_such_key(key) from None
+
+
+def _index_optionally(held: Any, key: Any) -> Optional:
+    if type(held) is Optional:
+        if not held.has_value:
+            return NONE
+        held = held.value
+    if type(held) is list:
+        if type(key) not in (int, Uint):
+            raise no_such_overload()
+        return Optional(held[key]) if 0 <= key < len(held) else NONE
+    if type(held) is not dict:
+        raise no_such_overload()
+    try:
+        return Optional(lookup(held, key))
+    except KeyError:
+        return NONE
+
+
+def _in_map(key: Any, held: dict[Any, Any]) -> bool:
+    missing = object()
+    return lookup(held, key, missing) is not missing
+
+
+def _in_list(value: Any, items: list[Any]) -> bool:
+    return contains(items, value)
+
+
+def _longer(left: Any, right: Any) -> int:
+    return (len(left) + len(right)) // 10
+
+
+def _added(left: int, right: int) -> int:
+    return left + right
+
+
+def _container_cost(left: Any, right: Any) -> int:
+    return min(len(left), len(right)) // 10 if type(left) in (list, dict) and type(left) is type(right) else 0
+
+
+def _lazy(*_: Any) -> Any:
+    raise AssertionError("compiled by itself")
+
+
+_ORDERED = ["bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration"]
+_MIXED = [(left, right) for left in ("int", "uint", "double") for right in ("int", "uint", "double") if left != right]
+_ORDERS: dict[str, Callable[[Any, Any], Any]] = {
+    "_<_": operator.lt,
+    "_<=_": operator.le,
+    "_>_": operator.gt,
+    "_>=_": operator.ge,
+}
+
+OPERATIONS: tuple[Overload, ...] = (
+    function("_&&_(bool, bool) -> bool", _lazy),
+    function("_||_(bool, bool) -> bool", _lazy),
+    function("_?_:_(bool, A, A) -> A", _lazy),
+    function("!_(bool) -> bool", operator.not_),
+    function("-_(int) -> int", lambda value: checked_int(-value)),
+    function("-_(double) -> double", operator.neg),
+    function("_+_(int, int) -> int", lambda left, right: checked_int(left + right)),
+    function("_+_(uint, uint) -> uint", lambda left, right: checked_uint(left + right)),
+    function("_+_(double, double) -> double", operator.add),
+    function("_+_(string, string) -> string", operator.add, _longer, result_size=_added),
+    function("_+_(bytes, bytes) -> bytes", operator.add, _longer, result_size=_added),
+    function("_+_(list(A), list(A)) -> list(A)", operator.add, _longer, result_size=_added),
+    function(
+        "_+_(timestamp, duration) -> timestamp",
+        lambda left, right: timestamp_of(left.nanoseconds + right.nanoseconds),
+    ),
+    function(
+        "_+_(duration, timestamp) -> timestamp",
+        lambda left, right: timestamp_of(left.nanoseconds + right.nanoseconds),
+    ),
+    function(
+        "_+_(duration, duration) -> duration",
+        lambda left, right: duration_of(left.nanoseconds + right.nanoseconds),
+    ),
+    function("_-_(int, int) -> int", lambda left, right: checked_int(left - right)),
+    function("_-_(uint, uint) -> uint", lambda left, right: checked_uint(left - right)),
+    function("_-_(double, double) -> double", operator.sub),
+    function(
+        "_-_(timestamp, duration) -> timestamp",
+        lambda left, right: timestamp_of(left.nanoseconds - right.nanoseconds),
+    ),
+    function(
+        "_-_(timestamp, timestamp) -> duration",
+        lambda left, right: duration_of(left.nanoseconds - right.nanoseconds),
+    ),
+    function(
+        "_-_(duration, duration) -> duration",
+        lambda left, right: duration_of(left.nanoseconds - right.nanoseconds),
+    ),
+    function("_*_(int, int) -> int", lambda left, right: checked_int(left * right)),
+    function("_*_(uint, uint) -> uint", lambda left, right: checked_uint(left * right)),
+    function("_*_(double, double) -> double", _multiply_double),
+    function("_/_(int, int) -> int", _divide_int),
+    function("_/_(uint, uint) -> uint", _divide_uint),
+    function("_/_(double, double) -> double", _divide_double),
+    function("_%_(int, int) -> int", _modulo_int),
+    function("_%_(uint, uint) -> uint", _modulo_uint),
+    function("_==_(A, A) -> bool", equal, _container_cost),
+    function("_!=_(A, A) -> bool", lambda left, right: not equal(left, right), _container_cost),
+    *(function(f"{name}({each}, {each}) -> bool", call) for name, call in _ORDERS.items() for each in _ORDERED),
+    *(function(f"{name}({one}, {two}) -> bool", call) for name, call in _ORDERS.items() for one, two in _MIXED),
+    function("@in(A, list(A)) -> bool", _in_list, lambda _, items: len(items)),
+    function("@in(A, map(A, B)) -> bool", _in_map),
+    function("_[_](list(A), int) -> A", _index_list),
+    function("_[_](map(A, B), A) -> B", _index_map),
+    function("_[_](optional(list(A)), int) -> optional(A)", _index_optionally),
+    function("_[_](optional(map(A, B)), A) -> optional(B)", _index_optionally),
+    function("_[?_](list(A), int) -> optional(A)", _index_optionally),
+    function("_[?_](map(A, B), A) -> optional(B)", _index_optionally),
+    function("_[?_](optional(list(A)), int) -> optional(A)", _index_optionally),
+    function("_[?_](optional(map(A, B)), A) -> optional(B)", _index_optionally),
+)

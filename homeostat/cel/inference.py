@@ -1,0 +1,179 @@
+"""Which type fits where, with type variables solved on the way.
+
+`dyn` fits everywhere and everything fits `dyn`; a variable that meets both a type and `dyn` becomes `dyn`, the more
+general one. Null fits where a message, a timestamp, a duration or a host's value is wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from homeostat.cel.registry import Overload
+from homeostat.cel.types import (
+    DURATION,
+    DYN,
+    ERROR,
+    NULL,
+    TIMESTAMP,
+    ListType,
+    MapType,
+    ObjectType,
+    OpaqueType,
+    OptionalType,
+    ParamType,
+    Type,
+    TypeType,
+)
+
+
+class Inference:
+    """The variables solved so far in one expression."""
+
+    def __init__(self) -> None:
+        self.solved: dict[str, Type] = {}
+        self._count = 0
+
+    def variable(self) -> Type:
+        self._count += 1
+        return ParamType(f"${self._count}")
+
+    def instance(self, overload: Overload) -> tuple[tuple[Type, ...], Type]:
+        """An overload's parameters and result with its variables made fresh."""
+        self._count += 1
+        suffix = f"${self._count}"
+        return tuple(_renamed(each, suffix) for each in overload.params), _renamed(overload.result, suffix)
+
+    def fits(self, wanted: Type, given: Type) -> bool:
+        """Whether a value of `given` may stand where `wanted` is; variables are solved only if it may."""
+        before = dict(self.solved)
+        if self._fits(wanted, given):
+            return True
+        self.solved = before
+        return False
+
+    def all_fit(self, wanted: tuple[Type, ...], given: list[Type]) -> bool:
+        before = dict(self.solved)
+        if len(wanted) == len(given) and all(map(self._fits, wanted, given)):
+            return True
+        self.solved = before
+        return False
+
+    def resolve(self, type_: Type, *, final: bool = False) -> Type:
+        """The type with all solved variables put in; with `final`, unsolved ones become `dyn`."""
+        match type_:
+            case ParamType():
+                held = self.solved.get(type_.name)
+                if held is not None:
+                    return self.resolve(held, final=final)
+                return DYN if final else type_
+            case ListType():
+                return replace(type_, element=self.resolve(type_.element, final=final))
+            case MapType():
+                key, value = self.resolve(type_.key, final=final), self.resolve(type_.value, final=final)
+                return replace(type_, key=key, value=value)
+            case OptionalType():
+                return OptionalType(self.resolve(type_.value, final=final))
+            case TypeType():
+                return TypeType(self.resolve(type_.of, final=final))
+            case _:
+                return type_
+
+    def join(self, left: Type, right: Type) -> Type | None:
+        """The more general of two types that fit each other; None where they do not."""
+        if self.fits(left, right):
+            return self._general(left, right)
+        if self.fits(right, left):
+            return self._general(right, left)
+        return None
+
+    def _fits(self, wanted: Type, given: Type) -> bool:
+        if wanted is given:
+            return True
+        if isinstance(wanted, ParamType):
+            return self._solve(wanted, given)
+        if isinstance(given, ParamType):
+            return self._solve(given, wanted)
+        if wanted in _ANY or given in _ANY:
+            return True
+        if given == NULL and (wanted in (TIMESTAMP, DURATION) or isinstance(wanted, ObjectType | OpaqueType)):
+            return True
+        match wanted, given:
+            case ListType(), ListType():
+                return self._fits(wanted.element, given.element)
+            case MapType(), MapType():
+                return self._fits(wanted.key, given.key) and self._fits(wanted.value, given.value)
+            case OptionalType(), OptionalType():
+                return self._fits(wanted.value, given.value)
+            case TypeType(), TypeType():
+                return True
+            case _:
+                return wanted == given
+
+    def _solve(self, variable: ParamType, given: Type) -> bool:
+        held = self.solved.get(variable.name)
+        if held is not None:
+            if not self._fits(held, given) and not self._fits(given, held):
+                return False
+            self.solved[variable.name] = self._general(held, given)
+            return True
+        given = self.resolve(given)
+        if given == variable:
+            return True
+        if _occurs(variable, given):
+            return False
+        self.solved[variable.name] = given
+        return True
+
+    def _general(self, left: Type, right: Type) -> Type:
+        left, right = self.resolve(left), self.resolve(right)
+        match left, right:
+            case (ListType(), ListType()):
+                return ListType(self._general(left.element, right.element), max_size=_larger(left, right))
+            case (MapType(), MapType()):
+                key, value = self._general(left.key, right.key), self._general(left.value, right.value)
+                return MapType(key, value, max_size=_larger(left, right))
+            case (OptionalType(), OptionalType()):
+                return OptionalType(self._general(left.value, right.value))
+            case _ if right in _ANY or left == NULL or isinstance(left, ParamType):
+                return right
+            case _ if left == right and left.max_size != right.max_size and not isinstance(left, ObjectType):
+                return left.limited(_larger(left, right))
+            case _:
+                return left
+
+
+_ANY = (DYN, ERROR)
+
+
+def _larger(left: Type, right: Type) -> int | None:
+    if left.max_size is None or right.max_size is None:
+        return None
+    return max(left.max_size, right.max_size)
+
+
+def _renamed(type_: Type, suffix: str) -> Type:
+    match type_:
+        case ParamType():
+            return ParamType(type_.name + suffix)
+        case ListType():
+            return ListType(_renamed(type_.element, suffix))
+        case MapType():
+            return MapType(_renamed(type_.key, suffix), _renamed(type_.value, suffix))
+        case OptionalType():
+            return OptionalType(_renamed(type_.value, suffix))
+        case TypeType():
+            return TypeType(_renamed(type_.of, suffix))
+        case _:
+            return type_
+
+
+def _occurs(variable: ParamType, type_: Type) -> bool:
+    match type_:
+        case ListType():
+            return _occurs(variable, type_.element)
+        case MapType():
+            return _occurs(variable, type_.key) or _occurs(variable, type_.value)
+        case OptionalType():
+            return _occurs(variable, type_.value)
+        case _:
+            return type_ == variable

@@ -1,0 +1,229 @@
+"""Operators whose operands' types are known, as the shortest Python that is right for them.
+
+Anything not found here is called through its overload like any function.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from homeostat.cel.errors import EvaluationError, no_such_key
+from homeostat.cel.frame import Code, Frame, spend
+from homeostat.cel.listtypes import equality_of, merge_of
+from homeostat.cel.syntax import Call, Constant, ListNode, Node
+from homeostat.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    ListType,
+    MapType,
+)
+from homeostat.cel.values import INT_MAX, INT_MIN
+
+_NUMBERS = frozenset({INT, UINT, DOUBLE})
+_PLAIN = frozenset({BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION})
+"""Types whose values Python compares as the language does."""
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "_<_": operator.lt,
+    "_<=_": operator.le,
+    "_>_": operator.gt,
+    "_>=_": operator.ge,
+    "_==_": operator.eq,
+    "_!=_": operator.ne,
+}
+_EQUALITIES = frozenset({"_==_", "_!=_"})
+
+
+def specialised(node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
+    """Code for an operator of these operands; None where there is nothing better than a call."""
+    function = node.function
+    if function in _COMPARISONS:
+        return _comparison(function, operands, codes)
+    if function == "!_" and operands[0].type == BOOL:
+        inner = codes[0]
+        return lambda frame: not inner(frame)
+    if function in _INT_ARITHMETIC and all(each.type == INT for each in operands) and len(operands) == 2:
+        return _INT_ARITHMETIC[function](*codes)
+    if function == "_+_" and all(each.type == DOUBLE for each in operands):
+        left, right = codes
+        return lambda frame: left(frame) + right(frame)
+    if function == "_+_" and (merge := merge_of(operands[0].type)) is not None:
+        return _merge(merge, *codes)
+    if function == "@in":
+        return _membership(operands, codes)
+    if function == "_[_]":
+        return _index(operands, codes)
+    return None
+
+
+def _comparison(function: str, operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
+    left_type, right_type = (each.type for each in operands)
+    is_same = left_type == right_type and left_type in _PLAIN
+    if not is_same and not (left_type in _NUMBERS and right_type in _NUMBERS):
+        return _container_equality(function, operands, codes) if function in _EQUALITIES else None
+    left, right = codes
+    second = operands[1]
+    if isinstance(second, Constant):
+        return _WITH_CONSTANT[function](left, second.value)
+    return _WITH_CODE[function](left, right)
+
+
+def _less(left: Code, right: Code) -> Code:
+    return lambda frame: left(frame) < right(frame)
+
+
+def _less_equal(left: Code, right: Code) -> Code:
+    return lambda frame: left(frame) <= right(frame)
+
+
+def _greater(left: Code, right: Code) -> Code:
+    return lambda frame: left(frame) > right(frame)
+
+
+def _greater_equal(left: Code, right: Code) -> Code:
+    return lambda frame: left(frame) >= right(frame)
+
+
+def _equals(left: Code, right: Code) -> Code:
+    return lambda frame: left(frame) == right(frame)
+
+
+def _differs(left: Code, right: Code) -> Code:
+    return lambda frame: left(frame) != right(frame)
+
+
+_WITH_CODE: dict[str, Callable[[Code, Code], Code]] = {
+    "_<_": _less,
+    "_<=_": _less_equal,
+    "_>_": _greater,
+    "_>=_": _greater_equal,
+    "_==_": _equals,
+    "_!=_": _differs,
+}
+_WITH_CONSTANT: dict[str, Callable[[Code, Any], Code]] = {
+    "_<_": lambda left, value: lambda frame: left(frame) < value,
+    "_<=_": lambda left, value: lambda frame: left(frame) <= value,
+    "_>_": lambda left, value: lambda frame: left(frame) > value,
+    "_>=_": lambda left, value: lambda frame: left(frame) >= value,
+    "_==_": lambda left, value: lambda frame: left(frame) == value,
+    "_!=_": lambda left, value: lambda frame: left(frame) != value,
+}
+
+
+def _container_equality(function: str, operands: Sequence[Node], codes: Sequence[Code]) -> Code:
+    left, right = codes
+    wanted = function == "_==_"
+    same = equality_of(operands[0].type, operands[1].type)
+
+    def run(frame: Frame) -> bool:
+        first, second = left(frame), right(frame)
+        kind = type(first)
+        if (kind is list or kind is dict) and kind is type(second):
+            spend(frame, min(len(first), len(second)) // 10)
+        return same(first, second) is wanted
+
+    return run
+
+
+def _add(left: Code, right: Code) -> Code:
+    def run(frame: Frame) -> int:
+        value: int = left(frame) + right(frame)
+        if INT_MIN <= value <= INT_MAX:
+            return value
+        raise EvaluationError("integer overflow")
+
+    return run
+
+
+def _subtract(left: Code, right: Code) -> Code:
+    def run(frame: Frame) -> int:
+        value: int = left(frame) - right(frame)
+        if INT_MIN <= value <= INT_MAX:
+            return value
+        raise EvaluationError("integer overflow")
+
+    return run
+
+
+def _multiply(left: Code, right: Code) -> Code:
+    def run(frame: Frame) -> int:
+        value: int = left(frame) * right(frame)
+        if INT_MIN <= value <= INT_MAX:
+            return value
+        raise EvaluationError("integer overflow")
+
+    return run
+
+
+_INT_ARITHMETIC: dict[str, Callable[..., Code]] = {"_+_": _add, "_-_": _subtract, "_*_": _multiply}
+
+
+def _merge(merge: Callable[[list[Any], list[Any]], list[Any]], left: Code, right: Code) -> Code:
+    def run(frame: Frame) -> list[Any]:
+        first, second = left(frame), right(frame)
+        spend(frame, len(first) + len(second))
+        return merge(first, second)
+
+    return run
+
+
+def _membership(operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
+    value, container = operands
+    value_code, container_code = codes
+    if value.type != STRING:
+        return None
+    if isinstance(container, ListNode) and all(
+        type(getattr(each, "value", None)) is str for each in container.elements
+    ):
+        known = frozenset(each.value for each in container.elements if isinstance(each, Constant))
+        if not container.optionals and len(known) > 0:
+            return lambda frame: value_code(frame) in known
+    if isinstance(container.type, MapType):
+        return lambda frame: value_code(frame) in container_code(frame)
+    return _string_in_list(value_code, container_code) if isinstance(container.type, ListType) else None
+
+
+def _string_in_list(value_code: Code, container_code: Code) -> Code:
+    def run(frame: Frame) -> bool:
+        value, items = value_code(frame), container_code(frame)
+        spend(frame, len(items))
+        return value in items
+
+    return run
+
+
+def _index(operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
+    container, key = operands
+    if isinstance(container.type, MapType) and key.type == STRING and container.type.key == STRING:
+        return _key(*codes)
+    if isinstance(container.type, ListType) and key.type == INT:
+        return _position(*codes)
+    return None
+
+
+def _key(container: Code, key: Code) -> Code:
+    def run(frame: Frame) -> Any:
+        held, wanted = container(frame), key(frame)
+        try:
+            return held[wanted]
+        except KeyError:
+            raise no_such_key(wanted) from None
+
+    return run
+
+
+def _position(container: Code, key: Code) -> Code:
+    def run(frame: Frame) -> Any:
+        items, index = container(frame), key(frame)
+        if 0 <= index < len(items):
+            return items[index]
+        raise EvaluationError(f"index out of bounds: {index}")
+
+    return run
