@@ -7,6 +7,7 @@ for ever: a token revoked or a service account deleted is noticed within `RECHEC
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, NoReturn
@@ -19,6 +20,7 @@ from homeostat.server.user import AUTHENTICATED, CREDENTIAL_ID, NOBODY, User
 
 RECHECK_S = 2.0
 _MAX_REMEMBERED = 4096
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^:\[\]]+))(?::[0-9]*)?")
 
 
 class _Proof(NamedTuple):
@@ -99,9 +101,10 @@ class Authenticator:
 
 def host_is_loopback(host: str) -> bool:
     """Whether a Host header names this machine's loopback, so that no web page can have got it by its own name."""
-    name, _, rest = host[1:].partition("]") if host.startswith("[") else host.partition(":")
-    if not (rest == "" or rest.removeprefix(":").isdigit()):
+    found = _HOST.fullmatch(host)
+    if found is None:
         return False
+    name = found[1] or found[2]
     if name.lower() == "localhost":
         return True
     try:

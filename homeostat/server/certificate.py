@@ -35,7 +35,7 @@ class Certificate(msgspec.Struct, frozen=True):
 def read_certificate(der: bytes) -> Certificate:
     try:
         return _certificate(der)
-    except (IndexError, UnicodeDecodeError) as error:
+    except IndexError as error:
         raise ValueError("not a DER certificate") from error
 
 
@@ -49,7 +49,7 @@ def read_pem(pem: bytes) -> Certificate:
 
 
 def _certificate(der: bytes) -> Certificate:
-    signed = next(_items(_only(der, _SEQUENCE)))[1]
+    signed = _first(_first(der, _SEQUENCE), _SEQUENCE)
     fields = [field for field in _items(signed) if field[0] != _VERSION]
     if len(fields) < 6:
         raise ValueError("not a DER certificate")
@@ -78,11 +78,11 @@ def _names(name: bytes) -> Iterator[tuple[bytes, str]]:
 
 def _hosts(fields: list[tuple[int, bytes]]) -> Iterator[str]:
     for extensions in (value for tag, value in fields if tag == _EXTENSIONS):
-        for _, extension in _items(_only(extensions, _SEQUENCE)):
+        for _, extension in _items(_first(extensions, _SEQUENCE)):
             parts = list(_items(extension))
             if parts[0][1] != _ALT_NAMES:
                 continue
-            for tag, value in _items(_only(parts[-1][1], _SEQUENCE)):
+            for tag, value in _items(_first(parts[-1][1], _SEQUENCE)):
                 if tag == _DNS_NAME:
                     yield value.decode("ascii")
                 elif tag == _IP_ADDRESS:
@@ -97,7 +97,8 @@ def _time(tag: int, value: bytes) -> datetime:
     return datetime.strptime(text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
 
 
-def _only(der: bytes, tag: int) -> bytes:
+def _first(der: bytes, tag: int) -> bytes:
+    """The contents of the first element, which must have the tag."""
     found, value = next(_items(der), (0, b""))
     if found != tag:
         raise ValueError("not a DER certificate")
