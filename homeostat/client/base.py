@@ -47,16 +47,16 @@ class Client:
         self,
         method: str,
         path: str,
+        query: Mapping[str, object] | None = None,
         *,
         body: JsonObject | list[JsonObject] | None = None,
         content_type: str = "",
-        **query: object,
     ) -> JsonObject:
         """One request; what is not success raises its `ApiError`."""
         response = await self._transport.send(
             method,
             path,
-            query=urlencode(_texts(query)),
+            query=urlencode(_texts(query or {})),
             body=b"" if body is None else encode(body),
             content_type=content_type or ("application/json" if body is not None else ""),
         )
@@ -77,9 +77,8 @@ class Client:
         return await self.request("PATCH", path, body=patch, content_type=MERGE_PATCH)
 
     async def apply(self, path: str, obj: JsonObject, *, manager: str, force: bool = False) -> JsonObject:
-        return await self.request(
-            "PATCH", path, body=obj, content_type=APPLY_PATCH, fieldManager=manager, force=str(force).lower()
-        )
+        query = {"fieldManager": manager, "force": str(force).lower()}
+        return await self.request("PATCH", path, query, body=obj, content_type=APPLY_PATCH)
 
     async def delete(self, path: str, options: JsonObject | None = None) -> JsonObject:
         return await self.request("DELETE", path, body=options)
@@ -89,7 +88,7 @@ class Client:
         items: list[JsonObject] = []
         token = ""
         while True:
-            page = await self.request("GET", path, **{"limit": _PAGE, "continue": token, **query})
+            page = await self.request("GET", path, {"limit": _PAGE, "continue": token, **query})
             items += page["items"]
             token = page["metadata"].get("continue", "")
             if not token:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 
 from homeostat.edge.reply import Reply
-from homeostat.objects.errors import NotAcceptableError
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.call import Call
 from homeostat.server.encode import GZIP_FROM_BYTES, gzip
@@ -41,11 +40,16 @@ def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
 
 
 def _table_of_one(call: Call, obj: JsonObject) -> JsonObject:
-    if obj.get("kind") == "Status":
-        raise NotAcceptableError("a Status has no table")
-    from homeostat.server.tables import table_of
-
-    return table_of(call, [obj], metadata={"resourceVersion": obj["metadata"].get("resourceVersion", "")})
+    columns = call.kind.columns
+    metadata = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
+    shown = {"None": None, "Object": obj}.get(call.options.include_object, metadata)
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {"resourceVersion": obj["metadata"].get("resourceVersion", "")},
+        "columnDefinitions": decode_stored(columns.definitions),
+        "rows": [{"cells": columns.cells(obj, call.backend.now().timestamp()), "object": shown}],
+    }
 
 
 def rendered(value: JsonObject, representation: Representation, *, pretty: bool = False) -> bytes:

@@ -69,7 +69,7 @@ SystemPage = Callable[[Request, User], Awaitable[Reply]]
 
 @dataclass(slots=True)
 class InFlight:
-    """How many calls run at once, reads and writes apart. Watches do not count: they cost nothing while nothing happens."""
+    """How many calls run at once, reads and writes apart. Watches do not count: idle ones are free."""
 
     most_reads: int = 400
     most_writes: int = 200

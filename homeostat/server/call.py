@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Protocol
 
 from homeostat.edge.reply import Reply, StreamReply
@@ -99,15 +100,14 @@ class Call:
     @property
     def manager(self) -> str:
         """Who the written fields belong to: the one named, else the program by its User-Agent."""
-        named = self.options.field_manager or self.user_agent.partition("/")[0]
-        return "".join(char for char in named if char.isprintable())[:128] or "unknown"
+        return self.options.field_manager or _program(self.user_agent)
 
     def of(self, namespace: str, name: str) -> Call:
         """The same call about one named object."""
         return replace(self, path=self.path._replace(namespace=namespace, name=name))
 
     def timestamp(self) -> str:
-        return self.backend.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _printed(int(self.backend.now().timestamp()))
 
     def not_found(self, name: str = "") -> NotFoundError:
         name = name or self.name
@@ -135,6 +135,16 @@ class Call:
         if not self.name:
             raise BadRequestError("name is required")
         return self.name
+
+
+@lru_cache(maxsize=256)
+def _program(user_agent: str) -> str:
+    return "".join(char for char in user_agent.partition("/")[0] if char.isprintable())[:128] or "unknown"
+
+
+@lru_cache(maxsize=4)
+def _printed(epoch_s: int) -> str:
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 Answer = Reply | StreamReply

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: from a stored definition to kinds that are served, in the turn of the loop that commits it."""
+"""CustomResourceDefinitions: from a stored definition to kinds served, in the loop turn that commits it."""
 
 from __future__ import annotations
 

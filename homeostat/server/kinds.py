@@ -31,7 +31,7 @@ class Behaviour(Protocol):
     def prune(self, obj: JsonObject) -> list[str]: ...
     def default(self, obj: JsonObject) -> None: ...
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
-        """What the server itself writes into an object of this kind (a definition's conditions, a namespace's phase)."""
+        """What the server itself writes into an object of this kind (a definition's conditions)."""
 
     def prepare_deletion(self, obj: JsonObject, now: str) -> None:
         """What the server writes into an object that begins to terminate."""

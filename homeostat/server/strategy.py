@@ -78,7 +78,7 @@ def spec_differs(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
 
 
 def check_preconditions(kind: Kind, new: JsonObject, old: JsonObject) -> list[Cause]:
-    """The uid and resourceVersion that a client sent must be the stored ones; a stale version raises `ConflictError`."""
+    """The uid and resourceVersion that a client sent must be the stored ones, else `ConflictError`."""
     metadata, former = new["metadata"], old["metadata"]
     name = former["name"]
     uid = metadata.get("uid")

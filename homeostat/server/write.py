@@ -98,7 +98,7 @@ def _create_causes(call: Call, obj: JsonObject) -> list[Cause]:
 async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written:
     """Work `edit` on the stored object and store the result, again while others win the race.
 
-    `edit` returns a new value each time. One that brings a `resourceVersion` of its own raises `ConflictError` as soon as
+    `edit` returns a new value each time. One that brings a `resourceVersion` of its own raises `ConflictError` when
     that is not the stored one.
     """
     for _ in range(tries):

@@ -93,7 +93,6 @@ async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[s
     try:
         page = await call.store.page(selection.scope, at=at, after=after, limit=limit if selection.is_all else 0)
     except CompactedError as error:
-        fresh = encode_token(Continue(_LATEST, after)) if after else ""
         if after is None:
             raise expired(f"the resourceVersion of the list is too old: {error}") from error
         raise expired(
