@@ -52,7 +52,7 @@ class Connection(asyncio.Protocol):
         self._service = service
         self._note = note
         self.counters = service.counters
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Future[Answer] | None = None
         self._stream: Stream | None = None
         self._outgoing: Iterator[bytes | memoryview] | None = None
         self._unfed = b""
@@ -168,33 +168,40 @@ class Connection(asyncio.Protocol):
         try:
             answer = self._service.handler(request)
         except Exception:
-            self._write(self._service.failure(request))
-            return
+            answer = self._service.failure(request)
         if type(answer) is Reply:
             self._write(answer)
         elif type(answer) is StreamReply:
             self._open_stream(answer)
         else:
-            self._is_busy = True
-            self._task = self._service.loop.create_task(self._answer_later(request, cast(Awaitable[Answer], answer)))
-            self._service.tasks.add(self._task)
+            self._await(cast(Awaitable[Answer], answer))
 
-    async def _answer_later(self, request: Request, awaitable: Awaitable[Answer]) -> None:
-        answer: Answer
+    def _await(self, awaitable: Awaitable[Answer]) -> None:
         try:
-            answer = await awaitable
-        except asyncio.CancelledError:
+            task = asyncio.ensure_future(awaitable, loop=self._service.loop)
+        except TypeError:
+            self._write(self._service.failure(self._request))
+            return
+        self._is_busy = True
+        self._task = task
+        self._service.tasks.add(task)
+        task.add_done_callback(self._awaited)
+
+    def _awaited(self, task: asyncio.Future[Answer]) -> None:
+        self._service.tasks.discard(task)
+        self._task = None
+        self._is_busy = False
+        if task.cancelled():
             if not self._is_closing:
                 self._transport.abort()
-            raise
+            return
+        answer: Answer
+        try:
+            answer = task.result()
         except Exception:
-            answer = self._service.failure(request)
-        finally:
-            self._service.tasks.discard(cast(asyncio.Task[None], asyncio.current_task()))
-        self._task = None
+            answer = self._service.failure(self._request)
         if self._is_closing:
             return
-        self._is_busy = False
         if type(answer) is StreamReply:
             self._open_stream(answer)
         else:

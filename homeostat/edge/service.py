@@ -15,7 +15,8 @@ log = logging.getLogger(__name__)
 
 Answer = Reply | StreamReply
 Handler = Callable[[Request], Answer | Awaitable[Answer]]
-"""An answer given at once is written at once; an awaitable gets a task, which is cancelled if the peer goes away."""
+"""An answer given at once is written at once. An awaitable gets a task, unless it is one or a future; it is the
+connection's from then on, and cancelled if the peer goes away."""
 Refuse = Callable[[int, str], Reply]
 """Words an error of the protocol, or of a handler that raised, in the owner's format."""
 
@@ -34,7 +35,7 @@ class Service:
         self.loop = asyncio.get_running_loop()
         self.counters = Counters()
         self.is_stopping = False
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[asyncio.Future[Answer]] = set()
         """Requests being worked on; held here so that none is lost and `stop` can wait for all."""
 
     def failure(self, request: Request) -> Reply:

@@ -277,6 +277,56 @@ async def test_a_peer_that_goes_away_takes_its_task_with_it() -> None:
         await eventually(lambda: server.connections == 0)
 
 
+async def test_a_task_cancelled_before_it_ran_leaves_nothing_behind() -> None:
+    """The peer's last bytes and its leaving may be read in one go."""
+
+    async def handler(request: Request) -> Reply:
+        return Reply(200)
+
+    async with running(handler) as server:
+        for _ in range(20):
+            async with connected(server) as client:
+                client.send(request())
+                client.writer.write_eof()
+                await client.rest()
+        await eventually(lambda: server.connections == 0)
+        assert (server.requests, server._service.tasks) == (20, set())
+
+
+async def test_a_task_that_fails_after_its_peer_went_away_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def handler(request: Request) -> Reply:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            raise RuntimeError("while cleaning up")
+
+    async with running(handler) as server:
+        async with connected(server) as client:
+            client.send(request())
+            await eventually(lambda: server.requests == 1)
+        await eventually(lambda: server.counters.failed == 1)
+    assert [record.message for record in caplog.records] == ["request failed"]
+
+
+async def test_a_handler_may_answer_with_a_future() -> None:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Answer] = loop.create_future()
+    async with running(lambda _: future) as server, connected(server) as client:
+        client.send(request())
+        await eventually(lambda: server.requests == 1)
+        future.set_result(Reply(200, b"later"))
+        assert (await client.answer()).body == b"later"
+
+
+async def test_a_request_whose_work_is_cancelled_by_others_is_cut_off() -> None:
+    async def handler(request: Request) -> Reply:
+        raise asyncio.CancelledError
+
+    async with running(handler) as server, connected(server) as client:
+        client.send(request())
+        assert await client.rest() == b""
+
+
 async def test_the_end_of_the_input_ends_the_connection_after_what_was_answered() -> None:
     async with running(echo) as server, connected(server) as client:
         client.send(request("GET", "/a"))
