@@ -72,7 +72,8 @@ LEAVES = {
 """Messages that JSON shows as something other than an object of their fields."""
 PLUMBING = {"Timestamp", "Duration", "Patch", "TypeMeta", "RootPaths", "GroupKind", "GroupResource", "GroupVersion"}
 SCALARS = {"string", "bool", "int32", "int64", "double", "bytes"}
-ZEROS: tuple[Any, ...] = ("", 0, {}, [])
+ZEROS = ("", 0)
+"""What a field that JSON always has begins with; OpenAPI says so without anybody having declared it."""
 
 
 class Facts:
@@ -159,8 +160,9 @@ def flags(member: GoField, schema: dict[str, Any] | None) -> str:
 
 def facts_of_schema(member: GoField, schema: dict[str, Any]) -> Iterator[str]:
     known = schema.get("properties", {}).get(member.json_name, {})
-    default = known.get("default", "")
-    if default not in ZEROS or (default is False and member.is_pointer):
+    default = known.get("default")
+    is_implied = default == {} or (not member.is_pointer and not member.omits_empty and default in ZEROS)
+    if default is not None and not is_implied:
         yield f"default={json.dumps(default)}"
     if list_type := known.get("x-kubernetes-list-type"):
         yield f"list={list_type}"
@@ -176,7 +178,7 @@ def facts_of_schema(member: GoField, schema: dict[str, Any]) -> Iterator[str]:
 
 def facts_of_markers(member: GoField) -> Iterator[str]:
     default = first(member.markers, "default")
-    if default and json.loads(default) not in ZEROS:
+    if default:
         yield f"default={default}"
     if list_type := first(member.markers, "listType"):
         yield f"list={list_type}"

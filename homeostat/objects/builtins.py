@@ -77,7 +77,7 @@ def _build(builtin: BuiltinType) -> Schema:
 
 
 def _field_schema(field: Field) -> Schema:
-    key = (field.shape, field.type, field.facts)
+    key = (field.shape, field.type, field.facts, field.presence if field.facts else "")
     found = _fields.get(key)
     if found is None:
         found = _fields[key] = _build_field(field)
@@ -103,4 +103,6 @@ def _build_field(field: Field) -> Schema:
     if not facts:
         return inner
     default = msgspec.json.decode(facts["default"]) if "default" in facts else UNSET
+    if field.presence != "p" and not default:
+        default = UNSET  # Go cannot tell it from an absent one
     return replace(inner, map_type=map_type or inner.map_type, patch_strategy=patch_strategy, default=default)

@@ -105,7 +105,7 @@ def _message(data: bytes, pos: int, end: int, table: Table, out: JsonObject, dep
             continue
         stop = pos + number
         if stop > end:
-            break
+            raise _malformed("it ends inside a field")
         if make is not None:
             make(out, name, data, pos, stop, depth)
         elif number or is_kept:

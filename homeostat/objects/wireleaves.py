@@ -59,7 +59,7 @@ def members(data: bytes, pos: int, stop: int) -> dict[int, Any]:
         if tag & 7 == 2:
             end = pos + value
             if end > stop:
-                break
+                raise BadRequestError("the body is not valid protobuf: it ends inside a field")
             found[tag >> 3], pos = data[pos:end], end
         elif tag & 7 == 0:
             found[tag >> 3] = value
