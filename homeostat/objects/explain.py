@@ -23,7 +23,6 @@ from homeostat.objects.schema import UNSET, Schema
 from homeostat.objects.structural import schema_of
 
 _MOST_CAUSES = 100
-_NUMBERS = (int, float)
 
 
 def explain(value: Json, schema: Schema, old: Json = UNSET, *, path: str = "") -> list[Cause]:

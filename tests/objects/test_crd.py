@@ -1,5 +1,4 @@
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,81 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from homeostat.objects.crd import default_crd, validate_crd, validate_crd_update
+from tests.objects.definitions import Edit, column, good_crd, names, scale, second_version, selectable, spec, version
 from tests.objects.schemas import any_json
 
-Edit = Callable[[dict[str, Any]], object]
 NAME_1035 = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
     "'[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
-
-
-def good_crd() -> dict[str, Any]:
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-            "conversion": {"strategy": "None"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {
-                                "spec": {
-                                    "type": "object",
-                                    "properties": {"size": {"type": "integer"}, "color": {"type": "string"}},
-                                }
-                            },
-                        }
-                    },
-                }
-            ],
-        },
-    }
-
-
-def spec(edit: Edit) -> Edit:
-    return lambda crd: edit(crd["spec"])
-
-
-def names(**changes: Any) -> Edit:
-    return lambda crd: crd["spec"]["names"].update(changes)
-
-
-def version(**changes: Any) -> Edit:
-    return lambda crd: crd["spec"]["versions"][0].update(changes)
-
-
-def second_version(**changes: Any) -> Edit:
-    def edit(crd: dict[str, Any]) -> None:
-        other = copy.deepcopy(crd["spec"]["versions"][0]) | {"name": "v2", "storage": False}
-        crd["spec"]["versions"].append(other | changes)
-
-    return edit
-
-
-SCALE = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
-
-
-def scale(**changes: Any) -> Edit:
-    return version(subresources={"scale": SCALE | changes})
-
-
-def column(**changes: Any) -> Edit:
-    return version(additionalPrinterColumns=[{"name": "N", "type": "string", "jsonPath": ".spec.color"} | changes])
-
-
-def selectable(*paths: str) -> Edit:
-    return version(selectableFields=[{"jsonPath": path} for path in paths])
 
 
 BAD: dict[str, tuple[Edit, str, str]] = {
@@ -166,104 +98,6 @@ BAD: dict[str, tuple[Edit, str, str]] = {
         version(schema={}),
         "spec.versions[0].schema.openAPIV3Schema",
         "Required value: schemas are required",
-    ),
-    "warning without deprecation": (
-        version(deprecationWarning="old"),
-        "spec.versions[0].deprecationWarning",
-        'Invalid value: "old": can only be set for deprecated versions',
-    ),
-    "empty warning": (
-        version(deprecated=True, deprecationWarning=""),
-        "spec.versions[0].deprecationWarning",
-        'Invalid value: "": must not be an empty string',
-    ),
-    "long warning": (
-        version(deprecated=True, deprecationWarning="a" * 257),
-        "spec.versions[0].deprecationWarning",
-        f'Invalid value: "{"a" * 257}": must be <= 256 characters long',
-    ),
-    "unprintable warning": (
-        version(deprecated=True, deprecationWarning="a\nb"),
-        "spec.versions[0].deprecationWarning",
-        r'Invalid value: "a\nb": must only contain printable UTF-8 characters; non-printable character found at',
-    ),
-    "no replicas path": (
-        scale(specReplicasPath=""),
-        "spec.subresources.scale.specReplicasPath",
-        "Required value",
-    ),
-    "no status replicas path": (
-        scale(statusReplicasPath=None),
-        "spec.subresources.scale.statusReplicasPath",
-        "Required value",
-    ),
-    "replicas path without a dot": (
-        scale(specReplicasPath="spec.replicas"),
-        "spec.subresources.scale.specReplicasPath",
-        'Invalid value: "spec.replicas": must be a simple json path starting with .',
-    ),
-    "replicas path elsewhere": (
-        scale(specReplicasPath=".status.replicas"),
-        "spec.subresources.scale.specReplicasPath",
-        'Invalid value: ".status.replicas": should be a json path under .spec',
-    ),
-    "status replicas path elsewhere": (
-        scale(statusReplicasPath=".spec.replicas"),
-        "spec.subresources.scale.statusReplicasPath",
-        'Invalid value: ".spec.replicas": should be a json path under .status',
-    ),
-    "selector path elsewhere": (
-        scale(labelSelectorPath=".metadata.x"),
-        "spec.subresources.scale.labelSelectorPath",
-        'Invalid value: ".metadata.x": should be a json path under either .spec or .status',
-    ),
-    "column without a name": (column(name=""), "spec.additionalPrinterColumns[0].name", "Required value"),
-    "column without a type": (
-        column(type=None),
-        "spec.additionalPrinterColumns[0].type",
-        "Required value: must be one of boolean,date,integer,number,string",
-    ),
-    "column of a bad type": (
-        column(type="object"),
-        "spec.additionalPrinterColumns[0].type",
-        'Invalid value: "object": must be one of boolean,date,integer,number,string',
-    ),
-    "column of a bad format": (
-        column(format="int8"),
-        "spec.additionalPrinterColumns[0].format",
-        'Invalid value: "int8"',
-    ),
-    "column without a path": (column(jsonPath=""), "spec.additionalPrinterColumns[0].JSONPath", "Required value"),
-    "column path without a dot": (
-        column(jsonPath="spec.color"),
-        "spec.additionalPrinterColumns[0].JSONPath",
-        'Invalid value: "spec.color": must be a simple json path starting with .',
-    ),
-    "column path that is none": (
-        column(jsonPath=".spec.parts[?(@.x"),
-        "spec.additionalPrinterColumns[0].JSONPath",
-        'Invalid value: ".spec.parts[?(@.x": must be a json path',
-    ),
-    "selectable without a path": (selectable(""), "spec.selectableFields[0].jsonPath", "Required value"),
-    "selectable that is not there": (
-        selectable(".spec.colour"),
-        "spec.selectableFields[0].jsonPath",
-        'Invalid value: ".spec.colour": is an invalid path: does not refer to a valid field',
-    ),
-    "selectable object": (
-        selectable(".spec"),
-        "spec.selectableFields[0].jsonPath",
-        'Invalid value: ".spec": must point to a field of type string, boolean or integer.',
-    ),
-    "selectable in brackets": (
-        selectable(".spec['color']"),
-        "spec.selectableFields[0].jsonPath",
-        "Invalid value: \".spec['color']\": is an invalid path: array notation is not allowed",
-    ),
-    "selectable twice": (
-        selectable(".spec.color", ".spec.color"),
-        "spec.selectableFields[1].jsonPath",
-        'Duplicate value: ".spec.color"',
     ),
     "conversion by webhook": (
         spec(lambda it: it.update(conversion={"strategy": "Webhook"})),
@@ -359,15 +193,6 @@ def test_a_good_definition_passes(edit: Edit) -> None:
     crd = good_crd()
     edit(crd)
     assert validate_crd(crd) == []
-
-
-def test_the_ninth_selectable_field_is_too_many() -> None:
-    crd = good_crd()
-    members = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
-    members.update({f"f{n}": {"type": "string"} for n in range(9)})
-    selectable(*(f".spec.f{n}" for n in range(9)))(crd)
-    (cause,) = validate_crd(crd)
-    assert (cause.field, cause.message) == ("spec.selectableFields", "Too many: 9: must have at most 8 items")
 
 
 def test_versions_that_differ_are_told_apart() -> None:

@@ -9,7 +9,7 @@ from homeostat.objects.structural import schema_of
 from tests.objects.schemas import schemas, values
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(schemas, values)
 def test_the_engine_and_the_walk_refuse_the_same_values(raw: dict[str, Any], value: Any) -> None:
     schema = schema_of(raw)
