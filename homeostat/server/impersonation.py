@@ -33,9 +33,10 @@ class Impersonation(NamedTuple):
 
 def impersonation(headers: Headers, real: User) -> Impersonation | None:
     """None for a call that is made in the caller's own name; `BadRequestError` for one that is not clear."""
-    asked = [name for name in headers if name.startswith(_PREFIX)]
-    if not asked:
+    # Next to no call has them: one search instead of one look at each name.
+    if _PREFIX not in ",".join(headers):
         return None
+    asked = [name for name in headers if name.startswith(_PREFIX)]
     name, uid = headers.get("impersonate-user", ""), headers.get("impersonate-uid", "")
     groups = tuple(headers.get_all("impersonate-group"))
     extra = _extra(headers, asked)
