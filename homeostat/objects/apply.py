@@ -45,10 +45,10 @@ def apply(
     shape = shape_of(schema)
     before: JsonObject = live if live is not None else {}
     entries = stored_entries(before.get("metadata") or {})
-    if known_versions is not None:
-        entries = [entry for entry in entries if entry["apiVersion"] in known_versions]
     if live is not None and not entries:
         entries = _first_entries(live, shape, api_version, now)
+    elif known_versions is not None:
+        entries = [entry for entry in entries if entry["apiVersion"] in known_versions]
     wanted = fields_of(config, shape)
     if ignore:
         wanted = without(wanted, ignore)

@@ -170,16 +170,19 @@ def _differ_lists(old: Json, new: Json, shape: Shape) -> tuple[FieldSet | None, 
     before, after = _grouped(ours, old), _grouped(theirs, new)
     changed: FieldSet = {}
     removed: FieldSet = {}
-    for element, items in after.items():
-        previous = before.get(element)
-        if previous is None:
+    for element in {**before, **after}:
+        previous, items = before.get(element, []), after.get(element, [])
+        if previous == items:
+            continue
+        if len(previous) == len(items) == 1:
+            _note(element, _differ(previous[0], items[0], shape.item), changed, removed)
+            continue
+        # Repeated items are one field together: with them, what is below an item that stands alone comes and goes.
+        both_repeated = len(previous) > 1 and len(items) > 1
+        if items:
             changed[element] = _added(items[0], shape.item) if len(items) == 1 else LEAF
-        elif previous != items:
-            single = len(previous) == len(items) == 1
-            _note(element, _differ(previous[0], items[0], shape.item) if single else (LEAF, None), changed, removed)
-    for element, items in before.items():
-        if element not in after:
-            removed[element] = _added(items[0], shape.item) if len(items) == 1 else LEAF
+        if previous and not both_repeated:
+            removed[element] = _added(previous[0], shape.item) if len(previous) == 1 else LEAF
     return changed or None, removed or None
 
 

@@ -83,7 +83,8 @@ def _ordered(ours: list[str], live: list[Json], theirs: list[str]) -> list[tuple
                 continue
             if element != awaited:
                 left += 1
-                continue
+                if awaited is not None:
+                    continue
         if right < len(theirs):
             if theirs[right] == awaited:
                 if left < len(ours) and ours[left] == awaited:
