@@ -1,0 +1,135 @@
+"""A real plane for each test, asked through its own handler: everything but the socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import pytest
+
+from homeostat.client.inprocess import LocalStream
+from homeostat.edge.reply import Reply, StreamReply
+from homeostat.edge.request import Headers, Peer, Request
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.server.user import SELF
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+class Answer(msgspec.Struct):
+    status: int
+    headers: dict[str, list[str]]
+    content_type: str
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    @property
+    def reason(self) -> str:
+        return str(self.json.get("reason", ""))
+
+
+class Watch:
+    """An open watch; `next` waits for an event of it."""
+
+    def __init__(self, stream: LocalStream) -> None:
+        self._stream = stream
+        self._lines = stream.lines()
+
+    async def next(self) -> tuple[str, Any]:
+        line = await asyncio.wait_for(anext(self._lines), 5)
+        event = msgspec.json.decode(line)
+        return event["type"], event["object"]
+
+    async def ends(self) -> bool:
+        try:
+            await asyncio.wait_for(anext(self._lines), 5)
+        except StopAsyncIteration:
+            return True
+        return False
+
+    async def is_silent(self, seconds: float = 0.05) -> bool:
+        try:
+            await asyncio.wait_for(anext(self._lines), seconds)
+        except TimeoutError:
+            return True
+        return False
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class Api:
+    """What a client sees of a plane."""
+
+    def __init__(self, plane: Plane) -> None:
+        self.plane = plane
+
+    async def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        type: str = "",  # noqa: A002
+        headers: dict[str, str] | None = None,
+        user: Any = SELF,
+        **query: object,
+    ) -> Answer:
+        answer = await self._ask(method, path, body, type=type, headers=headers, user=user, query=query)
+        assert isinstance(answer, Reply)
+        parts = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+        told: dict[str, list[str]] = {}
+        for name, value in answer.headers:
+            told.setdefault(name.lower(), []).append(value)
+        return Answer(answer.status, told, answer.content_type, parts)
+
+    async def watch(self, path: str, *, headers: dict[str, str] | None = None, user: Any = SELF, **query: object) -> Watch:
+        answer = await self._ask("GET", path, None, headers=headers, user=user, query={"watch": "true", **query})
+        assert isinstance(answer, StreamReply), answer
+        stream = LocalStream()
+        answer.start(stream)
+        return Watch(stream)
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        user: Any,
+        query: dict[str, object],
+        type: str = "",  # noqa: A002
+        headers: dict[str, str] | None = None,
+    ) -> Reply | StreamReply:
+        sent = Headers()
+        for name, value in {"host": "localhost", "user-agent": "tests/1", **(headers or {})}.items():
+            sent.add(name, value)
+        if type:
+            sent.add("content-type", type)
+        raw = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
+        texts = {name: str(value) for name, value in query.items()}
+        connection = {"user": user} if user is not None else {}
+        request = Request(method, path, urlencode(texts), sent, raw, Peer(""), connection)
+        answer = self.plane.app.handle(request)
+        return await answer if isinstance(answer, Awaitable) else answer
+
+
+@pytest.fixture
+async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=tmp_path, port=0)) as plane:
+        yield plane
+
+
+@pytest.fixture
+def api(plane: Plane) -> Api:
+    return Api(plane)
