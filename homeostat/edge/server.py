@@ -8,6 +8,7 @@ and when it returns no connection and no task is left.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl as tls
 
@@ -89,7 +90,9 @@ class Server:
         await self._wait_until_empty(_ABORT_WAIT_S)
         if self._sweeper is not None:
             self._sweeper.cancel()
-        await self._listener.wait_closed()
+        with contextlib.suppress(TimeoutError):
+            # Since Python 3.12 this also waits for peers still shaking hands, whose time is limited apart.
+            await asyncio.wait_for(self._listener.wait_closed(), _ABORT_WAIT_S)
         self._listener = None
 
     def _note(self, connection: Connection, is_open: bool) -> None:
@@ -103,10 +106,8 @@ class Server:
 
     async def _wait_until_empty(self, timeout_s: float) -> None:
         if self._open:
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._emptied.wait(), timeout_s)
-            except TimeoutError:
-                return
 
     def _sweep(self) -> None:
         loop = self._service.loop

@@ -148,6 +148,13 @@ async def test_a_handshake_that_never_ends_is_cut_off(authority: Authority) -> N
         assert await client.rest() == b""
 
 
+async def test_a_handshake_under_way_does_not_hold_up_a_stop(authority: Authority) -> None:
+    async with running(who, tls=authority.server) as server, connected(server):
+        await asyncio.sleep(0.02)
+        async with asyncio.timeout(6):
+            await server.stop(grace_s=0.1)
+
+
 async def test_large_bodies_and_streams_arrive_whole(authority: Authority) -> None:
     body = bytes(range(256)) * 40_000
 
