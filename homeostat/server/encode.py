@@ -110,7 +110,7 @@ def list_parts(
         if remaining:
             metadata["remainingItemCount"] = remaining
     head = b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":[' % (encode(kind), encode(api_version), encode(metadata))
-    return joined(head, items, b"]}\n")
+    return joined(head, items, b"]}")
 
 
 def joined(head: bytes, items: Sequence[bytes], tail: bytes, *, chunk: int = 256) -> list[bytes]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.objects.errors import MethodNotAllowedError
+from homeostat.objects.errors import MethodNotAllowedError, NotAcceptableError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server import metrics as metrics_module
 from homeostat.server.app import SystemPage
@@ -16,6 +16,7 @@ from homeostat.server.catalog import Catalog
 from homeostat.server.document import Document
 from homeostat.server.metrics import Metrics
 from homeostat.server.negotiate import JSON, negotiate
+from homeostat.server.openapi import V2, V2_ACCEPTED, V2_MEDIA_TYPE
 from homeostat.server.user import User
 
 KUBERNETES_VERSION = ("1", "34")
@@ -71,7 +72,9 @@ class Pages:
             return page
         if path.startswith(("/api/", "/apis/")) or path in {"/api", "/apis"}:
             return self._discovery
-        if path.startswith("/openapi/v3"):
+        if path == "/openapi/v2":
+            return self._openapi_v2
+        if path == "/openapi/v3" or path.startswith("/openapi/v3/"):
             return self._openapi
         if path.startswith(("/livez/", "/readyz/", "/healthz/")):
             return self._ready
@@ -109,6 +112,13 @@ class Pages:
     async def _openapi(self, request: Request, user: User) -> Reply:
         _only_get(request)
         return _sent(request, self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/")), JSON)
+
+    async def _openapi_v2(self, request: Request, user: User) -> Reply:
+        """An empty document, in the one form that Go clients ask for: it sends them to version 3."""
+        _only_get(request)
+        if V2_ACCEPTED not in request.headers.get("accept", ""):
+            raise NotAcceptableError("OpenAPI v2 is served as protobuf only; use /openapi/v3")
+        return _sent(request, V2, V2_MEDIA_TYPE)
 
 
 def _only_get(request: Request) -> None:

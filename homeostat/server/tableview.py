@@ -41,7 +41,7 @@ class TableView:
             encode(metadata),
             self._columns.definitions,
         )
-        return joined(head, rows, b"]}\n")
+        return joined(head, rows, b"]}")
 
     def _row(self, record: Record) -> bytes:
         note = note_of(record)

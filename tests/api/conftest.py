@@ -93,7 +93,9 @@ class Api:
             told.setdefault(name.lower(), []).append(value)
         return Answer(answer.status, told, answer.content_type, parts)
 
-    async def watch(self, path: str, *, headers: dict[str, str] | None = None, user: Any = SELF, **query: object) -> Watch:
+    async def watch(
+        self, path: str, *, headers: dict[str, str] | None = None, user: Any = SELF, **query: object
+    ) -> Watch:
         answer = await self._ask("GET", path, None, headers=headers, user=user, query={"watch": "true", **query})
         assert isinstance(answer, StreamReply), answer
         stream = LocalStream()

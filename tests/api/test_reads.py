@@ -1,0 +1,309 @@
+"""Listing and watching objects."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import MERGE_PATCH, Api
+from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition, deployment, widget
+
+TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
+
+
+async def make(api: Api, *names: str, **labels: str) -> None:
+    for name in names:
+        answer = await api("POST", CONFIGMAPS, configmap(name, metadata={"labels": labels}))
+        assert answer.status == 201
+
+
+def names_of(listed: Any) -> list[str]:
+    return [item["metadata"]["name"] for item in listed["items"]]
+
+
+async def test_a_list_has_a_kind_and_the_revision_of_its_state(api: Api) -> None:
+    await make(api, "b", "a")
+    listed = (await api("GET", CONFIGMAPS)).json
+    assert (listed["kind"], listed["apiVersion"]) == ("ConfigMapList", "v1")
+    assert listed["metadata"] == {"resourceVersion": str(api.plane.store.revision)}
+    assert names_of(listed) == sorted(names_of(listed))
+    assert {"a", "b"} <= set(names_of(listed))
+
+
+async def test_pages_are_of_one_snapshot(api: Api) -> None:
+    await make(api, *"abcde", app="x")
+    await make(api, "zz")
+    first = (await api("GET", CONFIGMAPS, limit=2)).json
+    await api("DELETE", f"{CONFIGMAPS}/c")
+    await make(api, "d2")
+    second = (await api("GET", CONFIGMAPS, limit=100, **{"continue": first["metadata"]["continue"]})).json
+    assert first["metadata"]["remainingItemCount"] >= 4
+    assert names_of(first) == ["a", "b"]
+    assert {"c", "d", "e"} <= set(names_of(second))
+    assert "d2" not in names_of(second)
+    assert second["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    assert "continue" not in second["metadata"]
+
+
+async def test_pages_of_a_selection_are_full(api: Api) -> None:
+    for name in "abcdef":
+        await make(api, name, half="odd" if name in "ace" else "even")
+    page = (await api("GET", CONFIGMAPS, limit=2, labelSelector="half=odd")).json
+    assert names_of(page) == ["a", "c"]
+    assert "remainingItemCount" not in page["metadata"]
+    rest = (
+        await api("GET", CONFIGMAPS, limit=2, labelSelector="half=odd", **{"continue": page["metadata"]["continue"]})
+    ).json
+    assert names_of(rest) == ["e"]
+
+
+async def test_an_expired_page_offers_to_go_on_inconsistently(api: Api) -> None:
+    await make(api, *"abcd", app="x")
+    token = (await api("GET", CONFIGMAPS, limit=2)).json["metadata"]["continue"]
+    await make(api, "e")
+    await api.plane.store.compact(api.plane.store.revision)
+    expired = await api("GET", CONFIGMAPS, limit=2, **{"continue": token})
+    assert (expired.status, expired.reason) == (410, "Expired")
+    rest = await api("GET", CONFIGMAPS, limit=100, **{"continue": expired.json["metadata"]["continue"]})
+    assert {"c", "d", "e"} <= set(names_of(rest.json))
+    assert "a" not in names_of(rest.json)
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ({"continue": "bogus"}, 400),
+        ({"limit": "-1"}, 400),
+        ({"limit": "x"}, 400),
+        ({"resourceVersion": "abc"}, 400),
+        ({"resourceVersion": "99999"}, 504),
+        ({"resourceVersionMatch": "Exact"}, 422),
+        ({"resourceVersionMatch": "Exact", "resourceVersion": "0"}, 422),
+        ({"resourceVersionMatch": "Newest", "resourceVersion": "1"}, 422),
+        ({"labelSelector": "a in"}, 400),
+        ({"fieldSelector": "spec.nothing=1"}, 400),
+        ({"sendInitialEvents": "true"}, 422),
+        ({"watch": "true", "sendInitialEvents": "true"}, 422),
+        ({"watch": "maybe"}, 400),
+        ({"dryRun": "Some"}, 422),
+    ],
+)
+async def test_a_bad_list_option_gets_its_code(api: Api, query: dict[str, str], status: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr("homeostat.server.versions.FRESHNESS_WAIT_S", 0.05)
+    assert (await api("GET", CONFIGMAPS, **query)).status == status
+
+
+async def test_an_exact_list_shows_the_past(api: Api) -> None:
+    await make(api, "a")
+    revision = api.plane.store.revision
+    await make(api, "b")
+    listed = (await api("GET", CONFIGMAPS, resourceVersion=revision, resourceVersionMatch="Exact")).json
+    assert "b" not in names_of(listed)
+    assert listed["metadata"]["resourceVersion"] == str(revision)
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ("app=x", ["a"]),
+        ("app!=x,app", ["b"]),
+        ("app in (x,y)", ["a", "b"]),
+        ("!app,plain", ["c"]),
+        ("app notin (x),app", ["b"]),
+    ],
+)
+async def test_labels_select(api: Api, selector: str, expected: list[str]) -> None:
+    await make(api, "a", app="x")
+    await make(api, "b", app="y")
+    await make(api, "c", plain="")
+    assert names_of((await api("GET", CONFIGMAPS, labelSelector=selector)).json) == expected
+
+
+async def test_names_and_declared_fields_select(api: Api) -> None:
+    await api("POST", CRDS, definition(selectableFields=[{"jsonPath": ".spec.color"}]))
+    await api("POST", WIDGETS, widget("r", {"size": 1}))
+    await api("POST", WIDGETS, widget("g", {"size": 1, "color": "green"}))
+    assert names_of((await api("GET", WIDGETS, fieldSelector="metadata.name=r")).json) == ["r"]
+    assert names_of((await api("GET", WIDGETS, fieldSelector="metadata.name!=r")).json) == ["g"]
+    assert names_of((await api("GET", WIDGETS, fieldSelector="spec.color=green")).json) == ["g"]
+    everywhere = "/apis/example.com/v1/widgets"
+    assert names_of(
+        (await api("GET", everywhere, fieldSelector="metadata.namespace=default,metadata.name=g")).json
+    ) == ["g"]
+    assert names_of((await api("GET", everywhere, fieldSelector="metadata.namespace=other")).json) == []
+
+
+async def test_a_table_has_the_columns_of_kubectl(api: Api) -> None:
+    await api("POST", DEPLOYMENTS, deployment())
+    table = (await api("GET", DEPLOYMENTS, headers=TABLE)).json
+    assert table["kind"] == "Table"
+    shown = [each["name"] for each in table["columnDefinitions"] if each["priority"] == 0]
+    assert shown == ["Name", "Ready", "Up-to-date", "Available", "Age"]
+    (row,) = table["rows"]
+    assert row["cells"][:4] == ["web", "0/1", 0, 0]
+    assert row["object"]["kind"] == "PartialObjectMetadata"
+    assert row["object"]["metadata"]["name"] == "web"
+    one = (await api("GET", f"{DEPLOYMENTS}/web", headers=TABLE)).json
+    assert one["rows"][0]["cells"][:2] == ["web", "0/1"]
+
+
+async def test_a_custom_table_has_its_printer_columns(api: Api) -> None:
+    columns = [
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+        {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+    ]
+    await api("POST", CRDS, definition(additionalPrinterColumns=columns))
+    await api("POST", WIDGETS, widget())
+    table = (await api("GET", WIDGETS, headers=TABLE)).json
+    assert [each["name"] for each in table["columnDefinitions"]] == ["Name", "Size", "Phase"]
+    assert table["rows"][0]["cells"] == ["w", 1, None]
+
+
+async def test_metadata_alone_is_served(api: Api) -> None:
+    await make(api, "a")
+    accept = {"accept": "application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadataList"}
+    listed = (await api("GET", CONFIGMAPS, headers=accept, fieldSelector="metadata.name=a")).json
+    assert (listed["kind"], listed["items"][0]["kind"]) == ("PartialObjectMetadataList", "PartialObjectMetadata")
+    assert "data" not in listed["items"][0]
+    one = (
+        await api(
+            "GET", f"{CONFIGMAPS}/a", headers={"accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
+        )
+    ).json
+    assert set(one) == {"kind", "apiVersion", "metadata"}
+
+
+async def test_what_is_not_served_is_not_acceptable(api: Api) -> None:
+    for accept in (
+        "application/cbor",
+        "application/json;as=Table;v=v9;g=meta.k8s.io",
+        "application/vnd.kubernetes.protobuf",
+    ):
+        assert (await api("GET", CONFIGMAPS, headers={"accept": accept})).status == 406
+    fallback = {"accept": "application/vnd.kubernetes.protobuf,application/json"}
+    assert (await api("GET", CONFIGMAPS, headers=fallback)).status == 200
+
+
+async def test_yaml_goes_in_and_out(api: Api) -> None:
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: doc\ndata:\n  mode: '0755'\n"
+    created = await api("POST", CONFIGMAPS, body, type="application/yaml", headers={"accept": "application/yaml"})
+    assert (created.status, created.content_type) == (201, "application/yaml")
+    assert b"mode: '0755'" in created.body or b'mode: "0755"' in created.body
+    listed = await api("GET", CONFIGMAPS, headers={"accept": "application/yaml"})
+    assert listed.body.startswith(b"kind: ConfigMapList") or b"kind: ConfigMapList" in listed.body
+
+
+async def test_a_large_list_is_compressed_where_asked(api: Api) -> None:
+    for name in "abc":
+        await api("POST", CONFIGMAPS, {**configmap(name), "data": {"x": "y" * 60_000}})
+    answer = await api("GET", CONFIGMAPS, headers={"accept-encoding": "gzip, deflate"})
+    assert answer.headers["content-encoding"] == ["gzip"]
+    assert b'"ConfigMapList"' in zlib.decompress(answer.body, 31)
+
+
+async def test_a_watch_follows_from_a_revision(api: Api) -> None:
+    await make(api, "a")
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision)
+    await make(api, "b")
+    await api("PATCH", f"{CONFIGMAPS}/b", {"data": {"x": "2"}}, type=MERGE_PATCH)
+    deleted = await api("DELETE", f"{CONFIGMAPS}/b")
+    assert deleted.status == 200
+    events = [await watch.next() for _ in range(3)]
+    assert [(kind, obj["metadata"]["name"]) for kind, obj in events] == [
+        ("ADDED", "b"),
+        ("MODIFIED", "b"),
+        ("DELETED", "b"),
+    ]
+    versions = [int(obj["metadata"]["resourceVersion"]) for _, obj in events]
+    assert versions == sorted(set(versions))
+    assert versions[-1] == api.plane.store.revision
+
+
+async def test_a_watch_from_anywhere_begins_with_what_is_there(api: Api) -> None:
+    await make(api, "a", app="x")
+    for version in ("", "0"):
+        watch = await api.watch(CONFIGMAPS, resourceVersion=version, labelSelector="app")
+        assert [(await watch.next())[0]] == ["ADDED"]
+        assert await watch.is_silent()
+        watch.close()
+
+
+async def test_initial_events_end_with_a_bookmark(api: Api) -> None:
+    await make(api, "a", app="x")
+    query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+    watch = await api.watch(CONFIGMAPS, labelSelector="app", **query)
+    kind, obj = await watch.next()
+    assert (kind, obj["metadata"]["name"]) == ("ADDED", "a")
+    kind, mark = await watch.next()
+    assert kind == "BOOKMARK"
+    assert mark["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert mark["metadata"]["resourceVersion"] == str(api.plane.store.revision)
+    assert (mark["kind"], mark["apiVersion"]) == ("ConfigMap", "v1")
+
+
+async def test_leaving_a_selection_is_a_deletion_and_coming_in_an_addition(api: Api) -> None:
+    await make(api, "a", app="x")
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, labelSelector="app=x")
+    left = (await api("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "y"}}}, type=MERGE_PATCH)).json
+    kind, obj = await watch.next()
+    assert (kind, obj["metadata"]["labels"]) == ("DELETED", {"app": "x"})
+    assert obj["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
+    await api("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "x"}}}, type=MERGE_PATCH)
+    assert (await watch.next())[0] == "ADDED"
+
+
+async def test_a_watch_from_a_compacted_revision_says_so_in_the_stream(api: Api) -> None:
+    await make(api, "a")
+    old = api.plane.store.revision
+    await make(api, "b", "c")
+    await api.plane.store.compact(api.plane.store.revision)
+    watch = await api.watch(CONFIGMAPS, resourceVersion=old)
+    kind, status = await watch.next()
+    assert (kind, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
+    assert await watch.ends()
+
+
+async def test_a_watch_ends_at_its_time(api: Api) -> None:
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, timeoutSeconds=1)
+    async with asyncio.timeout(4):
+        assert await watch.ends()
+
+
+async def test_an_idle_watch_gets_bookmarks(api: Api, monkeypatch: Any) -> None:
+    monkeypatch.setattr("homeostat.server.verbs.watch.BOOKMARK_EVERY_S", 0.0)
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, allowWatchBookmarks="true")
+    kind, mark = await watch.next()
+    assert (kind, mark["metadata"]["resourceVersion"]) == ("BOOKMARK", str(api.plane.store.revision))
+
+
+async def test_a_watch_of_one_name_sees_no_other(api: Api) -> None:
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, fieldSelector="metadata.name=b")
+    await make(api, "a", "b")
+    kind, obj = await watch.next()
+    assert (kind, obj["metadata"]["name"]) == ("ADDED", "b")
+
+
+async def test_watches_can_be_tables(api: Api) -> None:
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, headers=TABLE)
+    await make(api, "a")
+    kind, table = await watch.next()
+    assert (kind, table["kind"], table["rows"][0]["cells"][:2]) == ("ADDED", "Table", ["a", 1])
+
+
+async def test_every_watch_opened_at_any_event_replays_the_same_order(api: Api) -> None:
+    start = api.plane.store.revision
+    for step in range(12):
+        await make(api, f"n{step}")
+        await api("PATCH", f"{CONFIGMAPS}/n0", {"data": {"x": str(step)}}, type=MERGE_PATCH)
+    whole = await api.watch(CONFIGMAPS, resourceVersion=start)
+    order = []
+    while len(order) < api.plane.store.revision - start:
+        order.append((await whole.next())[1]["metadata"]["resourceVersion"])
+    for place, version in enumerate(order):
+        again = await api.watch(CONFIGMAPS, resourceVersion=version)
+        rest = [(await again.next())[1]["metadata"]["resourceVersion"] for _ in order[place + 1 :]]
+        assert rest == order[place + 1 :]
+        again.close()
