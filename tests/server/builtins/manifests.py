@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
+from homeostat.objects.errors import Cause
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.builtins.defaults import apply_defaults
 
@@ -129,8 +133,27 @@ GOOD: dict[tuple[str, str], JsonObject] = {
 
 def defaulted(group: str, kind: str, body: JsonObject, **metadata: Json) -> JsonObject:
     """The object as the server would have it: a copy of `body` with metadata and defaults."""
-    import copy
-
     obj = {"metadata": meta(**metadata), **copy.deepcopy(body)}
     apply_defaults(group, kind, obj)
     return obj
+
+
+ABSENT = object()
+
+
+def put(body: JsonObject, path: str, value: Any) -> JsonObject:
+    """A copy of the object with the member at `path` replaced, or taken away where the value is `ABSENT`."""
+    body = copy.deepcopy(body)
+    holder: Any = body
+    *way, last = path.split(".")
+    for name in way:
+        holder = holder[int(name)] if isinstance(holder, list) else holder.setdefault(name, {})
+    if value is ABSENT:
+        del holder[last]
+    else:
+        holder[last] = value
+    return body
+
+
+def told(causes: list[Cause]) -> list[str]:
+    return [f"{each.field}: {each.message}" for each in causes]
