@@ -29,7 +29,7 @@ class Key(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """A set of keys: all of a resource, of one namespace in it, or one name."""
+    """A set of keys: all of a resource, of one namespace in it, or, with a name, that one key."""
 
     resource: str
     namespace: str = ""

@@ -121,6 +121,24 @@ async def test_pages_of_a_snapshot_do_not_show_what_came_later(
     await store.close()
 
 
+@pytest.mark.parametrize("history_events", [1000, 0], ids=["memory", "disk"])
+async def test_a_page_is_full_however_much_was_made_or_deleted_since(
+    store_factory: StoreFactory, history_events: int
+) -> None:
+    store = await store_factory.open(history_events=history_events)
+    for name in ("b", "d", "f", "h", "j"):
+        await put(store, pod(name), "1")
+    at = store.revision
+    for name in ("a", "aa", "c", "e", "ee", "g", "z"):
+        await put(store, pod(name), "new")
+    await remove(store, pod("d"))
+    await remove(store, pod("g"))
+    pages = await read_all(store, PODS, at, 2)
+
+    assert [[record.key.name for record in page.records] for page in pages] == [["b", "d"], ["f", "h"], ["j"]]
+    await store.close()
+
+
 async def test_a_page_of_one_namespace_is_untouched_by_another(store: Store) -> None:
     await put(store, pod("a", "one"), "1")
     await put(store, pod("a", "two"), "1")

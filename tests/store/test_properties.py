@@ -1,0 +1,83 @@
+"""Any interleaving of writes, watches, pages, compactions and restarts gives every reader the same order."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.store.contract import SqliteFactory, StoreFactory
+from tests.store.model import KEYS, SCOPES, Drive
+
+Step = Callable[[Drive], Coroutine[None, None, None]]
+
+FACTORIES: list[Callable[[Path], StoreFactory]] = [SqliteFactory]
+
+keys = st.sampled_from(KEYS)
+scopes = st.sampled_from(SCOPES)
+backs = st.integers(0, 40)
+histories = st.sampled_from([0, 3, 1000])
+
+writes = st.builds(
+    lambda key, text, is_deletion: lambda drive: started(drive, drive.write(key, text, is_deletion=is_deletion)),
+    keys,
+    st.sampled_from(["x", "y", "z"]),
+    st.sampled_from([False, False, False, True]),
+)
+steps: st.SearchStrategy[Step] = st.one_of(
+    writes,
+    writes,
+    writes,
+    st.builds(lambda count: lambda _: turn(count), st.integers(0, 20)),
+    st.just(lambda drive: drive.settle()),
+    st.builds(
+        lambda scope, back, is_slow: lambda drive: started(drive, drive.watch(scope, back, is_slow=is_slow)),
+        scopes,
+        backs,
+        st.booleans(),
+    ),
+    st.builds(lambda count: lambda drive: drive.read(count), st.integers(1, 5)),
+    st.builds(
+        lambda scope, back, limit: lambda drive: started(drive, drive.page(scope, back, limit)),
+        scopes,
+        backs,
+        st.integers(0, 3),
+    ),
+    st.builds(lambda back: lambda drive: started(drive, drive.compact(back)), backs),
+    st.builds(lambda history: lambda drive: drive.restart(history), histories),
+)
+
+
+async def started(drive: Drive, step: Coroutine[None, None, None]) -> None:
+    drive.start(step)
+
+
+async def turn(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def drive_through(factory: StoreFactory, history: int, some: list[Step]) -> None:
+    drive = Drive(factory, await factory.open(history_events=history))
+    try:
+        for step in some:
+            await step(drive)
+        await drive.finish()
+    finally:
+        await drive.store.close()
+
+
+@pytest.mark.parametrize("make", FACTORIES, ids=["sqlite"])
+def test_every_reader_sees_the_one_order_without_a_gap_or_a_repeat(make: Callable[[Path], StoreFactory]) -> None:
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(history=histories, some=st.lists(steps, min_size=10, max_size=120))
+    def check(history: int, some: list[Step]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(drive_through(make(Path(folder)), history, some))
+
+    check()

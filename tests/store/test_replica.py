@@ -1,0 +1,63 @@
+"""Readers and compaction that meet half-way: an archive that changes while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from homeostat.store.base import CompactedError, Event, Key, Put, Record, Scope, StoreError
+from homeostat.store.history import History
+from homeostat.store.log import events_of, plan
+from homeostat.store.replica import Replica
+from homeostat.store.state import State
+from tests.store.contract import PODS, Told, draft, pod
+
+
+class Shelf:
+    """An archive of ten events that are compacted away while someone reads them."""
+
+    def __init__(self, lacks_rows: bool) -> None:
+        batch = [Put(pod("a"), draft(str(each)), each) for each in range(10)]
+        self.all = events_of(plan(batch, 0, lambda _: None))
+        self.replica = Replica(self, State([self.all[-1].record], revision=10), History(10), revision=10, oldest=0)
+        self.is_compacting = True
+        self._lacks_rows = lacks_rows
+
+    async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
+        return self._read(self.all[after:upto]), upto
+
+    async def first_changes(self, scope: Scope, *, after: int, upto: int) -> dict[Key, int]:
+        return {pod("a"): after}
+
+    async def records(self, revisions: Sequence[int]) -> list[Record]:
+        return [event.record for event in self._read([self.all[each - 1] for each in revisions])]
+
+    def _read(self, events: list[Event]) -> list[Event]:
+        if self.is_compacting:
+            self.replica.oldest = 8
+            if self._lacks_rows:
+                raise StoreError("the log lacks a row")
+            return events[3:]
+        return events
+
+
+@pytest.mark.parametrize("lacks_rows", [False, True], ids=["fewer-rows", "a-row-is-missed"])
+async def test_what_was_read_while_it_was_compacted_is_not_used(lacks_rows: bool) -> None:
+    shelf, told = Shelf(lacks_rows), Told()
+    with pytest.raises(CompactedError):
+        await shelf.replica.subscribe(PODS, since=2, deliver=told)
+    assert told.events == []
+
+    shelf = Shelf(lacks_rows)
+    with pytest.raises(CompactedError):
+        await shelf.replica.page(PODS, at=5)
+
+
+async def test_what_was_read_untouched_is_used() -> None:
+    shelf, told = Shelf(lacks_rows=False), Told()
+    shelf.is_compacting = False
+    await shelf.replica.subscribe(PODS, since=2, deliver=told)
+
+    assert told.revisions == [3, 4, 5, 6, 7, 8, 9, 10]
+    assert list((await shelf.replica.page(PODS, at=5)).records) == [shelf.all[4].record]
