@@ -135,20 +135,24 @@ class App:
             self.metrics.request(labels, code, perf_counter() - began)
 
     def user_of(self, request: Request) -> User:
-        if "user" in request.connection:
-            own: User = request.connection["user"]
-            return own
-        if self.is_open:
-            if not host_is_loopback(request.headers.get("host", "")):
-                raise ForbiddenError("this server is open to its own machine only: the Host header must name it")
-            return OPEN
-        user = self.authenticator.authenticate(request.headers, request.peer.certificate)
+        user = self._caller(request)
         wanted = impersonation(request.headers, user)
         if wanted is None:
             return user
         for check in wanted.checks:
             self.authorizer.require(check)
         return wanted.user
+
+    def _caller(self, request: Request) -> User:
+        """Who is at the other end. A connection within the process says so itself."""
+        own: User | None = request.connection.get("user")
+        if own is not None:
+            return own
+        if not self.is_open:
+            return self.authenticator.authenticate(request.headers, request.peer.certificate)
+        if not host_is_loopback(request.headers.get("host", "")):
+            raise ForbiddenError("this server is open to its own machine only: the Host header must name it")
+        return OPEN
 
     async def _page(self, request: Request, user: User) -> Reply:
         if request.path not in self.public_paths:
@@ -232,6 +236,8 @@ def _has(kind: Kind, subresource: str) -> bool:
 
 
 def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attributes:
+    # A namespace counts as an object within itself, so that a role in it may cover it.
+    is_namespace = kind.plural == "namespaces" and not kind.group
     return Attributes(
         user=user,
         verb=verb,
@@ -239,7 +245,7 @@ def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attrib
         version=kind.version,
         resource=kind.plural,
         subresource=path.subresource,
-        namespace=path.namespace,
+        namespace=path.name if is_namespace else path.namespace,
         name=path.name,
     )
 

@@ -83,7 +83,7 @@ class Api:
         type: str = "",  # noqa: A002
         headers: dict[str, str] | None = None,
         user: Any = SELF,
-        **query: object,
+        **query: Any,
     ) -> Answer:
         answer = await self._ask(method, path, body, type=type, headers=headers, user=user, query=query)
         assert isinstance(answer, Reply)
@@ -93,9 +93,7 @@ class Api:
             told.setdefault(name.lower(), []).append(value)
         return Answer(answer.status, told, answer.content_type, parts)
 
-    async def watch(
-        self, path: str, *, headers: dict[str, str] | None = None, user: Any = SELF, **query: object
-    ) -> Watch:
+    async def watch(self, path: str, *, headers: dict[str, str] | None = None, user: Any = SELF, **query: Any) -> Watch:
         answer = await self._ask("GET", path, None, headers=headers, user=user, query={"watch": "true", **query})
         assert isinstance(answer, StreamReply), answer
         stream = LocalStream()

@@ -8,7 +8,7 @@ from tests.api.conftest import APPLY, MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition, deployment, widget
 
 
-async def applied(api: Api, path: str, obj: Any, manager: str = "me", **query: object) -> Any:
+async def applied(api: Api, path: str, obj: Any, manager: str = "me", **query: Any) -> Any:
     return await api("PATCH", path, obj, type=APPLY, fieldManager=manager, **query)
 
 

@@ -299,7 +299,7 @@ async def test_every_watch_opened_at_any_event_replays_the_same_order(api: Api) 
         await make(api, f"n{step}")
         await api("PATCH", f"{CONFIGMAPS}/n0", {"data": {"x": str(step)}}, type=MERGE_PATCH)
     whole = await api.watch(CONFIGMAPS, resourceVersion=start)
-    order = []
+    order: list[str] = []
     while len(order) < api.plane.store.revision - start:
         order.append((await whole.next())[1]["metadata"]["resourceVersion"])
     for place, version in enumerate(order):

@@ -1,0 +1,132 @@
+"""Who may do what, through the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from homeostat.server.user import NOBODY, User
+from tests.api.conftest import Api
+from tests.api.objects import CONFIGMAPS, configmap
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+ALICE = User("alice", groups=("system:authenticated",))
+
+
+def role(*verbs: str, name: str = "reader", resources: list[str] | None = None) -> dict[str, Any]:
+    rules = [{"apiGroups": [""], "resources": resources or ["configmaps"], "verbs": list(verbs)}]
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name}, "rules": rules}
+
+
+def binding(user: str = "alice", name: str = "reader") -> dict[str, Any]:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+        "subjects": [{"kind": "User", "name": user}],
+    }
+
+
+async def grant(api: Api, *verbs: str, resources: list[str] | None = None) -> None:
+    created = await api("POST", f"{RBAC}/namespaces/default/roles", role(*verbs, resources=resources))
+    assert created.status == 201
+    assert (await api("POST", f"{RBAC}/namespaces/default/rolebindings", binding())).status == 201
+
+
+async def test_nobody_is_told_what_they_may_not_do(api: Api) -> None:
+    answer = await api("GET", f"{CONFIGMAPS}/a", user=NOBODY)
+    assert (answer.status, answer.reason) == (403, "Forbidden")
+    assert answer.json["message"] == (
+        'configmaps "a" is forbidden: User "system:anonymous" cannot get resource "configmaps" in API group "" '
+        'in the namespace "default"'
+    )
+
+
+async def test_a_grant_works_from_the_next_call_on(api: Api) -> None:
+    assert (await api("GET", CONFIGMAPS, user=ALICE)).status == 403
+    await grant(api, "list")
+    assert (await api("GET", CONFIGMAPS, user=ALICE)).status == 200
+    assert (await api("GET", CONFIGMAPS, user=ALICE, watch="true")).status == 403
+    assert (await api("POST", CONFIGMAPS, configmap(), user=ALICE)).status == 403
+    await api("DELETE", f"{RBAC}/namespaces/default/rolebindings/reader")
+    assert (await api("GET", CONFIGMAPS, user=ALICE)).status == 403
+
+
+async def test_nobody_grants_what_they_do_not_hold(api: Api) -> None:
+    await grant(api, "create", "get", resources=["configmaps"])
+    more = [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["create"]}]
+    await api(
+        "PATCH",
+        f"{RBAC}/namespaces/default/roles/reader",
+        {"rules": more + role("get")["rules"]},
+        type="application/merge-patch+json",
+    )
+    held = await api("POST", f"{RBAC}/namespaces/default/roles", role("get", name="same"), user=ALICE)
+    assert held.status == 201
+    refused = await api("POST", f"{RBAC}/namespaces/default/roles", role("delete", name="more"), user=ALICE)
+    assert (refused.status, "not currently held" in refused.json["message"]) == (403, True)
+
+
+async def test_reviews_answer_for_the_caller_and_for_others(api: Api) -> None:
+    await grant(api, "get")
+    asked = {"resourceAttributes": {"verb": "get", "resource": "configmaps", "namespace": "default"}}
+    path = "/apis/authorization.k8s.io/v1"
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": asked}
+    own = await api("POST", f"{path}/selfsubjectaccessreviews", review, user=ALICE)
+    assert (own.status, own.json["status"]["allowed"]) == (201, True)
+    review = {**review, "kind": "SubjectAccessReview", "spec": {**asked, "user": "bob"}}
+    other = await api("POST", f"{path}/subjectaccessreviews", review)
+    assert other.json["status"]["allowed"] is False
+    rules = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": "default"},
+    }
+    listed = await api("POST", f"{path}/selfsubjectrulesreviews", rules, user=ALICE)
+    assert {"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]} in listed.json["status"]["resourceRules"]
+
+
+async def test_impersonation_needs_the_right_and_then_is_complete(api: Api) -> None:
+    headers = {"impersonate-user": "alice"}
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    assert (await api("POST", path, review, user=ALICE, headers={"impersonate-user": "root"})).status == 403
+    me = await api("POST", path, review, headers=headers)
+    assert me.json["status"]["userInfo"]["username"] == "alice"
+    assert (await api("GET", CONFIGMAPS, headers={**headers})).status == 403
+
+
+@pytest.mark.parametrize("authorization", ["Bearer nonsense", "Bearer hst-aaaa-bbbb", "Bearer a.b.c"])
+async def test_a_wrong_credential_is_refused_not_ignored(api: Api, authorization: str) -> None:
+    answer = await api("GET", "/version", user=None, headers={"authorization": authorization})
+    assert (answer.status, answer.reason) == (401, "Unauthorized")
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/version", "/version/"])
+async def test_health_and_version_are_public(api: Api, path: str) -> None:
+    assert (await api("GET", path, user=NOBODY)).status == 200
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/openapi/v3", "/apis"])
+async def test_what_is_not_public_asks_who_is_there(api: Api, path: str) -> None:
+    assert (await api("GET", path, user=NOBODY)).status == 403
+    assert (await api("GET", path)).status == 200
+
+
+async def test_secrets_are_not_readable_on_disk(api: Api) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s"},
+        "stringData": {"password": "hunter2-hunter2"},
+    }
+    created = await api("POST", "/api/v1/namespaces/default/secrets", secret)
+    assert created.json["data"] == {"password": "aHVudGVyMi1odW50ZXIy"}
+    assert "stringData" not in created.json
+    await api("POST", CONFIGMAPS, {**configmap(), "data": {"x": "findable-text"}})
+    data = api.plane.settings.data
+    stored = b"".join(file.read_bytes() for file in data.glob("homeostat.db*"))
+    assert b"findable-text" in stored
+    assert b"aHVudGVyMi1odW50ZXIy" not in stored
