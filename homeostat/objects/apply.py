@@ -61,6 +61,8 @@ def apply(
         others = _settle(before, after, shape, others=others, force=force, ignore=ignore)
     time = now if own is None or after is not before else own.get("time", now)
     claim = _claim(own, (manager, "Apply", api_version, subresource), difference(wanted, UNTRACKED), time)
+    if after is before and not claim and own is None:
+        return before
     return _with_entries(after, in_order([*others, *claim]))
 
 

@@ -109,6 +109,11 @@ def test_what_was_there_before_the_first_apply_has_a_manager_of_its_own() -> Non
     assert owners(live) == {"before-first-apply": {".num", ".text"}, ONE: {".num"}}
 
 
+def test_a_first_apply_that_wants_nothing_changes_nothing() -> None:
+    live = {"num": 1, "metadata": {"name": "n"}}
+    assert apply(live, {"metadata": {"name": "n"}}, KIND, manager=ONE, api_version="v1", now="t") is live
+
+
 def test_an_entry_says_who_when_and_how() -> None:
     live = apply(None, {"num": 1}, KIND, manager=ONE, api_version="v1", subresource="status", now="t")
     assert entries_of(live) == [
