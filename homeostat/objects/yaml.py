@@ -144,7 +144,7 @@ class _Sequence:
         self.anchor = anchor
         self.value: list[Json] = []
 
-    def add(self, item: Json, event: Any) -> None:  # noqa: ARG002
+    def add(self, item: Json, event: Any) -> None:
         self.value.append(item)
 
     def end(self) -> Json:
