@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from homeostat.objects.errors import BadRequestError, Cause, ExpiredError, TimedOutError, forbidden, invalid_object
 from homeostat.server.call import Call
 from homeostat.store.base import FutureRevisionError
@@ -28,6 +30,10 @@ async def await_version(call: Call) -> None:
 
 
 async def reach(call: Call, revision: int) -> None:
+    if revision <= call.store.revision:
+        return
+    # A timeout needs a task, and a call that has not waited yet may run without one.
+    await asyncio.sleep(0)
     try:
         await call.store.reach(revision, timeout_s=FRESHNESS_WAIT_S)
     except FutureRevisionError as error:

@@ -126,6 +126,8 @@ class Replica:
         publish = self._broadcast.publish
         for event in events:
             publish(event)
+            # History keeps the event; what its readers shared is as large again.
+            event.frames = None
 
     def _require(self, revision: int) -> None:
         if revision < self.oldest:
