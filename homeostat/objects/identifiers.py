@@ -7,6 +7,7 @@ counts them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 Messages = list[str]
@@ -19,15 +20,22 @@ _VALUE = f"({_KEY})?"
 _ENV_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 
-is_label = re.compile(_LABEL).fullmatch
-is_subdomain = re.compile(_SUBDOMAIN).fullmatch
-is_label_1035 = re.compile(_LABEL_1035).fullmatch
-_is_key_name = re.compile(_KEY).fullmatch
-_is_value = re.compile(_VALUE).fullmatch
+
+def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    """The pattern as messages show it has groups that capture; a match needs none of them."""
+    return re.compile(pattern.replace("(", "(?:")).fullmatch
+
+
+is_label = _matcher(_LABEL)
+is_subdomain = _matcher(_SUBDOMAIN)
+is_label_1035 = _matcher(_LABEL_1035)
+_is_key_name = _matcher(_KEY)
+_is_value = _matcher(_VALUE)
 _is_wildcard = re.compile(rf"\*\.{_SUBDOMAIN}").fullmatch
 _is_env_name = re.compile(_ENV_NAME).fullmatch
 _is_config_key = re.compile(_CONFIG_KEY).fullmatch
-is_label_value = re.compile(rf"(?=.{{0,63}}\Z){_VALUE}").fullmatch
+is_label_value = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?").fullmatch
+"""The same as no message from `label_value`, in one match."""
 
 _ALNUM_ENDS = "and must start and end with an alphanumeric character"
 

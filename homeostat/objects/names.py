@@ -31,7 +31,6 @@ ANNOTATIONS_LIMIT_BYTES = 256 * 1024
 IMMUTABLE = "field is immutable"
 
 _FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
-_OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid")
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
@@ -181,10 +180,8 @@ def _check_owners(owners: Json) -> list[Cause]:
     for owner in owners if isinstance(owners, list) else ():
         if not isinstance(owner, dict):
             continue
-        for member in _OWNER_MEMBERS:
-            if not owner.get(member):
-                said = "version must not be empty" if member == "apiVersion" else "must not be empty"
-                causes.append(invalid(f"{path}.{member}", owner.get(member) or "", said))
+        if not (owner.get("apiVersion") and owner.get("kind") and owner.get("name") and owner.get("uid")):
+            causes += _check_owner_members(owner, path)
         if owner.get("kind") == "Event" and owner.get("apiVersion") == "v1":
             causes.append(invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller") is True:
@@ -193,6 +190,18 @@ def _check_owners(owners: Json) -> list[Cause]:
         said = 'Only one reference can have Controller set to true. Found "true" in references for'
         causes.append(invalid(path, owners, f"{said} {controllers[0]} and {extra}"))
     return causes
+
+
+def _check_owner_members(owner: JsonObject, path: str) -> list[Cause]:
+    return [
+        invalid(
+            f"{path}.{member}",
+            owner.get(member) or "",
+            "version must not be empty" if member == "apiVersion" else "must not be empty",
+        )
+        for member in ("apiVersion", "kind", "name", "uid")
+        if not owner.get(member)
+    ]
 
 
 def _check_finalizers(finalizers: Json) -> list[Cause]:

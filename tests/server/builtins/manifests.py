@@ -7,7 +7,7 @@ from typing import Any
 
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import Json, JsonObject
-from homeostat.server.builtins.defaults import apply_defaults
+from homeostat.server.builtins.defaults import apply_defaults, apply_initial
 
 CREATED = "2026-01-02T03:04:05Z"
 
@@ -132,9 +132,10 @@ GOOD: dict[tuple[str, str], JsonObject] = {
 
 
 def defaulted(group: str, kind: str, body: JsonObject, **metadata: Json) -> JsonObject:
-    """The object as the server would have it: a copy of `body` with metadata and defaults."""
+    """The object as the server would have it: a copy of `body` with metadata, defaults and what creation adds."""
     obj = {"metadata": meta(**metadata), **copy.deepcopy(body)}
     apply_defaults(group, kind, obj)
+    apply_initial(group, kind, obj)
     return obj
 
 

@@ -18,8 +18,9 @@ from tests.server.builtins.manifests import ABSENT, GOOD, STORAGE, defaulted, pu
             "data",
             {"a b": ""},
             (
-                "data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' "
-                "or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+                "data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', "
+                "'_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
+                "'[-._a-zA-Z0-9]+')"
             ),
         ),
         ("", "ConfigMap", "data", {"a": "x" * 1048577}, "[]: Too long: may not be more than 1048576 bytes"),

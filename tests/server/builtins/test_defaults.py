@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.server.builtins.defaults import apply_defaults
+from homeostat.server.builtins.defaults import apply_defaults, apply_initial
 from tests.server.builtins.manifests import ADMISSION, GOOD, NETWORKING, RBAC, STORAGE, WEBHOOK, defaulted, pod_spec
 
 
@@ -124,6 +124,7 @@ def test_defaults_settle_at_once(group: str, kind: str) -> None:
     once = defaulted(group, kind, GOOD[group, kind], uid="u-1")
     twice = copy.deepcopy(once)
     apply_defaults(group, kind, twice)
+    apply_initial(group, kind, twice)
     assert twice == once
 
 
@@ -209,6 +210,12 @@ def test_a_recreate_strategy_gets_no_bounds() -> None:
     body = copy.deepcopy(GOOD["apps", "Deployment"])
     body["spec"]["strategy"] = {"type": "Recreate"}
     assert at(defaulted("apps", "Deployment", body), "spec.strategy") == {"type": "Recreate"}
+
+
+def test_a_uid_that_a_client_wrote_selects_nothing() -> None:
+    job = {"metadata": {"name": "web", "uid": "made-up"}, **copy.deepcopy(GOOD["batch", "Job"])}
+    apply_defaults("batch", "Job", job)
+    assert "selector" not in job["spec"]
 
 
 def test_a_job_selects_its_own_pods() -> None:

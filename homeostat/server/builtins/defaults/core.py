@@ -11,7 +11,7 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 _FINALIZER = "kubernetes"
 
 
-def _default_namespace(obj: JsonObject) -> None:
+def default_namespace(obj: JsonObject) -> None:
     metadata = ensure_struct(obj, "metadata")
     if metadata is not None and (name := text(metadata, "name")):
         labels = ensure_struct(metadata, "labels")
@@ -63,7 +63,7 @@ def _default_priority_class(obj: JsonObject) -> None:
 
 
 DEFAULTS = {
-    ("", "Namespace"): _default_namespace,
+    ("", "Namespace"): default_namespace,
     ("", "Secret"): _default_secret,
     ("", "Node"): _default_node,
     ("", "LimitRange"): _default_limit_range,

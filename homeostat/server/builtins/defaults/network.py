@@ -30,8 +30,10 @@ def _default_service(obj: JsonObject) -> None:
         _default_addresses(spec)
     if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
         spec["allocateLoadBalancerNodePorts"] = True
-    if (status := ensure_struct(obj, "status")) is not None:
-        _default_balancer(status, is_balanced=kind == "LoadBalancer")
+    if kind == "LoadBalancer":
+        for point in structs(struct(obj, "status", "loadBalancer"), "ingress"):
+            if point.get("ip"):
+                set_default(point, "ipMode", "VIP")
 
 
 def _default_affinity(spec: JsonObject) -> None:
@@ -55,12 +57,9 @@ def _default_addresses(spec: JsonObject) -> None:
         spec["ipFamilies"] = ["IPv6" if ":" in (address or "".join(addresses[:1])) else "IPv4"]
 
 
-def _default_balancer(status: JsonObject, *, is_balanced: bool) -> None:
-    balancer = ensure_struct(status, "loadBalancer")
-    if balancer is not None and is_balanced:
-        for point in structs(balancer, "ingress"):
-            if point.get("ip"):
-                set_default(point, "ipMode", "VIP")
+def default_balancer_status(obj: JsonObject) -> None:
+    if (status := ensure_struct(obj, "status")) is not None:
+        ensure_struct(status, "loadBalancer")
 
 
 def _default_endpoints(obj: JsonObject) -> None:
@@ -89,11 +88,6 @@ def _default_network_policy(obj: JsonObject) -> None:
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
-def _default_ingress(obj: JsonObject) -> None:
-    if (status := ensure_struct(obj, "status")) is not None:
-        ensure_struct(status, "loadBalancer")
-
-
 def _default_ingress_class(obj: JsonObject) -> None:
     parameters = struct(obj, "spec").get("parameters")
     if isinstance(parameters, dict):
@@ -107,6 +101,5 @@ DEFAULTS = {
     ("", "Endpoints"): _default_endpoints,
     ("discovery.k8s.io", "EndpointSlice"): _default_endpoint_slice,
     (_NETWORKING, "NetworkPolicy"): _default_network_policy,
-    (_NETWORKING, "Ingress"): _default_ingress,
     (_NETWORKING, "IngressClass"): _default_ingress_class,
 }

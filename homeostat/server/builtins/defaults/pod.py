@@ -149,8 +149,6 @@ def _default_pod(obj: JsonObject) -> None:
     for name in CONTAINER_LISTS[:2]:
         for container in structs(spec, name):
             _default_requests(container.get("resources"))
-    if (status := ensure_struct(obj, "status")) is not None:
-        set_default(status, "phase", "Pending")
 
 
 def _default_requests(resources: Json) -> None:

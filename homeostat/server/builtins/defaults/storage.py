@@ -6,21 +6,24 @@ from homeostat.objects.json import JsonObject
 from homeostat.server.builtins.members import ensure_struct, set_default
 
 
+def default_phase(obj: JsonObject) -> None:
+    if (status := ensure_struct(obj, "status")) is not None:
+        set_default(status, "phase", "Pending")
+
+
 def _default_volume(obj: JsonObject) -> None:
     if (spec := ensure_struct(obj, "spec")) is not None:
         set_default(spec, "persistentVolumeReclaimPolicy", "Retain")
         set_default(spec, "volumeMode", "Filesystem")
         if isinstance(path := spec.get("hostPath"), dict) and path.get("type") is None:
             path["type"] = ""
-    if (status := ensure_struct(obj, "status")) is not None:
-        set_default(status, "phase", "Pending")
+    default_phase(obj)
 
 
 def _default_claim(obj: JsonObject) -> None:
     if (spec := ensure_struct(obj, "spec")) is not None:
         set_default(spec, "volumeMode", "Filesystem")
-    if (status := ensure_struct(obj, "status")) is not None:
-        set_default(status, "phase", "Pending")
+    default_phase(obj)
 
 
 def default_claim_template(claim: JsonObject) -> None:

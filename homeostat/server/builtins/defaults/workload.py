@@ -81,7 +81,6 @@ def _default_daemon_set(obj: JsonObject) -> None:
 def _default_job(obj: JsonObject) -> None:
     if (spec := ensure_struct(obj, "spec")) is not None:
         _default_job_spec(spec)
-        _generate_selector(obj, spec)
 
 
 def _default_job_spec(spec: JsonObject) -> None:
@@ -92,21 +91,6 @@ def _default_job_spec(spec: JsonObject) -> None:
     _absent(spec, backoffLimit=6 if spec.get("backoffLimitPerIndex") is None else 2**31 - 1)
     _absent(spec, podReplacementPolicy="TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed")
     default_template(spec)
-
-
-def _generate_selector(obj: JsonObject, spec: JsonObject) -> None:
-    """Select the job's own pods by its uid, unless its author wants to select by hand."""
-    metadata = struct(obj, "metadata")
-    uid, name = metadata.get("uid"), metadata.get("name")
-    template = ensure_struct(struct(spec, "template"), "metadata") if isinstance(spec.get("template"), dict) else None
-    if spec.get("manualSelector") is True or not uid or not name or template is None or spec.get("selector"):
-        return
-    if (labels := ensure_struct(template, "labels")) is None:
-        return
-    for prefix in ("", "batch.kubernetes.io/"):
-        labels.setdefault(f"{prefix}controller-uid", uid)
-        labels.setdefault(f"{prefix}job-name", name)
-    spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
 
 
 def _default_cron_job(obj: JsonObject) -> None:
