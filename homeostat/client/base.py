@@ -25,10 +25,10 @@ class Response(NamedTuple):
 
 class Transport(Protocol):
     async def send(
-        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = ""
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
     ) -> Response: ...
 
-    async def stream(self, path: str, *, query: str = "") -> Response | AsyncIterator[bytes]:
+    async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
         """Lines of an answer that goes on; a `Response` where the server refused."""
 
 
@@ -51,14 +51,16 @@ class Client:
         *,
         body: JsonObject | list[JsonObject] | None = None,
         content_type: str = "",
+        accept: str = "",
     ) -> JsonObject:
-        """One request; what is not success raises its `ApiError`."""
+        """One request; what is not success raises its `ApiError`. `accept` asks for another form, say a Table."""
         response = await self._transport.send(
             method,
             path,
             query=urlencode(_texts(query or {})),
             body=b"" if body is None else encode(body),
             content_type=content_type or ("application/json" if body is not None else ""),
+            accept=accept,
         )
         if response.status >= 300:
             raise _error(response)
@@ -83,20 +85,21 @@ class Client:
     async def delete(self, path: str, options: JsonObject | None = None) -> JsonObject:
         return await self.request("DELETE", path, body=options)
 
-    async def list(self, path: str, **query: object) -> tuple[list[JsonObject], str]:
+    async def list(self, path: str, *, accept: str = "", **query: object) -> tuple[list[JsonObject], str]:
         """All objects, fetched in pages, and the revision they are the state of."""
         items: list[JsonObject] = []
         token = ""
         while True:
-            page = await self.request("GET", path, {"limit": _PAGE, "continue": token, **query})
+            page = await self.request("GET", path, {"limit": _PAGE, "continue": token, **query}, accept=accept)
             items += page["items"]
             token = page["metadata"].get("continue", "")
             if not token:
                 return items, page["metadata"]["resourceVersion"]
 
-    async def watch(self, path: str, **query: object) -> AsyncIterator[Event]:
+    async def watch(self, path: str, *, accept: str = "", **query: object) -> AsyncIterator[Event]:
         """Events until the server ends the watch; an ERROR event raises its error."""
-        lines = await self._transport.stream(path, query=urlencode(_texts({"watch": "true", **query})))
+        texts = _texts({"watch": "true", **query})
+        lines = await self._transport.stream(path, query=urlencode(texts), accept=accept)
         if isinstance(lines, Response):
             raise _error(lines)
         async for line in lines:

@@ -80,25 +80,29 @@ class InProcess:
         self._user_agent = user_agent
         self._peer = Peer("")
 
-    async def _answer(self, method: str, path: str, query: str, body: bytes, content_type: str) -> Reply | StreamReply:
+    async def _answer(
+        self, method: str, path: str, query: str, *, body: bytes = b"", content_type: str = "", accept: str = ""
+    ) -> Reply | StreamReply:
         headers = Headers()
         headers.add("user-agent", self._user_agent)
         headers.add("host", "localhost")
         if content_type:
             headers.add("content-type", content_type)
+        if accept:
+            headers.add("accept", accept)
         answer = self._handler(Request(method, path, query, headers, body, self._peer, self._connection))
         return await answer if isinstance(answer, Awaitable) else answer
 
     async def send(
-        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = ""
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
     ) -> Response:
-        answer = await self._answer(method, path, query, body, content_type)
+        answer = await self._answer(method, path, query, body=body, content_type=content_type, accept=accept)
         if not isinstance(answer, Reply):
             raise TypeError(f"{path} answers with a stream")
         return Response(answer.status, answer.body if isinstance(answer.body, bytes) else b"".join(answer.body))
 
-    async def stream(self, path: str, *, query: str = "") -> Response | AsyncIterator[bytes]:
-        answer = await self._answer("GET", path, query, b"", "")
+    async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
+        answer = await self._answer("GET", path, query, accept=accept)
         if isinstance(answer, Reply):
             body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
             return Response(answer.status, body)
