@@ -14,7 +14,6 @@ from homeostat.store.sqlite import SqliteStore
 from tests.store.contract import pod, put
 from tests.store.load import WRITERS
 
-
 ROOT = Path(__file__).parents[2]
 
 

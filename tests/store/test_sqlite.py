@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -232,6 +232,28 @@ async def test_history_is_kept_for_its_time_and_then_forgotten(store: SqliteStor
 
     assert store.oldest == 10
     assert [record.value for record in store.select(PODS)] == [b"<10:later 4>"]
+
+
+async def test_upkeep_goes_on_after_the_disk_refused_it(
+    store: SqliteStore, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    for step in range(3):
+        await put(store, pod("a"), str(step))
+    clock.now += 301
+    upkeep = asyncio.ensure_future(store.maintain(keep_s=300, every_s=0))
+    with full_disk():
+        await asyncio.sleep(0.02)
+    assert "the store could not be tidied" in caplog.text
+    assert not upkeep.done()
+    upkeep.cancel()
+    with suppress(asyncio.CancelledError):
+        await upkeep
+    await put(store, pod("a"), "later")
+    clock.now += 301
+    await store.tidy(keep_s=300)
+
+    assert store.oldest == 4
+    assert [record.value for record in store.select(PODS)] == [b"<4:later>"]
 
 
 async def test_a_clock_set_back_does_not_keep_history_for_ever(store: SqliteStore, clock: Clock) -> None:
