@@ -11,7 +11,7 @@ from homeostat.objects.prune import prune, unknown_fields
 from homeostat.objects.schema import Schema
 from homeostat.objects.typed import conform_types
 from homeostat.server.builtins.checks import check, check_update
-from homeostat.server.builtins.defaults import apply_defaults
+from homeostat.server.builtins.defaults import apply_defaults, apply_initial
 
 _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "Pod"): (
@@ -70,7 +70,8 @@ class BuiltinBehaviour:
         apply_defaults(self._group, self._kind, obj)
 
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
-        pass
+        if old is None:
+            apply_initial(self._group, self._kind, obj)
 
     def prepare_deletion(self, obj: JsonObject, now: str) -> None:
         if self._kind == "Namespace":
@@ -80,7 +81,7 @@ class BuiltinBehaviour:
         return check(self._group, self._kind, obj)
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
-        return check_update(self._group, self._kind, new, old)
+        return check_update(self._group, self._kind, new, old) or check(self._group, self._kind, new)
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         return []

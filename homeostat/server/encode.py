@@ -88,8 +88,10 @@ class Note(msgspec.Struct, gc=False):
     """What reading a record once has shown of it; kept in `Record.note`."""
 
     labels: dict[str, str]
-    row: object = None
-    fields: dict[str, str] | None = None
+    row: tuple[object, object] | None = None
+    """The columns that a table row was prepared for, and the row."""
+    fields: tuple[Kind, dict[str, str]] | None = None
+    """The kind whose selectable fields were read, and their values."""
 
 
 def note_of(record: Record) -> Note:

@@ -80,9 +80,7 @@ def _narrowed(kind: Kind, scope: Scope, term: FieldTerm) -> tuple[Scope, Test | 
 
 
 def _fields(kind: Kind, record: Record) -> dict[str, str]:
-    if kind.from_storage is not None:
-        return kind.behaviour.selectable(object_of(kind, record))
     note = note_of(record)
-    if note.fields is None:
-        note.fields = kind.behaviour.selectable(object_of(kind, record))
-    return note.fields
+    if note.fields is None or note.fields[0] is not kind:
+        note.fields = (kind, kind.behaviour.selectable(object_of(kind, record)))
+    return note.fields[1]

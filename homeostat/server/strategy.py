@@ -39,7 +39,7 @@ def prepare_create(kind: Kind, obj: JsonObject, *, uid: str, now: str) -> None:
 _KEEPS_STATUS = frozenset({"Namespace", "CustomResourceDefinition", "Node", "PersistentVolume"})
 
 
-def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
+def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: str = "") -> None:
     """Bring back what a main write may not change, and count the generation."""
     metadata, former = new["metadata"], old["metadata"]
     for name in _SERVER_OWNED:
@@ -49,6 +49,8 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
             metadata.pop(name, None)
     if kind.has_status:
         _take(new, old, "status")
+    if kind.kind == "Namespace" and not kind.group and subresource != "finalize":
+        _take(new, old, "spec")
     if "generation" in former and spec_differs(kind, new, old):
         metadata["generation"] = former["generation"] + 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.call import Call
@@ -45,9 +45,9 @@ class TableView:
 
     def _row(self, record: Record) -> bytes:
         note = note_of(record)
-        row = note.row
-        if not isinstance(row, Row):
-            row = note.row = self._columns.prepare(object_of(self._kind, record))
+        if note.row is None or note.row[0] is not self._columns:
+            note.row = (self._columns, self._columns.prepare(object_of(self._kind, record)))
+        row = cast(Row, note.row[1])
         return _row(self._columns.render(row, self._now), self._object(record))
 
     def _object(self, record: Record) -> bytes:

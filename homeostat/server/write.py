@@ -19,7 +19,7 @@ from homeostat.objects.errors import (
     required,
 )
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.managed import update_managed
+from homeostat.objects.managed import keep_times, update_managed
 from homeostat.objects.names import check_metadata, check_metadata_update, name_rule
 from homeostat.server import strategy
 from homeostat.server.call import Call
@@ -127,7 +127,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     if call.subresource == "status":
         new = strategy.prepare_status_update(new, old)
     else:
-        strategy.prepare_update(kind, new, old)
+        strategy.prepare_update(kind, new, old, call.subresource)
     kind.behaviour.prepare(new, old, call.timestamp())
     manage(call, old, new)
     new = await _mutate(call, new, old, "UPDATE")
@@ -135,6 +135,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     await call.backend.admission.validate(call, new, old, "UPDATE")
     if is_finished(new):
         return await remove(call, record, new)
+    new = keep_times(old, new)
     if call.options.dry_run:
         return Written(encode(new), new)
     record = await commit(call, Put(record.key, draft_of(kind, new), record.revision))

@@ -91,7 +91,7 @@ async def test_an_expired_page_offers_to_go_on_inconsistently(api: Api) -> None:
         ({"dryRun": "Some"}, 422),
     ],
 )
-async def test_a_bad_list_option_gets_its_code(api: Api, query: dict[str, str], status: int, monkeypatch: Any) -> None:
+async def test_a_bad_list_option_gets_its_code(api: Api, query: dict[str, Any], status: int, monkeypatch: Any) -> None:
     monkeypatch.setattr("homeostat.server.versions.FRESHNESS_WAIT_S", 0.05)
     assert (await api("GET", CONFIGMAPS, **query)).status == status
 
@@ -233,7 +233,7 @@ async def test_a_watch_from_anywhere_begins_with_what_is_there(api: Api) -> None
 
 async def test_initial_events_end_with_a_bookmark(api: Api) -> None:
     await make(api, "a", app="x")
-    query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+    query: Any = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
     watch = await api.watch(CONFIGMAPS, labelSelector="app", **query)
     kind, obj = await watch.next()
     assert (kind, obj["metadata"]["name"]) == ("ADDED", "a")
