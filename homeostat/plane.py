@@ -57,6 +57,7 @@ from homeostat.store.sqlite import SqliteStore
 
 log = logging.getLogger(__name__)
 
+OPERATORS = frozenset({"housekeeping"})
 SEALED_RESOURCES = frozenset({"secrets"})
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _TICK_S = 1.0
@@ -70,6 +71,8 @@ class Settings:
     port: int = 7443
     is_open: bool = False
     """Plain HTTP without credentials; loopback only."""
+    operators: frozenset[str] = OPERATORS
+    """Which of the operators run in the plane's process."""
 
 
 class Plane:
