@@ -7,10 +7,10 @@ from collections.abc import Callable
 from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_object
 from homeostat.objects.json import Json, JsonObject, decode, decode_object, encode
 from homeostat.objects.patch import json_patch, merge_patch
+from homeostat.objects.selectors import selector_of
 from homeostat.server import strategy
 from homeostat.server.answer import one
 from homeostat.server.body import parse_body
-from homeostat.server.builtins.selector import print_selector
 from homeostat.server.call import Answer, Call
 from homeostat.server.encode import object_of
 from homeostat.server.kinds import Kind
@@ -46,7 +46,7 @@ def _selector(kind: Kind, obj: JsonObject) -> str:
     selector = (obj.get("spec") or {}).get("selector")
     if kind.kind == "ReplicationController":
         selector = {"matchLabels": selector}
-    return print_selector(selector) if selector else ""
+    return str(selector_of(selector)) if selector else ""
 
 
 def _at(obj: Json, path: str) -> Json:

@@ -21,6 +21,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from homeostat.edge import tls
 from homeostat.server.certificate import Certificate, read_pem
 from homeostat.server.privatefile import make_private_directory, read_private, write_private
 from homeostat.server.user import MASTERS
@@ -71,16 +72,10 @@ def prepare_pki(directory: Path, *, hosts: Iterable[str], now: datetime) -> Pki:
 
 def server_context(pki: Pki) -> ssl.SSLContext:
     """TLS that shows the server's certificate and asks for a client's without insisting on one."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.verify_mode = ssl.CERT_OPTIONAL
-    context.set_alpn_protocols(["http/1.1"])
     try:
-        context.load_verify_locations(pki.authority)
-        context.load_cert_chain(pki.server, pki.server.with_suffix(".key"))
+        return tls.server_context(pki.server, pki.server.with_suffix(".key"), pki.authority)
     except ssl.SSLError as error:
         raise _unusable(pki.server, error.reason or "it does not fit its key") from error
-    return context
 
 
 def server_hosts(bind: str, host_name: str) -> frozenset[str]:

@@ -6,7 +6,11 @@ may close itself or others while being called: who is closed is not called again
 
 from __future__ import annotations
 
+import logging
+
 from homeostat.store.base import Deliver, Event, Scope
+
+_log = logging.getLogger(__name__)
 
 
 class Listener:
@@ -65,4 +69,9 @@ class Broadcast:
             calls = self._calls[scope] = tuple(self._listeners[scope])
         for listener in calls:
             if listener.is_open:
-                listener.deliver(event)
+                try:
+                    listener.deliver(event)
+                except Exception:
+                    # One reader's fault must not cost the others their event, nor the writer its answer.
+                    _log.exception("a subscriber failed and is closed", extra={"key": event.record.key})
+                    listener.close()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, forbidden, invalid, required
+from homeostat.objects.errors import BadRequestError, Cause, forbidden, invalid, required
 from homeostat.objects.identifiers import is_label_value, label_value, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_labels
+from homeostat.objects.selectors import selector_of
 from homeostat.server.builtins.members import numbered, strings, struct, structs, text
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -17,25 +18,11 @@ def is_empty(selector: Json) -> bool:
 
 
 def matches(selector: Json, labels: JsonObject) -> bool:
-    """An empty selector matches everything, as in Kubernetes."""
-    for key, value in struct(selector, "matchLabels").items():
-        if labels.get(key) != value:
-            return False
-    return all(_holds(each, labels) for each in structs(struct(selector), "matchExpressions"))
-
-
-def _holds(requirement: JsonObject, labels: JsonObject) -> bool:
-    key, values = text(requirement, "key"), strings(requirement, "values")
-    match text(requirement, "operator"):
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-    return False
+    """An empty selector matches everything, as in Kubernetes; a malformed one nothing."""
+    try:
+        return selector_of(struct(selector)).matches(labels)
+    except BadRequestError:
+        return False
 
 
 def print_labels(labels: Json) -> str:
