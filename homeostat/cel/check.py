@@ -207,6 +207,8 @@ class Checker:
             if index in node.optionals:
                 given = self.unwrapped(each, given)
             element = given if element is None else self.joined(each, element, given)
+        if element is ERROR:
+            return ERROR
         size = len(node.elements)
         return ListType(self.inference.variable() if element is None else element, max_size=size)
 
@@ -217,6 +219,8 @@ class Checker:
             key_given, value_given = self.visit(entry.key), self.entry_value(entry)
             key = key_given if key is None else self.joined(entry.key, key, key_given)
             value = value_given if value is None else self.joined(entry.value, value, value_given)
+        if ERROR in (key, value):
+            return ERROR
         if key is None or value is None:
             key, value = self.inference.variable(), self.inference.variable()
         return MapType(key, value, max_size=len(node.entries))

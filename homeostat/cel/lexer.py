@@ -15,11 +15,11 @@ MAX_LENGTH = 100_000
 _TOKEN = re.compile(
     r"""
     (?P<space>(?:[\t\n\f\r\ ]|//[^\n]*)+)
-  | (?P<raw>(?:[rR][bB]?|[bB][rR])(?:\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|"[^"\n\r]*"|'[^'\n\r]*'))
+  | (?P<raw>(?:[rR]|[bB][rR])(?:\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|"[^"\n\r]*"|'[^'\n\r]*'))
   | (?P<text>[bB]?(?:\"\"\"(?:[^\\]|\\[\s\S])*?\"\"\"|'''(?:[^\\]|\\[\s\S])*?'''
         |"(?:[^"\\\n\r]|\\[^\n\r])*"|'(?:[^'\\\n\r]|\\[^\n\r])*'))
   | (?P<double>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
-  | (?P<integer>(?:0[xX][0-9a-fA-F]+|\d+)[uU]?)
+  | (?P<integer>(?:0x[0-9a-fA-F]+|\d+)[uU]?)
   | (?P<name>[a-zA-Z_][a-zA-Z0-9_]*)
   | (?P<quoted>`[a-zA-Z0-9_.\-/\ ]+`)
   | (?P<operator>&&|\|\||[<>=!]=|[-+*/%!<>?:.,()\[\]{}])
@@ -85,8 +85,8 @@ def _integer(source: str, text: str, position: int) -> int:
     """Up to 2**63, since a minus sign may stand before it; the parser refuses 2**63 itself without one."""
     is_unsigned = text[-1] in "uU"
     digits = text.rstrip("uU")
-    is_hex = digits[:2] in ("0x", "0X")
-    if len(digits) <= 24 or not digits.strip("0xX"):
+    is_hex = digits[:2] == "0x"
+    if len(digits) <= 24 or not digits.strip("0x"):
         value = int(digits, 16 if is_hex else 10)
         if value <= (UINT_MAX if is_unsigned else INT_MAX + 1):
             return Uint(value) if is_unsigned else value

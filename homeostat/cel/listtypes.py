@@ -6,11 +6,14 @@ first with the same keys.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
-from homeostat.cel.types import ListType, Type
+from homeostat.cel.types import BOOL, DURATION, INT, STRING, TIMESTAMP, ListType, MapType, Type
 from homeostat.cel.values import contains, equal
+
+_PLAIN = frozenset({BOOL, INT, STRING, TIMESTAMP, DURATION})
 
 Equality = Callable[[Any, Any], bool]
 Merge = Callable[[list[Any], list[Any]], list[Any]]
@@ -24,7 +27,18 @@ def equality_of(left: Type, right: Type) -> Equality:
         if isinstance(each, ListType) and each.list_type == "map":
             keys = each.map_keys
             return lambda first, second: _same_keyed(first, second, keys)
-    return equal
+    return operator.eq if left == right and _is_plain(left) else equal
+
+
+def _is_plain(type_: Type) -> bool:
+    """Whether Python's own equality is the language's: no numbers of several types, no NaN."""
+    match type_:
+        case ListType():
+            return type_.list_type == "atomic" and _is_plain(type_.element)
+        case MapType():
+            return _is_plain(type_.value)
+        case _:
+            return type_ in _PLAIN
 
 
 def merge_of(left: Type) -> Merge | None:

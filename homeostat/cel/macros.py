@@ -6,7 +6,7 @@ A call is a macro by its name and its number of arguments; any other call of tha
 from __future__ import annotations
 
 from homeostat.cel.errors import CompileError, Issue
-from homeostat.cel.syntax import Bind, Call, Comprehension, Ident, Kind, Node, OptionalMap, Select
+from homeostat.cel.syntax import Bind, Call, Comprehension, Ident, Kind, ListNode, Node, OptionalMap, Select
 
 _ONE_VARIABLE: dict[str, Kind] = {
     "all": "all",
@@ -50,6 +50,8 @@ def _namespaced(source: str, call: Call, namespace: str) -> Node | None:
     if namespace == "math" and call.function in ("greatest", "least"):
         if not call.args:
             raise CompileError(source, [Issue(call.position, f"math.{call.function}() requires at least one argument")])
+        if len(call.args) == 1 and isinstance(call.args[0], ListNode) and not call.args[0].elements:
+            raise CompileError(source, [Issue(call.position, f"math.{call.function}() invalid single argument value")])
         folded = call.args[:2]
         for argument in call.args[2:]:
             folded = [Call(call.position, call.function, call.target, folded), argument]

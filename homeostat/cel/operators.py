@@ -11,6 +11,7 @@ from typing import Any
 
 from homeostat.cel.errors import EvaluationError, no_such_key
 from homeostat.cel.frame import Code, Frame, spend
+from homeostat.cel.functions.operations import index_any
 from homeostat.cel.listtypes import equality_of, merge_of
 from homeostat.cel.syntax import Call, Constant, ListNode, Node
 from homeostat.cel.types import (
@@ -18,6 +19,7 @@ from homeostat.cel.types import (
     BYTES,
     DOUBLE,
     DURATION,
+    DYN,
     INT,
     STRING,
     TIMESTAMP,
@@ -27,7 +29,6 @@ from homeostat.cel.types import (
 )
 from homeostat.cel.values import INT_MAX, INT_MIN
 
-_NUMBERS = frozenset({INT, UINT, DOUBLE})
 _PLAIN = frozenset({BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION})
 """Types whose values Python compares as the language does."""
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -66,7 +67,7 @@ def specialised(node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> 
 def _comparison(function: str, operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
     left_type, right_type = (each.type for each in operands)
     is_same = left_type == right_type and left_type in _PLAIN
-    if not is_same and not (left_type in _NUMBERS and right_type in _NUMBERS):
+    if not is_same:
         return _container_equality(function, operands, codes) if function in _EQUALITIES else None
     left, right = codes
     second = operands[1]
@@ -121,12 +122,13 @@ def _container_equality(function: str, operands: Sequence[Node], codes: Sequence
     left, right = codes
     wanted = function == "_==_"
     same = equality_of(operands[0].type, operands[1].type)
+    share = 10 if same is operator.eq else 1
 
     def run(frame: Frame) -> bool:
         first, second = left(frame), right(frame)
         kind = type(first)
         if (kind is list or kind is dict) and kind is type(second):
-            spend(frame, min(len(first), len(second)) // 10)
+            spend(frame, min(len(first), len(second)) // share)
         return same(first, second) is wanted
 
     return run
@@ -201,6 +203,9 @@ def _string_in_list(value_code: Code, container_code: Code) -> Code:
 
 def _index(operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
     container, key = operands
+    if DYN in (container.type, key.type):
+        held, wanted = codes
+        return lambda frame: index_any(held(frame), wanted(frame))
     if isinstance(container.type, MapType) and key.type == STRING and container.type.key == STRING:
         return _key(*codes)
     if isinstance(container.type, ListType) and key.type == INT:

@@ -48,7 +48,8 @@ class Opaque:
 def equal(left: Any, right: Any) -> bool:
     """Equality across types: numbers by value, containers by their parts, nothing else equals anything of another type.
 
-    Python's own `==` says that `True` is `1`, and that a list with a NaN equals itself.
+    Python's own `==` says that `True` is `1`, and that a list with a NaN equals itself. Ints and doubles are compared
+    as doubles, so that great ints lose digits as they do in the reference implementations.
     """
     kind = type(left)
     if kind is list:
@@ -67,6 +68,10 @@ def equal(left: Any, right: Any) -> bool:
         return left is right
     if kind is Optional:
         return type(right) is Optional and left.has_value == right.has_value and equal(left.value, right.value)
+    if kind is float and type(right) in (int, Uint):
+        return bool(left == float(right))
+    if type(right) is float and kind in (int, Uint):
+        return float(left) == right
     return bool(left == right)
 
 

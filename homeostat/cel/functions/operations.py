@@ -83,6 +83,17 @@ def _index_map(held: dict[Any, Any], key: Any) -> Any:
         raise no_such_key(key) from None
 
 
+def index_any(held: Any, key: Any) -> Any:
+    """For containers or keys of unknown types: a list takes any whole number as an index."""
+    if type(held) is list and type(key) in (int, Uint, float):
+        return _index_list(held, key)
+    if type(held) is dict:
+        return _index_map(held, key)
+    if type(held) is Optional:
+        return _index_optionally(held, key)
+    raise no_such_overload()
+
+
 def _index_optionally(held: Any, key: Any) -> Optional:
     if type(held) is Optional:
         if not held.has_value:
@@ -119,6 +130,11 @@ def _added(left: int, right: int) -> int:
 
 def _container_cost(left: Any, right: Any) -> int:
     return min(len(left), len(right)) // 10 if type(left) in (list, dict) and type(left) is type(right) else 0
+
+
+def _mixed(compare: Callable[[float, float], bool]) -> Callable[[Any, Any], bool]:
+    """Ints and doubles are compared as doubles."""
+    return lambda left, right: compare(float(left), float(right))
 
 
 def _lazy(*_: Any) -> Any:
@@ -185,7 +201,11 @@ OPERATIONS: tuple[Overload, ...] = (
     function("_==_(A, A) -> bool", equal, _container_cost),
     function("_!=_(A, A) -> bool", lambda left, right: not equal(left, right), _container_cost),
     *(function(f"{name}({each}, {each}) -> bool", call) for name, call in _ORDERS.items() for each in _ORDERED),
-    *(function(f"{name}({one}, {two}) -> bool", call) for name, call in _ORDERS.items() for one, two in _MIXED),
+    *(
+        function(f"{name}({one}, {two}) -> bool", _mixed(call) if "double" in (one, two) else call)
+        for name, call in _ORDERS.items()
+        for one, two in _MIXED
+    ),
     function("@in(A, list(A)) -> bool", _in_list, lambda _, items: len(items)),
     function("@in(A, map(A, B)) -> bool", _in_map),
     function("_[_](list(A), int) -> A", _index_list),
