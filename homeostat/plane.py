@@ -1,7 +1,7 @@
 """The embedded control plane: store, server and in-process client in one object. The one place where both halves meet.
 
-    async with open_plane(Settings(data=Path("data"))) as plane:
-        print(plane.url)
+async with open_plane(Settings(data=Path("data"))) as plane:
+    print(plane.url)
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ class Settings:
     port: int = 7443
     is_open: bool = False
     """Plain HTTP without credentials; loopback only."""
+    database: Path | None = None
+    """Where the objects are kept; `homeostat.db` in the data directory unless told."""
     operators: frozenset[str] = OPERATORS
     """Which of the operators run in the plane's process."""
 
@@ -106,7 +108,7 @@ async def open_plane(settings: Settings) -> AsyncIterator[Plane]:
         settings.data / "pki", hosts=server_hosts(settings.bind, socket.gethostname()), now=datetime.now(UTC)
     )
     store = await SqliteStore.open(
-        settings.data / "homeostat.db", sealed=SEALED_RESOURCES, key=_sealing_key(settings.data)
+        settings.database or settings.data / "homeostat.db", sealed=SEALED_RESOURCES, key=_sealing_key(settings.data)
     )
     try:
         async with _running(settings, pki, store) as plane:
@@ -150,9 +152,7 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
     rbac = Rbac()
     await follow_roles(store, rbac)
     authorizer = Authorizer(rbac)
-    accounts = AccountTokens(
-        pki.account_key.read_bytes(), uid_of=_uids(store), new_id=lambda: str(uuid.uuid4())
-    )
+    accounts = AccountTokens(pki.account_key.read_bytes(), uid_of=_uids(store), new_id=lambda: str(uuid.uuid4()))
     authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
 
     def issue_token(call: Call) -> JsonObject:
