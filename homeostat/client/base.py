@@ -5,7 +5,8 @@ What carries the requests is a `Transport`: HTTP to a server, or the embedded pl
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from typing import NamedTuple, Protocol
 from urllib.parse import urlencode
 
@@ -54,6 +55,19 @@ class Client:
         accept: str = "",
     ) -> JsonObject:
         """One request; what is not success raises its `ApiError`. `accept` asks for another form, say a Table."""
+        return decode_stored(await self.fetch(method, path, query, body=body, content_type=content_type, accept=accept))
+
+    async def fetch(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, object] | None = None,
+        *,
+        body: JsonObject | list[JsonObject] | None = None,
+        content_type: str = "",
+        accept: str = "",
+    ) -> bytes:
+        """As `request`, with the answer left encoded, for who decodes only a part of it."""
         response = await self._transport.send(
             method,
             path,
@@ -64,7 +78,7 @@ class Client:
         )
         if response.status >= 300:
             raise _error(response)
-        return decode_stored(response.body)
+        return response.body
 
     async def get(self, path: str) -> JsonObject:
         return await self.request("GET", path)
@@ -98,15 +112,21 @@ class Client:
 
     async def watch(self, path: str, *, accept: str = "", **query: object) -> AsyncIterator[Event]:
         """Events until the server ends the watch; an ERROR event raises its error."""
+        async with aclosing(self.lines(path, accept=accept, **query)) as lines:
+            async for line in lines:
+                event = decode_stored(line)
+                if event["type"] == "ERROR":
+                    raise error_of(event["object"])
+                yield Event(event["type"], event["object"])
+
+    async def lines(self, path: str, *, accept: str = "", **query: object) -> AsyncGenerator[bytes, None]:
+        """The events of a watch, ERROR included, each left encoded."""
         texts = _texts({"watch": "true", **query})
         lines = await self._transport.stream(path, query=urlencode(texts), accept=accept)
         if isinstance(lines, Response):
             raise _error(lines)
         async for line in lines:
-            event = decode_stored(line)
-            if event["type"] == "ERROR":
-                raise error_of(event["object"])
-            yield Event(event["type"], event["object"])
+            yield line
 
 
 def _texts(query: Mapping[str, object]) -> dict[str, str]:

@@ -1,0 +1,38 @@
+"""The end of a running server: the first signal asks for it, a second one does not wait.
+
+An end that was asked for comes within a limit, whatever hangs: what has been acknowledged is on disk already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stop:
+    """Set by the first signal; waited for by whoever serves."""
+
+    def __init__(self, *, within_s: float) -> None:
+        self._within_s = within_s
+        self._asked = asyncio.Event()
+
+    def listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._on_signal, number)
+
+    async def wait(self) -> None:
+        await self._asked.wait()
+
+    def _on_signal(self, number: int) -> None:
+        if self._asked.is_set():
+            os._exit(128 + number)
+        self._asked.set()
+        # A thread, for the loop itself may be what hangs.
+        timer = threading.Timer(self._within_s, os._exit, (1,))
+        timer.daemon = True
+        timer.start()

@@ -1,0 +1,145 @@
+"""`homeostat token`: bearer tokens of the plane's data directory; a running plane sees a change at once."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from homeostat.cli.datadir import data_option
+from homeostat.cli.failure import Failure
+from homeostat.objects.duration import DurationError, parse_duration
+from homeostat.server.tokens import TokenFileError, Tokens
+
+_DAY_S = 86400
+_days = re.compile(r"(\d{1,5})([dwy])").fullmatch
+_DAYS = {"d": 1, "w": 7, "y": 365}
+
+
+class Life(click.ParamType[int]):
+    """How long, in seconds: `30d`, `2w`, `1y`, `12h`, `1h30m`; 0 for `never`."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = str(value)
+        if text == "never":
+            return 0
+        if found := _days(text):
+            seconds = int(found[1]) * _DAYS[found[2]] * _DAY_S
+        else:
+            try:
+                seconds = parse_duration(text) // 1_000_000_000
+            except DurationError:
+                self.fail(f"{text!r} is not a time; expected one like 30d, 12h or never", param, ctx)
+        if seconds <= 0:
+            self.fail(f"{text!r} is over before it begins; for a token without an end say never", param, ctx)
+        return seconds
+
+
+@click.group(short_help="Create, list and revoke bearer tokens.")
+def command() -> None:
+    """Bearer tokens for people and programs. They are kept as hashes; a running plane sees changes at once.
+
+    \b
+    Examples:
+      homeostat token create ci --group deployers --ttl 30d
+      homeostat token list
+      homeostat token revoke 3f9a0c11de
+    """
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--group", "groups", multiple=True, metavar="GROUP", help="Group of the user; may be given several times."
+)
+@click.option("--ttl", type=Life(), default="30d", show_default=True, help="How long it is valid: 30d, 12h, never.")
+@data_option
+def create(name: str, groups: tuple[str, ...], ttl: int, data: Path) -> None:
+    """Make a token for the user NAME and print it, once and alone, on standard output.
+
+    \b
+    Examples:
+      homeostat token create ci --ttl 12h
+      TOKEN=$(homeostat token create alice --group system:masters)
+    """
+    for text in (name, *groups):
+        if not text.strip() or not text.isprintable():
+            raise click.UsageError(f"{text!r} is not a name")
+    tokens = _tokens(data)
+    now = time.time()
+    try:
+        text = tokens.create(name, now=now, groups=groups, life_s=ttl)
+    except (TokenFileError, OSError) as error:
+        raise Failure(str(error)) from error
+    click.echo(text)
+    end = f"until {_day(now + ttl)}" if ttl else "for ever"
+    click.echo(f"valid {end}; it is not shown again. Use it: kubectl --token ...", err=True)
+    if not groups:
+        click.echo(f'"{name}" has no rights until a RoleBinding or ClusterRoleBinding names it.', err=True)
+
+
+@command.command("list")
+@data_option
+def list_tokens(data: Path) -> None:
+    """List tokens: their ids and users, never the tokens.
+
+    \b
+    Example:
+      homeostat token list
+    """
+    from homeostat.cli.table import Table
+
+    try:
+        found = _tokens(data).list()
+    except (TokenFileError, OSError) as error:
+        raise Failure(str(error)) from error
+    if not found:
+        click.echo("No tokens; make one: homeostat token create NAME", err=True)
+        return
+    now = time.time()
+    table = Table(["ID", "USER", "GROUPS", "CREATED", "EXPIRES"])
+    table.print(
+        [each.id, each.user, ",".join(each.groups), _day(each.created), _end(each.expires, now)] for each in found
+    )
+
+
+@command.command()
+@click.argument("token_id", metavar="ID")
+@data_option
+def revoke(token_id: str, data: Path) -> None:
+    """Revoke the token of an ID; `homeostat token list` shows them.
+
+    \b
+    Example:
+      homeostat token revoke 3f9a0c11de
+    """
+    try:
+        was_known = _tokens(data).revoke(token_id)
+    except (TokenFileError, OSError) as error:
+        raise Failure(str(error)) from error
+    if not was_known:
+        raise Failure(f'there is no token with the id "{token_id}"; see: homeostat token list')
+    click.echo(f"revoked {token_id}")
+
+
+def _tokens(data: Path) -> Tokens:
+    if not data.is_dir():
+        raise Failure(f"there is no plane in {data}; start it once (homeostat up) or name another with --data")
+    return Tokens(data / "tokens.json")
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _end(expires: int, now: float) -> str:
+    if not expires:
+        return "never"
+    return f"{_day(expires)} (over)" if expires <= now else _day(expires)

@@ -1,0 +1,147 @@
+"""`homeostat up`: one plane in this process, until a signal ends it."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import ipaddress
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from homeostat import __version__
+from homeostat.cli.datadir import data_option
+from homeostat.cli.failure import Failure
+
+if TYPE_CHECKING:
+    from homeostat.plane import Plane, Settings
+
+_STOP_WITHIN_S = 4.8
+
+
+@click.command(short_help="Start the control plane.")
+@data_option
+@click.option("--bind", default="127.0.0.1", show_default=True, metavar="ADDR", help="Address to listen on.")
+@click.option(
+    "--port",
+    default=7443,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--database", metavar="URL", default="", help="sqlite:///PATH.  [default: homeostat.db in the data directory]"
+)
+@click.option("--open", "is_open", is_flag=True, help="Plain HTTP without credentials; on a loopback address only.")
+@click.option("--operators", default="all", show_default=True, metavar="all|none|A,B", help="Operators to run.")
+@click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
+def command(data: Path, bind: str, port: int, database: str, is_open: bool, operators: str, verbose: int) -> None:
+    """Start the control plane and serve until Ctrl-C or SIGTERM.
+
+    \b
+    Examples:
+      homeostat up
+      homeostat up --data ./plane --port 7444
+      homeostat up --open            # plain HTTP for this machine, no credentials
+    """
+    address = _address(bind, is_open=is_open)
+    # Most of what a decode makes is gone soon, and next to nothing of it is a cycle.
+    gc.set_threshold(50_000, 20, 100)
+    from homeostat.plane import OPERATORS, Settings
+
+    settings = Settings(
+        data=data.absolute(),
+        bind=address,
+        port=port,
+        is_open=is_open,
+        database=_database(database),
+        operators=_operators(operators, OPERATORS),
+    )
+    _serve(settings, verbose)
+
+
+def _address(bind: str, *, is_open: bool) -> str:
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if bind == "localhost" else bind.strip("[]"))
+    except ValueError:
+        raise click.UsageError(
+            f"--bind takes an IP address, got {bind!r}; 0.0.0.0 is every one of this machine"
+        ) from None
+    if is_open and not address.is_loopback:
+        raise click.UsageError(f"--open lets in everyone who can connect, and {bind} is not a loopback address")
+    return str(address)
+
+
+def _database(url: str) -> Path | None:
+    if not url:
+        return None
+    scheme, _, rest = url.partition("://")
+    if scheme in {"postgresql", "postgres"}:
+        raise click.UsageError("PostgreSQL is not supported yet; use sqlite:///PATH or leave --database out")
+    if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
+        raise click.UsageError("--database takes sqlite:///PATH (four slashes for a path from the root)")
+    return Path(rest[1:]).absolute()
+
+
+def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
+    if text in {"all", "none"}:
+        return known if text == "all" else frozenset()
+    wanted = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if unknown := ", ".join(sorted(wanted - known)):
+        raise click.UsageError(f"no operator is named {unknown}; there are: {', '.join(sorted(known))} (or all, none)")
+    return wanted
+
+
+def _serve(settings: Settings, verbosity: int) -> None:
+    from homeostat.cli.logs import set_up_logging
+    from homeostat.edge.loop import run
+    from homeostat.server.tls import PkiError
+    from homeostat.store.base import StoreError
+
+    set_up_logging(verbosity)
+    try:
+        run(_until_stopped(settings))
+    except (StoreError, PkiError) as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(_told(error, settings)) from error
+
+
+async def _until_stopped(settings: Settings) -> None:
+    from homeostat.cli.stop import Stop
+    from homeostat.plane import open_plane
+
+    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop.listen()
+    async with open_plane(settings) as plane:
+        gc.collect()
+        gc.freeze()
+        click.echo(_welcome(plane))
+        await stop.wait()
+
+
+def _welcome(plane: Plane) -> str:
+    path = shlex.quote(str(plane.kubeconfig_path))
+    return (
+        f"Homeostat {__version__} serves the Kubernetes API at {plane.url}\n"
+        f"  kubeconfig  {path}\n"
+        f"  use it      export KUBECONFIG={path}\n"
+        "              kubectl get ns    (without kubectl: homeostat get ns)\n"
+        "  end it      Ctrl-C"
+    )
+
+
+def _told(error: OSError, settings: Settings) -> str:
+    where = f"{settings.bind}:{settings.port}"
+    if error.filename is not None:
+        return f"cannot use {error.filename}: {error.strerror}; choose another directory with --data"
+    match error.errno:
+        case errno.EADDRINUSE:
+            return f"{where} is in use; stop what listens there or choose another port with --port"
+        case errno.EADDRNOTAVAIL | errno.EAFNOSUPPORT:
+            return f"{settings.bind} is not an address of this machine; choose another with --bind"
+        case errno.EACCES:
+            return f"{where} needs rights that this user lacks; choose a port above 1023 with --port"
+    return f"cannot serve at {where}: {error.strerror or error}"

@@ -1,0 +1,21 @@
+"""`homeostat version`."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+
+import click
+
+from homeostat import __version__
+
+
+@click.command(short_help="Print the version.")
+def command() -> None:
+    """Print the version of homeostat and of what it stands on.
+
+    \b
+    Example:
+      homeostat version
+    """
+    click.echo(f"homeostat {__version__} (Python {platform.python_version()}, SQLite {sqlite3.sqlite_version})")

@@ -1,0 +1,135 @@
+"""Where a Kubernetes API is and who asks it, as kubeconfig files tell.
+
+Several files are one: what an earlier one names wins. Certificates, keys and tokens are embedded or in files of their
+own, whose paths count from the kubeconfig that names them. What cannot be honoured yet (exec plugins, proxies,
+impersonation) is refused rather than passed over: a command must not act as somebody else than it was told to.
+Blocking, and meant for the time before the first request.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from homeostat.objects import yaml
+from homeostat.objects.errors import ApiError
+from homeostat.objects.json import JsonObject
+
+_UNSUPPORTED_USER = ("exec", "auth-provider", "username", "as", "as-groups", "as-uid", "as-user-extra")
+_UNSUPPORTED_CLUSTER = ("proxy-url",)
+
+
+class KubeconfigError(Exception):
+    """A kubeconfig that cannot be used; says which and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A server and a credential for it. Certificates and keys are PEM; None where there is none."""
+
+    server: str
+    namespace: str = "default"
+    authority: bytes | None = None
+    is_verified: bool = True
+    tls_server_name: str = ""
+    token: str = field(default="", repr=False)
+    certificate: bytes | None = field(default=None, repr=False)
+    key: bytes | None = field(default=None, repr=False)
+
+
+def load_endpoint(paths: Sequence[Path], *, context: str = "") -> Endpoint:
+    """The endpoint of a context, of the current one by default; of the files at least one must exist."""
+    found = [_Named(path, _read(path)) for path in paths if path.exists()]
+    told = ":".join(map(str, paths))
+    if not found:
+        raise KubeconfigError(f"there is no kubeconfig at {told}")
+    chosen = context or next((text for each in found if (text := str(each.config.get("current-context") or ""))), "")
+    if not chosen:
+        raise KubeconfigError(f"{told} names no current context; choose one with --context")
+    entry, _ = _find(found, "context", chosen)
+    cluster, cluster_home = _find(found, "cluster", str(entry.get("cluster") or ""))
+    user, user_home = _find(found, "user", str(entry["user"])) if entry.get("user") else ({}, cluster_home)
+    _refuse(cluster, _UNSUPPORTED_CLUSTER, told)
+    _refuse(user, _UNSUPPORTED_USER, told)
+    certificate = _material(user, "client-certificate", user_home)
+    key = _material(user, "client-key", user_home)
+    if (certificate is None) != (key is None):
+        raise KubeconfigError(f"{told}: a client certificate and its key go together, and one of them is missing")
+    return Endpoint(
+        server=_server(cluster, told),
+        namespace=str(entry.get("namespace") or "default"),
+        authority=_material(cluster, "certificate-authority", cluster_home),
+        is_verified=not cluster.get("insecure-skip-tls-verify"),
+        tls_server_name=str(cluster.get("tls-server-name") or ""),
+        token=_token(user, user_home),
+        certificate=certificate,
+        key=key,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    path: Path
+    config: JsonObject
+
+
+def _read(path: Path) -> JsonObject:
+    try:
+        config = yaml.load(path.read_bytes())
+    except (OSError, ApiError) as error:
+        raise KubeconfigError(f"cannot read the kubeconfig {path}: {error}") from error
+    if not isinstance(config, dict):
+        raise KubeconfigError(f"{path} is not a kubeconfig: it should be a YAML mapping")
+    return config
+
+
+def _find(files: Sequence[_Named], kind: str, name: str) -> tuple[JsonObject, Path]:
+    """The named entry, and the directory its paths count from."""
+    for each in files:
+        entries = each.config.get(f"{kind}s")
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and entry.get("name") == name and isinstance(entry.get(kind), dict):
+                return entry[kind], each.path.parent
+    told = ":".join(str(each.path) for each in files)
+    raise KubeconfigError(f'{told} has no {kind} named "{name}"')
+
+
+def _refuse(entry: JsonObject, fields: Sequence[str], told: str) -> None:
+    for name in fields:
+        if entry.get(name):
+            raise KubeconfigError(f'{told} uses "{name}", which is not supported; use a certificate or a token')
+
+
+def _server(cluster: JsonObject, told: str) -> str:
+    server = str(cluster.get("server") or "").rstrip("/")
+    parts = urlsplit(server)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise KubeconfigError(f'{told}: "{server}" is not the address of a server; expected https://host:port')
+    return server
+
+
+def _material(entry: JsonObject, name: str, home: Path) -> bytes | None:
+    """What `name-data` holds, or the file that `name` names."""
+    if text := entry.get(f"{name}-data"):
+        try:
+            return b64decode(str(text), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise KubeconfigError(f"{home}: {name}-data is not base64: {error}") from error
+    return _file(home / str(entry[name])) if entry.get(name) else None
+
+
+def _token(user: JsonObject, home: Path) -> str:
+    if user.get("tokenFile"):
+        return _file(home / str(user["tokenFile"])).decode(errors="replace").strip()
+    return str(user.get("token") or "")
+
+
+def _file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise KubeconfigError(f"cannot read {path}, which the kubeconfig names: {error.strerror}") from error
