@@ -11,7 +11,8 @@ from typing import Any
 
 from homeostat.cel import calls, logic, loops, operators, selection
 from homeostat.cel.coercion import coercion
-from homeostat.cel.errors import EvaluationError, no_such_overload
+from homeostat.cel.cost import CALL_LIMIT
+from homeostat.cel.errors import CelError, EvaluationError, no_such_overload
 from homeostat.cel.frame import Code, Frame
 from homeostat.cel.syntax import (
     Bind,
@@ -78,6 +79,8 @@ class Compiler:
         if node.function in logic.LAZY:
             return logic.lazy(self, node)
         codes = [self.code(each) for each in operands]
+        if node.function in _FOLDED and all(isinstance(each, Constant) for each in operands):
+            return _folded(calls.call(node, operands, codes))
         return operators.specialised(node, operands, codes) or calls.call(node, operands, codes)
 
     def list_node(self, node: ListNode) -> Code:
@@ -142,6 +145,19 @@ class Compiler:
 
     def comprehension(self, node: Comprehension) -> Code:
         return loops.loop(self, node)
+
+
+_FOLDED = frozenset({"timestamp", "duration", "quantity", "semver", "ip", "cidr", "url"})
+"""Functions that read a value from text: of a literal, once."""
+
+
+def _folded(code: Code) -> Code:
+    """The value of code that reads no variable; code that fails goes on failing each time."""
+    try:
+        value = code([CALL_LIMIT])
+    except CelError:
+        return code
+    return lambda _: value
 
 
 def _present(values: list[Any], optionals: frozenset[int]) -> list[Any]:

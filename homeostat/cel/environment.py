@@ -14,7 +14,7 @@ from homeostat.cel.check import Checker
 from homeostat.cel.compile import Compiler
 from homeostat.cel.cost import CALL_LIMIT, Budget, fixed_cost
 from homeostat.cel.errors import CompileError, CostLimitError, EvaluationError, Issue
-from homeostat.cel.estimate import estimate
+from homeostat.cel.estimate import MAX_COST, estimate
 from homeostat.cel.frame import Code
 from homeostat.cel.functions import standard
 from homeostat.cel.parser import parse
@@ -43,7 +43,10 @@ class Program:
     @property
     def estimated_cost(self) -> int:
         """The most that an evaluation can cost, given the sizes that the variables' types allow."""
-        return estimate(self._node)
+        try:
+            return estimate(self._node)
+        except RecursionError:
+            return MAX_COST
 
     def evaluate(self, bindings: Mapping[str, Any], budget: Budget | None = None, *, limit: int = CALL_LIMIT) -> Any:
         """The value of the expression. Bindings are JSON values of the declared types, and are not changed.
@@ -98,7 +101,6 @@ class Environment:
             uses = frozenset(checker.uses)
             slots = {name: index for index, name in enumerate(sorted(uses), start=1)}
             compiler = Compiler(slots)
-            code = compiler.code(node)
+            return Program(node, compiler.code(node), slots, compiler.size, uses)
         except RecursionError:
             raise CompileError(text, [Issue(0, "expression is nested too deeply")]) from None
-        return Program(node, code, slots, compiler.size, uses)

@@ -31,6 +31,7 @@ class Inference:
 
     def __init__(self) -> None:
         self.solved: dict[str, Type] = {}
+        self._trail: list[tuple[str, Type | None]] = []
         self._count = 0
 
     def variable(self) -> Type:
@@ -45,18 +46,22 @@ class Inference:
 
     def fits(self, wanted: Type, given: Type) -> bool:
         """Whether a value of `given` may stand where `wanted` is; variables are solved only if it may."""
-        before = dict(self.solved)
-        if self._fits(wanted, given):
-            return True
-        self.solved = before
-        return False
+        return self.all_fit((wanted,), [given])
 
     def all_fit(self, wanted: tuple[Type, ...], given: list[Type]) -> bool:
-        before = dict(self.solved)
+        self._trail.clear()
         if len(wanted) == len(given) and all(map(self._fits, wanted, given)):
             return True
-        self.solved = before
+        for name, held in reversed(self._trail):
+            if held is None:
+                del self.solved[name]
+            else:
+                self.solved[name] = held
         return False
+
+    def _set(self, name: str, held: Type | None, type_: Type) -> None:
+        self._trail.append((name, held))
+        self.solved[name] = type_
 
     def resolve(self, type_: Type, *, final: bool = False) -> Type:
         """The type with all solved variables put in; with `final`, unsolved ones become `dyn`."""
@@ -114,14 +119,14 @@ class Inference:
         if held is not None:
             if not self._fits(held, given) and not self._fits(given, held):
                 return False
-            self.solved[variable.name] = self._general(held, given)
+            self._set(variable.name, held, self._general(held, given))
             return True
         given = self.resolve(given)
         if given == variable:
             return True
         if _occurs(variable, given):
             return False
-        self.solved[variable.name] = given
+        self._set(variable.name, None, given)
         return True
 
     def _general(self, left: Type, right: Type) -> Type:
