@@ -26,6 +26,7 @@ from homeostat.objects.errors import (
     status_of,
 )
 from homeostat.objects.json import encode
+from homeostat.objects.selectors import parse_fields
 from homeostat.server.answer import one
 from homeostat.server.attributes import Attributes
 from homeostat.server.authn import Authenticator, host_is_loopback
@@ -197,7 +198,8 @@ class App:
         self, request: Request, user: User, kind: Kind, path: ObjectPath, *, verb: str, subresource: str
     ) -> Answer:
         if not user.is_master:
-            self.authorizer.require(attributes_of(user, verb, kind, path))
+            named = path if path.name else path._replace(name=selected_name(request.query))
+            self.authorizer.require(attributes_of(user, verb, kind, named))
         headers = request.headers
         call = Call(
             backend=self.backend,
@@ -244,6 +246,14 @@ def _has(kind: Kind, subresource: str) -> bool:
         case "token":
             return kind.kind == "ServiceAccount" and not kind.group
     return False
+
+
+def selected_name(query: str) -> str:
+    """The one name that a collection's field selector asks for: a role may be limited to it."""
+    if "fieldSelector" not in query:
+        return ""
+    terms = parse_fields(parse_options(query).field_selector)
+    return next((term.value for term in terms if term.field == "metadata.name" and term.equal), "")
 
 
 def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attributes:

@@ -54,6 +54,16 @@ async def test_a_grant_works_from_the_next_call_on(api: Api) -> None:
     assert (await api("GET", CONFIGMAPS, user=ALICE)).status == 403
 
 
+async def test_a_role_for_one_name_lets_that_name_be_watched(api: Api) -> None:
+    await grant(api, "list", "get")
+    limited = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"], "resourceNames": ["a"]}]
+    path = f"{RBAC}/namespaces/default/roles/reader"
+    await api("PATCH", path, {"rules": limited}, type="application/merge-patch+json")
+    assert (await api("GET", CONFIGMAPS, user=ALICE, fieldSelector="metadata.name=a")).status == 200
+    assert (await api("GET", CONFIGMAPS, user=ALICE, fieldSelector="metadata.name=b")).status == 403
+    assert (await api("GET", CONFIGMAPS, user=ALICE)).status == 403
+
+
 async def test_nobody_grants_what_they_do_not_hold(api: Api) -> None:
     await grant(api, "create", "get", resources=["configmaps"])
     more = [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["create"]}]
