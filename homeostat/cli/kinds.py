@@ -1,0 +1,137 @@
+"""The kinds a server knows, and which of them a word means.
+
+A word is a plural, a singular, a short name, a Kind or a category, in any case, alone or followed by its group
+(`deploy.apps`) or version and group (`deploy.v1.apps`); the beginning of a group will do. Where several fit, the
+server's own order decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from urllib.parse import quote
+
+import msgspec
+
+from homeostat.cli.failure import Failure
+from homeostat.client.base import Client
+from homeostat.objects.json import JsonObject
+
+_AGGREGATED = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
+)
+
+
+class Kind(msgspec.Struct, frozen=True):
+    group: str
+    version: str
+    plural: str
+    kind: str
+    is_namespaced: bool
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: frozenset[str] = frozenset()
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def title(self) -> str:
+        """As one object of it is called: `configmap`, `deployment.apps`."""
+        return f"{self.kind.lower()}.{self.group}" if self.group else self.kind.lower()
+
+    def path(self, namespace: str, name: str = "") -> str:
+        """Of an object, or of all; the namespace counts where the kind has one, and none means all of them."""
+        parts = ["", "apis", self.group, self.version] if self.group else ["", "api", self.version]
+        if self.is_namespaced and namespace:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
+        if name:
+            parts.append(quote(name, safe=""))
+        return "/".join(parts)
+
+    def words(self) -> set[str]:
+        return {self.plural, self.singular, self.kind.lower(), *self.short_names} - {""}
+
+
+class Kinds:
+    """All kinds of a server, in its order of preference."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._kinds = kinds
+
+    def resolve(self, words: str) -> list[Kind]:
+        """The kinds of a comma list, each once."""
+        found = [kind for word in words.split(",") if word for kind in self._resolve(word)]
+        if not found:
+            raise Failure("a kind is missing; expected one like configmaps or deployments.apps")
+        return list(dict.fromkeys(found))
+
+    def find(self, api_version: str, kind: str) -> Kind | None:
+        """What a manifest is of."""
+        return next((each for each in self._kinds if (each.api_version, each.kind) == (api_version, kind)), None)
+
+    def _resolve(self, word: str) -> list[Kind]:
+        text = word.lower()
+        name, _, rest = text.partition(".")
+        for group, version in _readings(rest):
+            fitting = [
+                kind
+                for kind in self._kinds
+                if name in kind.words() and kind.group.startswith(group) and version in {"", kind.version}
+            ]
+            if fitting:
+                return [next((kind for kind in fitting if kind.group == group), fitting[0])]
+        in_category = [] if rest else self._of_category(text)
+        if not in_category:
+            raise Failure(f'the server has no kind "{word}"{self._hint(text)}')
+        return in_category
+
+    def _of_category(self, name: str) -> list[Kind]:
+        found: dict[tuple[str, str], Kind] = {}
+        for kind in self._kinds:
+            if name in kind.categories and "list" in kind.verbs:
+                found.setdefault((kind.group, kind.plural), kind)
+        return list(found.values())
+
+    def _hint(self, text: str) -> str:
+        known = sorted({word for kind in self._kinds for word in kind.words()})
+        near = get_close_matches(text, known, n=1)
+        return f'; did you mean "{near[0]}"?' if near else ""
+
+
+def _readings(rest: str) -> Iterable[tuple[str, str]]:
+    """What stands behind the first dot is a group, or a version and a group."""
+    yield rest, ""
+    version, _, group = rest.partition(".")
+    if version:
+        yield group, version
+
+
+async def discover(client: Client) -> Kinds:
+    core, groups = await asyncio.gather(
+        client.request("GET", "/api", accept=_AGGREGATED), client.request("GET", "/apis", accept=_AGGREGATED)
+    )
+    return Kinds([*parse_discovery(core), *parse_discovery(groups)])
+
+
+def parse_discovery(document: JsonObject) -> Iterable[Kind]:
+    if document.get("kind") != "APIGroupDiscoveryList":
+        raise Failure("the server is too old: it has no aggregated discovery (Kubernetes 1.27 and later have)")
+    for group in document["items"]:
+        for version in group["versions"]:
+            for found in version.get("resources", ()):
+                yield Kind(
+                    group=group["metadata"].get("name", ""),
+                    version=version["version"],
+                    plural=found["resource"],
+                    kind=found["responseKind"]["kind"],
+                    is_namespaced=found["scope"] == "Namespaced",
+                    singular=found.get("singularResource", ""),
+                    short_names=tuple(found.get("shortNames", ())),
+                    categories=tuple(found.get("categories", ())),
+                    verbs=frozenset(found.get("verbs", ())),
+                )

@@ -1,0 +1,51 @@
+"""Objects as JSON, YAML or names, for other programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from homeostat.objects import yaml
+from homeostat.objects.json import JsonObject
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def output_option(*forms: str) -> Callable[[F], F]:
+    return click.option("-o", "--output", type=click.Choice(forms), help="How to print.  [default: a table]")
+
+
+def print_object(obj: JsonObject, form: str, *, is_first: bool = True) -> None:
+    """`form` is json, yaml or name. Documents that follow another are parted from it."""
+    write = sys.stdout.buffer.write
+    match form:
+        case "json":
+            write(msgspec.json.format(msgspec.json.encode(obj, order="sorted"), indent=4) + b"\n")
+        case "yaml":
+            write((b"" if is_first else b"---\n") + yaml.dump(obj))
+        case _:
+            write(f"{title(obj)}\n".encode())
+    sys.stdout.buffer.flush()
+
+
+def list_of(items: list[JsonObject]) -> JsonObject:
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
+
+
+def title(obj: JsonObject) -> str:
+    """`configmap/web`, `deployment.apps/web`."""
+    group = obj.get("apiVersion", "").rpartition("/")[0]
+    kind = str(obj.get("kind", "")).lower()
+    return f"{kind}.{group}/{name_of(obj)}" if group else f"{kind}/{name_of(obj)}"
+
+
+def name_of(obj: JsonObject) -> str:
+    return str((obj.get("metadata") or {}).get("name", ""))
+
+
+def without_managed_fields(obj: JsonObject) -> JsonObject:
+    return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "managedFields"}}
