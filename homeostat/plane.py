@@ -27,6 +27,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.server import Server, serve
 from homeostat.objects.errors import AlreadyExistsError, error_of
 from homeostat.objects.json import JsonObject
+from homeostat.operators import housekeeping
 from homeostat.server.accounttokens import AccountTokens
 from homeostat.server.admission import AdmissionChain
 from homeostat.server.app import App, refusal
@@ -136,6 +137,9 @@ async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIte
             tasks.create_task(_tick(plane)),
             tasks.create_task(_expire(plane)),
         ]
+        if "housekeeping" in settings.operators:
+            authority = pki.authority.read_text()
+            running.append(tasks.create_task(housekeeping.run(plane.client, authority=authority)))
         try:
             yield plane
         finally:

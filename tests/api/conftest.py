@@ -126,7 +126,7 @@ class Api:
 
 @pytest.fixture
 async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path, port=0)) as plane:
+    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
         yield plane
 
 

@@ -1,0 +1,97 @@
+"""Deletion of namespaces: a terminating namespace is emptied, then released through its `finalize` subresource.
+
+Pods go before everything else, as Kubernetes orders it: what they use is still there while they end. What finalizers
+hold is waited for, and the namespace's conditions tell of it; the feed's news of what goes wakes the work at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.housekeeping.feed import Changed, Feed, Gone, Listed, News
+from homeostat.operators.housekeeping.kinds import NAMESPACE, POD, Kind
+from homeostat.operators.housekeeping.metadataclient import MetadataClient
+from homeostat.operators.housekeeping.queue import WorkQueue
+from homeostat.operators.housekeeping.remains import Remains, merge_conditions
+
+log = logging.getLogger(__name__)
+
+_FINALIZER = "kubernetes"
+_WORKERS = 4
+_SOON_S = 0.02
+_AGAIN_S = 10.0
+
+
+class Namespaces:
+    def __init__(self, client: Client, feed: Feed) -> None:
+        self._client = client
+        self._metadata = MetadataClient(client)
+        self._feed = feed
+        self._queue = WorkQueue("namespace deletion")
+        self._waiting: set[str] = set()
+        feed.subscribe(self._observe)
+
+    async def run(self) -> None:
+        await self._queue.run(self._delete, workers=_WORKERS)
+
+    def _observe(self, news: News) -> None:
+        match news:
+            case Changed(kind, metadata) if kind.key == NAMESPACE and metadata.deletion_timestamp is not None:
+                self._queue.add(metadata.name)
+            case Gone(_, metadata) if metadata.namespace in self._waiting:
+                self._queue.add_after(metadata.namespace, _SOON_S)
+            case Listed():
+                self._queue.add_all(self._waiting)
+
+    async def _delete(self, name: str) -> None:
+        self._waiting.discard(name)
+        path = f"/api/v1/namespaces/{name}"
+        try:
+            namespace = await self._client.get(path)
+        except NotFoundError:
+            return
+        finalizers = namespace.get("spec", {}).get("finalizers") or []
+        if "deletionTimestamp" not in namespace["metadata"] or _FINALIZER not in finalizers:
+            return
+        self._waiting.add(name)
+        remains = await self._empty(name)
+        await self._report(path, namespace, remains)
+        if not remains.is_empty:
+            self._queue.add_after(name, _AGAIN_S)
+            return
+        self._waiting.discard(name)
+        left = [each for each in finalizers if each != _FINALIZER]
+        await self._client.update(f"{path}/finalize", {**namespace, "spec": {**namespace["spec"], "finalizers": left}})
+        log.info("namespace emptied", extra={"namespace": name})
+
+    async def _empty(self, name: str) -> Remains:
+        # Asked anew: a kind that has just come may have objects here already.
+        kinds = (await self._feed.discover()).values()
+        contents = [each for each in kinds if each.is_namespaced and {"list", "delete"} <= each.verbs]
+        remains = Remains()
+        await self._sweep(name, (each for each in contents if each.key == POD), remains)
+        if remains.is_empty:
+            await self._sweep(name, (each for each in contents if each.key != POD), remains)
+        return remains
+
+    async def _sweep(self, name: str, kinds: Iterable[Kind], remains: Remains) -> None:
+        for kind in kinds:
+            try:
+                if await self._metadata.list(kind, name):
+                    await self._metadata.delete_collection(kind, name)
+                    remains.count(kind, await self._metadata.list(kind, name))
+            except ApiError as error:
+                remains.errors.append(error.message)
+
+    async def _report(self, path: str, namespace: JsonObject, remains: Remains) -> None:
+        current = namespace.get("status", {}).get("conditions") or []
+        conditions = merge_conditions(current, remains, now=format_time(datetime.now(UTC)))
+        if conditions == current or (remains.is_empty and not current):
+            return  # One that goes at once needs no report.
+        await self._client.merge(f"{path}/status", {"status": {"phase": "Terminating", "conditions": conditions}})
