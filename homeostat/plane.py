@@ -81,11 +81,14 @@ class Settings:
 class Plane:
     """A running plane. `client` is its own, with all rights."""
 
-    def __init__(self, settings: Settings, store: SqliteStore, app: App, watches: Watches) -> None:
+    def __init__(
+        self, settings: Settings, store: SqliteStore, app: App, watches: Watches, admission: AdmissionChain
+    ) -> None:
         self.settings = settings
         self.store = store
         self.app = app
         self.watches = watches
+        self.admission = admission
         self.client = Client(InProcess(app.handle, {"user": SELF}))
         self.server: Server | None = None
 
@@ -122,6 +125,8 @@ async def open_plane(settings: Settings) -> AsyncIterator[Plane]:
 async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIterator[Plane]:
     plane = await _assemble(settings, pki, store)
     await _bootstrap(plane.client)
+    # Only now: a webhook that is away must not keep a plane from starting.
+    await plane.admission.follow(store)
     plane.server = await serve(
         plane.app.handle,
         host=settings.bind,
@@ -147,6 +152,7 @@ async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIte
                 task.cancel()
             plane.watches.close()
             await plane.server.stop(grace_s=3.0)
+            await plane.admission.close()
 
 
 async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
@@ -163,10 +169,11 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
         obj = parse_body(call)
         return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
 
+    admission = AdmissionChain(authorizer, registry)
     backend = Backend(
         store=store,
         registry=registry,
-        admission=AdmissionChain(authorizer),
+        admission=admission,
         watches=watches,
         now=lambda: datetime.now(UTC),
         new_uid=lambda: str(uuid.uuid4()),
@@ -191,7 +198,7 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
         is_open=settings.is_open,
     )
     _measure(metrics, store, watches)
-    return Plane(settings, store, app, watches)
+    return Plane(settings, store, app, watches, admission)
 
 
 def _uids(store: Store) -> Callable[[str, str, str], str | None]:

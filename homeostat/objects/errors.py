@@ -14,7 +14,7 @@ Server and client share the tree: `status_of` and `error_of` are inverse. Text i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -68,8 +68,8 @@ def too_many(field: str, count: int, limit: int) -> Cause:
 class ApiError(Exception):
     """An answer that is not success. `details` is the Status's `details` object, causes included."""
 
-    code: ClassVar[int] = 500
-    reason: ClassVar[str] = "InternalError"
+    code: int = 500
+    reason: str = "InternalError"
 
     def __init__(
         self,

@@ -1,27 +1,105 @@
-"""Shall we: what else has a say in a write. Nobody may grant what they do not hold; then webhooks are asked."""
+"""Shall we: what else has a say in a write, in the order of Kubernetes.
+
+Mutating webhooks change the object before it is checked. Then nobody may grant what they do not hold, policies are
+asked, and validating webhooks last. Without any of them configured a write pays for one look at that.
+"""
 
 from __future__ import annotations
 
+from homeostat.objects.errors import InternalError, invalid_object
 from homeostat.objects.json import JsonObject
+from homeostat.server import strategy
+from homeostat.server.admissioncheck import expression_causes
+from homeostat.server.admissionrules import GROUP, AdmissionRules
+from homeostat.server.attempt import Attempt
 from homeostat.server.authz import Authorizer
 from homeostat.server.call import Call
 from homeostat.server.escalation import check_grant
+from homeostat.server.kinds import Registry
+from homeostat.server.policies import Policies
+from homeostat.server.scale import with_replicas
+from homeostat.server.webhookcall import WebhookClient
+from homeostat.server.webhooks import Webhooks
+from homeostat.store.base import Store
 
 _RBAC = "rbac.authorization.k8s.io"
+_SERVER_OWNED = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp")
 
 
 class AdmissionChain:
-    def __init__(self, authorizer: Authorizer) -> None:
+    def __init__(self, authorizer: Authorizer, registry: Registry) -> None:
         self._authorizer = authorizer
+        self._client = WebhookClient()
+        self._rules = AdmissionRules(registry)
+        self._webhooks = Webhooks(self._client)
+        self._policies = Policies()
+
+    async def follow(self, store: Store) -> None:
+        await self._rules.follow(store)
+
+    async def close(self) -> None:
+        await self._client.close()
 
     def is_idle(self, call: Call, operation: str) -> bool:
-        return True
+        return self._rules.is_empty or not self._rules.interested(call.kind, call.subresource, operation)
 
     async def mutate(
         self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
     ) -> JsonObject | None:
-        return obj
+        interested = self._rules.interested(call.kind, call.subresource, operation)
+        if not interested.mutating:
+            return obj
+        attempt = Attempt(call, obj, old, operation)
+        changed = await self._webhooks.mutate(attempt, interested.mutating)
+        if changed is attempt or changed.obj is None or obj is None:
+            return obj
+        if call.subresource == "scale":
+            return _rescaled(call, obj, changed.obj)
+        return _settled(call, changed.obj, obj, old)
 
     async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
-        if call.kind.group == _RBAC and obj is not None:
-            check_grant(self._authorizer, call.user, kind=call.kind.kind, namespace=call.namespace, obj=obj, old=old)
+        group = call.kind.group
+        if obj is not None and group in (_RBAC, GROUP):
+            self._check(call, obj, old)
+        if self._rules.is_empty:
+            return
+        interested = self._rules.interested(call.kind, call.subresource, operation)
+        if not (interested.policies or interested.validating):
+            return
+        attempt = Attempt(call, obj, old, operation)
+        if interested.policies:
+            self._policies.validate(attempt, interested.policies)
+        if interested.validating:
+            await self._webhooks.validate(attempt, interested.validating)
+
+    def _check(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+        """The rules about rules: grants, and the expressions of admission itself."""
+        kind = call.kind
+        if kind.group == _RBAC:
+            check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
+        elif causes := expression_causes(obj):
+            raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
+
+
+def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject | None) -> JsonObject:
+    """A changed object with what no webhook may change: what the server owns, and what its subresource leaves alone."""
+    if old is None:
+        metadata = changed["metadata"]
+        for name in _SERVER_OWNED:
+            metadata.pop(name, None)
+            if name in obj["metadata"]:
+                metadata[name] = obj["metadata"][name]
+        return changed
+    changed["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    if call.subresource == "status":
+        return strategy.prepare_status_update(changed, old)
+    strategy.prepare_update(call.kind, changed, old)
+    call.kind.behaviour.prepare(changed, old, call.timestamp())
+    return changed
+
+
+def _rescaled(call: Call, obj: JsonObject, scale: JsonObject) -> JsonObject:
+    replicas = (scale.get("spec") or {}).get("replicas")
+    if type(replicas) is not int or replicas < 0:
+        raise InternalError("Internal error occurred: a webhook has left a Scale without a number of replicas")
+    return with_replicas(call.kind, obj, replicas)

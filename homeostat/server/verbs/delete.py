@@ -97,7 +97,10 @@ async def delete_object(call: Call, options: DeleteOptions) -> Written:
         record = call.record()
         obj = object_of(call.kind, record)
         _check_preconditions(call, options, obj)
-        await call.backend.admission.validate(call, None, obj, "DELETE")
+        admission = call.backend.admission
+        if not admission.is_idle(call, "DELETE"):
+            await admission.mutate(call, None, obj, "DELETE")
+        await admission.validate(call, None, obj, "DELETE")
         mark_deleted(call, obj, options.propagation_policy or "")
         try:
             return await _store(call, record, obj)

@@ -1,0 +1,248 @@
+"""ValidatingAdmissionPolicies and their bindings: CEL on writes, in process, compiled once.
+
+A policy does nothing without a binding. A binding whose action is Deny refuses the write, one with Warn only tells the
+client. Audit is accepted and has no effect: this server keeps no audit log to write it to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from homeostat.cel import DYN, STRING, Budget, Type
+from homeostat.objects.errors import Cause, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.server.admissioncel import (
+    Bindings,
+    Conditions,
+    Expression,
+    ExpressionError,
+    bindings_of,
+    compile_expression,
+    policy_environment,
+)
+from homeostat.server.admissionmatch import Match, Narrowed, resource_match
+from homeostat.server.attempt import Attempt
+from homeostat.server.kinds import Kind
+from homeostat.server.policyparams import ParamError, ParamRef, Params, param_ref
+from homeostat.server.webhookreview import DeniedError
+
+_CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
+_LONGEST_MESSAGE_BYTES = 5 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    condition: Expression
+    message: str
+    message_expression: Expression | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    name: str
+    match: Match
+    conditions: Conditions
+    variables: dict[str, Expression]
+    validations: tuple[Validation, ...]
+    fails: bool
+    """What cannot be evaluated refuses the write."""
+    param_kind: tuple[str, str] | None
+    uses: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    name: str
+    policy: str
+    match: Match
+    params: ParamRef | None
+    actions: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPolicy:
+    """A policy that is about a kind of write, with those of its bindings that are too."""
+
+    policy: Policy
+    narrowed: Narrowed
+    bindings: tuple[tuple[Binding, Narrowed], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Why a policy does not want the write."""
+
+    message: str
+    reason: str = "Invalid"
+
+
+def policy_of(obj: JsonObject) -> Policy:
+    spec = obj.get("spec") or {}
+    param_kind = spec.get("paramKind")
+    types: dict[str, Type] = {}
+    environment = policy_environment(types, has_params=param_kind is not None)
+    fails = spec.get("failurePolicy") != "Ignore"
+    conditions = Conditions(spec.get("matchConditions"), environment, fails=fails)
+    variables: dict[str, Expression] = {}
+    for each in spec.get("variables") or ():
+        found = compile_expression(environment, each["expression"], None)
+        variables[each["name"]] = found
+        types[each["name"]] = DYN if found.program is None else found.program.type
+    validations = tuple(
+        Validation(
+            condition=compile_expression(environment, each["expression"]),
+            message=(each.get("message") or "").strip(),
+            message_expression=compile_expression(environment, each["messageExpression"], STRING)
+            if each.get("messageExpression")
+            else None,
+            reason=each.get("reason") or "Invalid",
+        )
+        for each in spec.get("validations") or ()
+    )
+    return Policy(
+        name=obj["metadata"]["name"],
+        match=resource_match(spec.get("matchConstraints") or {}),
+        conditions=conditions,
+        variables=variables,
+        validations=validations,
+        fails=fails,
+        param_kind=None if param_kind is None else (param_kind.get("apiVersion", ""), param_kind.get("kind", "")),
+        uses=conditions.uses.union(*(each.uses for each in _expressions(variables, validations))),
+    )
+
+
+def _expressions(variables: dict[str, Expression], validations: Iterable[Validation]) -> Iterable[Expression]:
+    yield from variables.values()
+    for each in validations:
+        yield each.condition
+        if each.message_expression is not None:
+            yield each.message_expression
+
+
+def binding_of(obj: JsonObject) -> Binding:
+    spec = obj.get("spec") or {}
+    return Binding(
+        name=obj["metadata"]["name"],
+        policy=spec.get("policyName", ""),
+        match=resource_match(spec.get("matchResources") or {}),
+        params=param_ref(spec.get("paramRef")),
+        actions=frozenset(spec.get("validationActions") or ()),
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    """One policy on one write with one parameter object."""
+
+    policy: Policy
+    bindings: Bindings
+    budget: Budget = field(default_factory=Budget)
+    failed: dict[str, str] = field(default_factory=dict)
+    """Variables without a value, and why."""
+
+    def findings(self) -> list[Finding]:
+        policy = self.policy
+        if policy.conditions:
+            try:
+                if not policy.conditions.hold(self.bindings):
+                    return []
+            except ExpressionError as error:
+                return [Finding(str(error))]
+        self.bindings["variables"] = {}
+        found = [self._finding(each) for each in policy.validations]
+        return [each for each in found if each is not None]
+
+    def _finding(self, validation: Validation) -> Finding | None:
+        try:
+            if self._value(validation.condition) is True:
+                return None
+        except ExpressionError as error:
+            return Finding(str(error)) if self.policy.fails else None
+        return Finding(self._message(validation), validation.reason)
+
+    def _value(self, expression: Expression) -> object:
+        for name in expression.variables:
+            self._bind(name)
+        try:
+            return expression.evaluate(self.bindings, self.budget)
+        except ExpressionError as error:
+            told = next((self.failed[name] for name in expression.variables if name in self.failed), None)
+            raise (error if told is None else ExpressionError(told)) from error
+
+    def _bind(self, name: str) -> None:
+        """Give a variable its value; it is worked out when something first mentions it."""
+        values = self.bindings["variables"]
+        if name in values or name in self.failed:
+            return
+        try:
+            values[name] = self._value(self.policy.variables[name])
+        except ExpressionError as error:
+            self.failed[name] = f'composited variable "{name}" fails to evaluate: {error}'
+
+    def _message(self, validation: Validation) -> str:
+        if validation.message_expression is not None:
+            try:
+                text = self._value(validation.message_expression)
+            except ExpressionError:
+                text = ""
+            text = text.strip() if isinstance(text, str) else ""
+            if text and "\n" not in text and len(text.encode(errors="replace")) <= _LONGEST_MESSAGE_BYTES:
+                return text
+        return validation.message or f"failed expression: {validation.condition.text.strip()}"
+
+
+class Policies:
+    """Asks policies about attempts."""
+
+    def __init__(self) -> None:
+        self._params = Params()
+
+    def validate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> None:
+        """Raise the first refusal; warnings go to the call."""
+        for bound in policies:
+            kind = bound.narrowed.kind_for(attempt)
+            if kind is not None:
+                for binding, narrowed in bound.bindings:
+                    self._apply(attempt, bound.policy, kind, binding, narrowed)
+
+    def _apply(self, attempt: Attempt, policy: Policy, kind: Kind, binding: Binding, narrowed: Narrowed) -> None:
+        try:
+            if narrowed.kind_for(attempt) is None:
+                return
+            params = self._params.find(attempt, policy.param_kind, binding.params)
+        except (ParamError, NotFoundError) as error:
+            if policy.fails:
+                finding = Finding(f"failed to configure binding: {error}")
+                raise _refusal(attempt, policy, binding, finding) from error
+            return
+        for each in params:
+            for finding in _Run(policy, bindings_of(attempt, kind, policy.uses, each)).findings():
+                if "Deny" in binding.actions:
+                    raise _refusal(attempt, policy, binding, finding)
+                if "Warn" in binding.actions:
+                    _warn(attempt, policy, binding, finding)
+
+
+def _refusal(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> DeniedError:
+    message = (
+        f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: {finding.message}"
+    )
+    kind = attempt.call.kind
+    return DeniedError(
+        _CODES.get(finding.reason, 422),
+        finding.reason,
+        f'{kind.group_resource} "{attempt.name}" is forbidden: {message}',
+        kind=kind.plural,
+        group=kind.group,
+        name=attempt.name,
+        causes=[Cause("", message)],
+    )
+
+
+def _warn(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:
+    told = f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
+    text = f"{told}: {finding.message}"
+    if text not in attempt.call.warnings:
+        attempt.call.warnings.append(text)

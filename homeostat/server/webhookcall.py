@@ -1,0 +1,156 @@
+"""Asks webhooks over HTTPS: one session for all of them, opened at the first call.
+
+Certificates are always verified, redirects are not followed, answers are bounded in size and time. A webhook behind a
+Service can be reached only if that Service is a name outside (`ExternalName`): there is no cluster network here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import ssl
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.store.base import Key, Store
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
+_JSON = "application/json"
+
+
+class CallError(Exception):
+    """A webhook could not be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The `clientConfig` of a webhook: a URL, or a Service with a port and a path in it. `authorities` is base64."""
+
+    url: str = ""
+    namespace: str = ""
+    service: str = ""
+    path: str = ""
+    port: int = 443
+    authorities: str = ""
+
+
+class Address(NamedTuple):
+    url: str
+    server_name: str | None
+    """Whom the certificate must name, where that is not the host of the URL."""
+
+
+def endpoint_of(config: JsonObject) -> Endpoint:
+    service = config.get("service") or {}
+    return Endpoint(
+        url=config.get("url") or "",
+        namespace=service.get("namespace", ""),
+        service=service.get("name", ""),
+        path=service.get("path") or "/",
+        port=service.get("port") or 443,
+        authorities=config.get("caBundle") or "",
+    )
+
+
+def address_of(endpoint: Endpoint, store: Store) -> Address:
+    """Where an endpoint is; `CallError` for a Service inside of a cluster."""
+    if endpoint.url:
+        return Address(endpoint.url, None)
+    name, namespace = endpoint.service, endpoint.namespace
+    record = store.get(Key("services", namespace, name))
+    if record is None:
+        raise CallError(f'service "{name}" not found in namespace "{namespace}"')
+    spec = decode_stored(record.value).get("spec") or {}
+    if spec.get("type") != "ExternalName":
+        raise CallError(
+            f'service "{name}" in namespace "{namespace}" is of type {spec.get("type")}, and there is no cluster '
+            "network here: set clientConfig.url, or make it a Service of type ExternalName"
+        )
+    return Address(f"https://{spec['externalName']}:{endpoint.port}{endpoint.path}", f"{name}.{namespace}.svc")
+
+
+@lru_cache(maxsize=64)
+def _context(authorities: str) -> ssl.SSLContext:
+    """Without authorities of its own, a webhook needs a certificate that the whole machine trusts."""
+    if not authorities:
+        return ssl.create_default_context()
+    try:
+        return ssl.create_default_context(cadata=base64.b64decode(authorities).decode("ascii"))
+    except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError) as error:
+        raise CallError(f"the caBundle cannot be used: {error}") from error
+
+
+class WebhookClient:
+    def __init__(self) -> None:
+        self._session: ClientSession | None = None
+
+    async def post(self, address: Address, authorities: str, body: bytes, *, timeout_s: float) -> bytes:
+        """The answer's body; `CallError` for anything that is not one."""
+        context = _context(authorities)
+        # In a task of its own: a request may have come here before it has one, and timeouts need it.
+        return await asyncio.create_task(self._post(address, context, body, timeout_s=timeout_s))
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _post(self, address: Address, context: ssl.SSLContext, body: bytes, *, timeout_s: float) -> bytes:
+        from aiohttp import ClientError, ServerDisconnectedError
+
+        where = f'Post "{address.url}?timeout={timeout_s:g}s"'
+        try:
+            async with asyncio.timeout(timeout_s):
+                try:
+                    return await self._exchange(address, context, body, timeout_s=timeout_s)
+                except ServerDisconnectedError:
+                    # A kept connection that the peer closed just now.
+                    return await self._exchange(address, context, body, timeout_s=timeout_s)
+        except TimeoutError as error:
+            raise CallError(f"{where}: no answer within {timeout_s:g} seconds") from error
+        except (ClientError, OSError, ValueError) as error:
+            raise CallError(f"{where}: {error}") from error
+
+    async def _exchange(self, address: Address, context: ssl.SSLContext, body: bytes, *, timeout_s: float) -> bytes:
+        async with self._opened().post(
+            address.url,
+            params={"timeout": f"{timeout_s:g}s"},
+            data=body,
+            ssl=context,
+            server_hostname=address.server_name,
+            headers={"Host": address.server_name} if address.server_name else None,
+            allow_redirects=False,
+        ) as answer:
+            if not 200 <= answer.status < 300:
+                raise CallError(f'Post "{address.url}": the webhook answered {answer.status}')
+            parts, size = [], 0
+            async for part in answer.content.iter_any():
+                parts.append(part)
+                size += len(part)
+                if size > MAX_ANSWER_BYTES:
+                    raise CallError(f'Post "{address.url}": the answer is larger than {MAX_ANSWER_BYTES} bytes')
+            return b"".join(parts)
+
+    def _opened(self) -> ClientSession:
+        if self._session is None:
+            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+
+            self._session = ClientSession(
+                connector=TCPConnector(limit=0),
+                cookie_jar=DummyCookieJar(),
+                timeout=ClientTimeout(total=None),
+                auto_decompress=False,
+                headers={
+                    "Content-Type": _JSON,
+                    "Accept": _JSON,
+                    "Accept-Encoding": "identity",
+                    "User-Agent": "homeostat-admission",
+                },
+            )
+        return self._session
