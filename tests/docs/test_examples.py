@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from homeostat.objects.errors import InvalidError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.yaml import load_all
+from homeostat.plane import Plane, Settings, open_plane
+from tests.docs.documents import EXAMPLES
+
+_FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
+
+
+@pytest.fixture
+async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=tmp_path, port=0)) as plane:
+        yield plane
+
+
+async def _apply(plane: Plane, obj: JsonObject) -> JsonObject:
+    kind = plane.app.backend.registry.by_kind(obj["apiVersion"], obj["kind"])
+    assert kind is not None, f"{obj['apiVersion']} {obj['kind']} is not served"
+    prefix = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+    namespace = f"/namespaces/{obj['metadata'].get('namespace', 'default')}" if kind.namespaced else ""
+    path = f"{prefix}{namespace}/{kind.plural}/{obj['metadata']['name']}"
+    return await plane.client.apply(path, obj, manager="examples")
+
+
+async def _apply_folder(plane: Plane, folder: str) -> list[JsonObject]:
+    files = sorted((EXAMPLES / folder).glob("*.yaml"))
+    return [await _apply(plane, obj) for file in files for obj in load_all(file.read_bytes())]
+
+
+@pytest.mark.parametrize("folder", _FOLDERS)
+async def test_every_example_applies_in_the_order_of_its_files(plane: Plane, folder: str) -> None:
+    assert await _apply_folder(plane, folder)
+
+
+@pytest.mark.parametrize("folder", _FOLDERS)
+async def test_an_example_applied_again_changes_nothing(plane: Plane, folder: str) -> None:
+    first = await _apply_folder(plane, folder)
+    again = await _apply_folder(plane, folder)
+    assert [obj["metadata"]["resourceVersion"] for obj in again] == [
+        obj["metadata"]["resourceVersion"] for obj in first
+    ]
+
+
+async def test_the_first_example_shows_a_default_and_a_rule(plane: Plane) -> None:
+    await _apply_folder(plane, "first")
+    path = "/apis/example.com/v1/namespaces/first/widgets/lamp"
+    assert (await plane.client.get(path))["spec"] == {"colour": "green", "size": 1}
+    await plane.client.merge(path, {"spec": {"size": 3}})
+    with pytest.raises(InvalidError, match="a widget does not shrink"):
+        await plane.client.merge(path, {"spec": {"size": 2}})
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "namespace", "is_allowed"),
+    [
+        ("patch", "deployments", "shop", True),
+        ("list", "pods", "shop", True),
+        ("get", "secrets", "shop", False),
+        ("patch", "deployments", "default", False),
+    ],
+)
+async def test_the_rbac_example_allows_what_it_says(
+    plane: Plane, verb: str, resource: str, namespace: str, is_allowed: bool
+) -> None:
+    await _apply_folder(plane, "rbac")
+    wanted = {"verb": verb, "resource": resource, "namespace": namespace}
+    wanted["group"] = "apps" if resource == "deployments" else ""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": "ci", "resourceAttributes": wanted},
+    }
+    answer = await plane.client.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+    assert answer["status"]["allowed"] is is_allowed

@@ -1,0 +1,55 @@
+"""What the documents state as tables is what the code has."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from homeostat.plane import Settings, open_plane
+from homeostat.server.crds import builtin_behaviours
+from homeostat.server.discovery import subresources
+from homeostat.server.kinds import Kind, Registry, builtin_kinds
+from tests.docs.documents import table_rows, text_of
+
+_UNITS = {"": 1, "s": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+_LIMITS = list(table_rows(text_of("docs/operating.md"), "| limit | value | where |"))
+
+
+def _found(where: str) -> float:
+    """The value of `package.module.Class.field` or `package.module.CONSTANT`."""
+    path, _, name = where.rpartition(".")
+    try:
+        return float(getattr(import_module(path), name))
+    except ModuleNotFoundError:
+        module, _, holder = path.rpartition(".")
+        cls = getattr(import_module(module), holder)
+        fields = getattr(cls, "__dataclass_fields__", None)
+        return float(fields[name].default if fields else getattr(cls(), name))
+
+
+@pytest.mark.parametrize(("limit", "value", "where"), _LIMITS, ids=[row[0] for row in _LIMITS])
+def test_every_limit_is_the_one_in_the_code(limit: str, value: str, where: str) -> None:
+    number, _, unit = value.partition(" ")
+    assert _found(where) == float(number) * _UNITS[unit]
+
+
+def _row(kind: Kind) -> list[str]:
+    told = ", ".join(each.name for each in subresources(kind)) if kind.is_stored else "create only"
+    scope = "namespace" if kind.namespaced else "cluster"
+    return [kind.api_version, kind.kind, kind.plural, ", ".join(kind.short_names), scope, told]
+
+
+def test_the_table_of_kinds_is_the_one_served() -> None:
+    told = table_rows(text_of("docs/api.md"), "| version | kind | plural | short | scope | subresources |")
+    served = builtin_kinds(builtin_behaviours(Registry()))
+    assert list(told) == [_row(kind) for kind in served]
+
+
+async def test_every_metric_told_is_served_and_every_one_served_is_told(tmp_path: Path) -> None:
+    told = {name for name, _ in table_rows(text_of("docs/operating.md"), "| metric | what |")}
+    async with open_plane(Settings(data=tmp_path, port=0)) as plane:
+        served = set(re.findall(r"^# TYPE (\w+) ", plane.app.metrics.text().decode(), re.MULTILINE))
+    assert told == {name for name in served if not name.endswith("_created")}
