@@ -1,0 +1,96 @@
+"""`python -m benchmarks`: see `--help`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from benchmarks.bench import QUICK, Scale
+from homeostat.edge.loop import run
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--quick", is_flag=True, help="Fewer objects and rounds: a first impression in half a minute.")
+@click.option("--n", "objects", type=click.IntRange(10, 100_000), help="How many objects.  [default: 5000]")
+@click.option("--json", "path", type=click.Path(path_type=Path), help="Write the figures to this file too.")
+@click.option("--server", metavar="URL", help="Load this server on loopback instead of a plane of its own.")
+@click.option("--token", default="", help="Bearer token for --server.")
+@click.option("--pid", "pids", multiple=True, metavar="NAME=PID", help="A process of --server, for CPU and memory.")
+@click.pass_context
+def main(
+    context: click.Context,
+    quick: bool,
+    objects: int | None,
+    path: Path | None,
+    server: str | None,
+    token: str,
+    pids: tuple[str, ...],
+) -> None:
+    """Load a plane phase by phase and compare it with a real kube-apiserver.
+
+    \b
+    Examples:
+      python -m benchmarks --quick
+      python -m benchmarks --json figures.json
+      python -m benchmarks --server https://127.0.0.1:6443 --token T --pid apiserver=123 --pid etcd=124
+      python -m benchmarks scaling
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from benchmarks.compare import load_another, load_own
+    from benchmarks.reference import references
+    from benchmarks.report import console, show
+
+    scale = QUICK if quick else Scale()
+    if objects is not None:
+        scale = msgspec.structs.replace(scale, objects=objects)
+    if server is None:
+        report = run(load_own(scale, is_quick=quick))
+    else:
+        report = run(load_another(scale, url=server, token=token, pids=[_pid(text) for text in pids]))
+    show(report, references(), console())
+    if path is not None:
+        report.save(path)
+
+
+def _pid(text: str) -> int:
+    _, _, number = text.rpartition("=")
+    if not number.isdecimal():
+        raise click.UsageError(f"--pid takes NAME=PID, got {text!r}")
+    return int(number)
+
+
+@main.command()
+@click.option("--objects", "sizes", default="1000,10000,100000", show_default=True, help="Numbers of objects.")
+@click.option("--watchers", "crowds", default="10,100,500,2000", show_default=True, help="Numbers of watchers.")
+def scaling(sizes: str, crowds: str) -> None:
+    """Show what an object and a watcher cost as they become many."""
+    from benchmarks.scaling import show_scaling
+
+    run(
+        show_scaling(
+            [int(text) for text in sizes.split(",") if text], [int(text) for text in crowds.split(",") if text]
+        )
+    )
+
+
+@main.command()
+def cel() -> None:
+    """Time expressions of rules and policies."""
+    from benchmarks.cel import show_expressions
+
+    show_expressions()
+
+
+@main.command()
+def store() -> None:
+    """Time durable writes and the replay of the log, without a server."""
+    from benchmarks.store import show_store
+
+    run(show_store())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""What an object and a watcher cost as they become many: a cost that grows with neither is a line that stays flat."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from benchmarks.bench import Bench, Scale, open_bench
+from benchmarks.measurement import Measurement
+from benchmarks.phases import listing
+from benchmarks.report import console
+from benchmarks.served import scratch, serve
+from benchmarks.watches import watching
+
+_SAMPLE = 2000
+_BASE_OBJECTS = 1000
+_SCALE = Scale(lists=20, watch_writes=20, watch_gap_s=0.1)
+
+
+class Objects(NamedTuple):
+    """Costs of one number of objects."""
+
+    create: Measurement
+    get: Measurement
+    patch: Measurement
+    page: Measurement
+    rss_mib: float
+    restart_s: float
+
+
+async def show_scaling(sizes: Sequence[int], crowds: Sequence[int]) -> None:
+    shown = console()
+    idle_mib = await _idle_mib()
+    table = Table(title="Objects", title_justify="left", box=SIMPLE_HEAD)
+    for heading in (
+        "objects",
+        "create CPU ms",
+        "get CPU ms",
+        "patch CPU ms",
+        "page of 500 CPU ms",
+        "MiB",
+        "kB each",
+        "restart s",
+    ):
+        table.add_column(heading, justify="right")
+    for size in sizes:
+        table.add_row(*_objects_row(size, await measure_objects(size), idle_mib))
+    shown.print(table)
+    crowd_table = Table(title="Watchers", title_justify="left", box=SIMPLE_HEAD)
+    for heading in (
+        "watchers",
+        "CPU us an event each",
+        "p50 ms",
+        "p99 ms",
+        "lost",
+        "MiB",
+        "burst events a second",
+        "CPU us",
+    ):
+        crowd_table.add_column(heading, justify="right")
+    for crowd in crowds:
+        crowd_table.add_row(*_watchers_row(crowd, *await measure_watchers(crowd)))
+    shown.print(crowd_table)
+
+
+async def _idle_mib() -> float:
+    with scratch() as data, serve(data) as served:
+        await asyncio.sleep(1.0)
+        return served.processes.rss_mib()
+
+
+async def measure_objects(size: int) -> Objects:
+    """The last `_SAMPLE` of them are measured, since they are made when the others are there."""
+    sample = min(_SAMPLE, size // 2)
+    with scratch() as data:
+        with serve(data) as served:
+            async with open_bench(served.target, served.processes, _SCALE) as bench:
+                await bench.define()
+                await bench.fill(size - sample)
+                create = await bench.load("create", map(bench.requests.create, range(size - sample, size)), expect=201)
+                rss_mib = bench.processes.rss_mib()
+                get = await bench.load("get", map(bench.requests.get, _spread(size, sample)), expect=200)
+                patch = await _patches(bench, _spread(size, sample))
+                page = await listing("page", "limit=500", is_one_page=True)(bench)
+        with serve(data) as again:
+            return Objects(create, get, patch, page, rss_mib, again.start_s)
+
+
+def _spread(size: int, sample: int) -> range:
+    return range(0, size, max(1, size // sample))
+
+
+async def _patches(bench: Bench, which: range) -> Measurement:
+    salt = bench.salt()
+    return await bench.load("patch", (bench.requests.merge_patch(index, salt) for index in which), expect=200)
+
+
+def _objects_row(size: int, found: Objects, idle_mib: float) -> list[str]:
+    return [
+        f"{size:,}",
+        f"{found.create.cpu_ms:.3f}",
+        f"{found.get.cpu_ms:.3f}",
+        f"{found.patch.cpu_ms:.3f}",
+        f"{found.page.cpu_ms:.2f}",
+        f"{found.rss_mib:.0f}",
+        f"{(found.rss_mib - idle_mib) * 1024 / size:.2f}",
+        f"{found.restart_s:.2f}",
+    ]
+
+
+async def measure_watchers(crowd: int) -> tuple[Measurement, Measurement]:
+    scale = msgspec.structs.replace(_SCALE, burst_writes=max(20, 100_000 // crowd // 5))
+    with scratch() as data, serve(data) as served:
+        async with open_bench(served.target, served.processes, scale) as bench:
+            await bench.define()
+            await bench.fill(_BASE_OBJECTS)
+            return await watching(crowd)(bench), await watching(crowd, is_burst=True)(bench)
+
+
+def _watchers_row(crowd: int, paced: Measurement, burst: Measurement) -> list[str]:
+    return [
+        f"{crowd:,}",
+        f"{paced.cpu_ms * 1e3:.1f}",
+        f"{paced.p50_ms:.2f}",
+        f"{paced.p99_ms:.2f}",
+        f"{paced.lost + burst.lost}",
+        f"{burst.rss_mib:.0f}",
+        f"{burst.rate:,.0f}",
+        f"{burst.cpu_ms * 1e3:.1f}",
+    ]

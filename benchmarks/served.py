@@ -1,0 +1,68 @@
+"""A plane of its own for a benchmark: `homeostat up` in a process and a directory that end with it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.target import Target
+from benchmarks.usage import Processes
+from homeostat.server.tokens import Tokens
+
+_STOP_WITHIN_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    data: Path
+    target: Target
+    pid: int
+    start_s: float
+    """From the start of the process until it says that it serves, which it says when it is ready."""
+
+    @property
+    def processes(self) -> Processes:
+        return Processes([self.pid])
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A data directory that is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="homeostat-bench-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def serve(data: Path) -> Iterator[Served]:
+    """A plane on that directory: TLS, fsync on, a port of its own, and a token for the callers."""
+    token = Tokens(data / "tokens.json").create("bench", now=time.time(), groups=["system:masters"])
+    program = "import sys; from homeostat.cli.main import main; sys.exit(main())"
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "up", "--data", str(data), "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        start_s = time.perf_counter() - began
+        if not line:
+            raise RuntimeError("the plane did not start; what it says is above")
+        yield Served(data, Target.of(line.split()[-1], token), process.pid, start_s)
+    finally:
+        process.terminate()
+        try:
+            process.wait(_STOP_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
