@@ -1,4 +1,4 @@
-"""`homeostat token`: bearer tokens of the plane's data directory; a running plane sees a change at once."""
+"""`homeostat token`: bearer tokens of the plane's data directory; a running plane sees a change within seconds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Life(click.ParamType[int]):
 
 @click.group(short_help="Create, list and revoke bearer tokens.")
 def command() -> None:
-    """Bearer tokens for people and programs. They are kept as hashes; a running plane sees changes at once.
+    """Bearer tokens for people and programs. They are kept as hashes; a running plane sees changes within seconds.
 
     \b
     Examples:

@@ -1,0 +1,70 @@
+"""What cannot be done is told in one line, with an exit code that says of what sort it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Cli, Up
+
+NOWHERE = """
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: c, context: {cluster: c}}]
+current-context: c
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        pytest.param(["get", "confgmaps"], 1, 'did you mean "configmaps"?', id="a kind with a typo"),
+        pytest.param(["get", "cm", "missing"], 1, 'configmaps "missing" not found', id="an object that is not there"),
+        pytest.param(["get", "cm", "-l", "a in"], 1, "unable to parse", id="a selector that does not parse"),
+        pytest.param(["get", "cm/a", "secret"], 2, "KIND/NAME", id="forms mixed"),
+        pytest.param(["get"], 2, "Missing argument", id="no kind"),
+        pytest.param(["get", "ns", "-o", "xml"], 2, "'xml' is not one of", id="an unknown form"),
+        pytest.param(["get", "ns", "--context", "other"], 1, 'no context named "other"', id="an unknown context"),
+        pytest.param(["delete", "cm"], 2, "NAME", id="a delete without a name"),
+        pytest.param(["delete"], 2, "-f FILE", id="a delete of nothing"),
+        pytest.param(["apply", "-f", "/no/such/file"], 1, "/no/such/file", id="a file that is not there"),
+        pytest.param(["apply"], 2, "--filename", id="an apply of nothing"),
+        pytest.param(["nonsense"], 2, "No such command", id="an unknown command"),
+    ],
+)
+def test_bad_input_is_told_and_never_a_traceback(up: Up, arguments: list[str], code: int, words: str) -> None:
+    ended = up.cli.here(*arguments)
+    assert (ended.code, ended.out) == (code, "")
+    assert words in ended.err
+    if code == 1:
+        assert ended.err.startswith("error: ")
+        assert ended.err.count("\n") == 1
+
+
+def test_a_server_that_is_not_there_is_an_exit_code_of_its_own(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "nowhere").write_text(NOWHERE)
+    ended = cli("get", "ns", "--kubeconfig", tmp_path / "nowhere")
+    assert ended.code == 3
+    assert ended.err.startswith("error: cannot reach http://127.0.0.1:1: ")
+    assert "homeostat up" in ended.err
+
+
+def test_without_any_kubeconfig_the_way_to_one_is_told(cli: Cli) -> None:
+    ended = cli.here("get", "ns")
+    assert ended.code == 1
+    assert "homeostat up" in ended.err
+    ended = cli.here("kubeconfig")
+    assert ended.code == 1
+    assert "homeostat up" in ended.err
+
+
+@pytest.mark.parametrize(
+    "command", ["", "up", "get", "describe", "watch", "apply", "delete", "kubeconfig", "token", "version"]
+)
+def test_every_command_has_help_with_an_example(cli: Cli, command: str) -> None:
+    ended = cli.here(*([command] if command else []), "--help")
+    assert ended.code == 0
+    assert "Example" in ended.out
+    assert f"homeostat {command}".strip() in ended.out.partition("Example")[2]

@@ -1,0 +1,70 @@
+"""Tokens and kubeconfigs: made by a command, honoured by a plane that was running all the while."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.running import Up
+
+
+def kubeconfig_with(up: Up, token: str, path: Path) -> Path:
+    config = yaml.safe_load(up.cli.here("kubeconfig").out)
+    config["users"][0]["user"] = {"token": token}
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def test_a_token_is_printed_alone_and_works_until_revoked(up: Up, tmp_path: Path) -> None:
+    made = up.cli("token", "create", "ci", "--group", "system:masters", "--ttl", "12h")
+    token = made.out.strip()
+    assert re.fullmatch(r"hst-\w+-\w+", token)
+    assert "not shown again" in made.err
+    config = kubeconfig_with(up, token, tmp_path / "ci")
+    assert up.cli.here("get", "ns", "default", "-o", "name", "--kubeconfig", config).out == "namespace/default\n"
+    listed = up.cli.here("token", "list")
+    assert token not in listed.out
+    identity = token.split("-")[1]
+    assert [identity, "ci", "system:masters"] in [row[:3] for row in listed.rows]
+    assert up.cli.here("token", "revoke", identity).out == f"revoked {identity}\n"
+    deadline = time.monotonic() + 10
+    while (refused := up.cli.here("get", "ns", "--kubeconfig", config)).code == 0 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert refused.code == 1
+    assert "credential" in refused.err
+    assert token not in refused.err
+
+
+def test_a_user_without_a_role_is_refused(up: Up, tmp_path: Path) -> None:
+    made = up.cli.here("token", "create", "guest")
+    assert "no rights" in made.err
+    refused = up.cli.here("get", "secrets", "--kubeconfig", kubeconfig_with(up, made.out.strip(), tmp_path / "guest"))
+    assert refused.code == 1
+    assert 'User "guest" cannot list' in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        pytest.param(["create", "a", "--ttl", "soon"], 2, "30d", id="not a time"),
+        pytest.param(["create", "a", "--ttl", "0s"], 2, "never", id="over at once"),
+        pytest.param(["create", " "], 2, "not a name", id="no name"),
+        pytest.param(["create", "a", "--data", "/no/such"], 1, "homeostat up", id="no plane"),
+        pytest.param(["revoke", "nope"], 1, "token list", id="unknown id"),
+    ],
+)
+def test_what_cannot_be_a_token_is_refused(up: Up, arguments: list[str], code: int, words: str) -> None:
+    ended = up.cli.here("token", *arguments)
+    assert (ended.code, ended.out) == (code, "")
+    assert words in ended.err
+
+
+def test_the_kubeconfig_is_told_by_path_or_whole(up: Up) -> None:
+    path = up.cli.here("kubeconfig", "--path").out.strip()
+    assert path == str(up.data / "kubeconfig")
+    assert up.cli.here("kubeconfig").out == Path(path).read_text()
+    assert up.url in Path(path).read_text()

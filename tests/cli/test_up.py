@@ -1,0 +1,123 @@
+"""`homeostat up`: start, refusals, signals, restart."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Cli, Up, https, running, trust
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\ndata: {a: b}\n"
+
+
+def test_a_start_tells_the_address_the_kubeconfig_and_how_to_use_it(up: Up) -> None:
+    text = "\n".join(up.welcome)
+    assert len(up.welcome) == 5
+    assert up.url.startswith("https://127.0.0.1:")
+    assert f"export KUBECONFIG={up.data}/kubeconfig" in text
+    assert "kubectl get ns" in text
+
+
+def test_only_the_owner_can_read_what_is_written(up: Up) -> None:
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (up.data, *up.data.rglob("*"))}
+    secret = {path: mode for path, mode in modes.items() if not path.name.endswith(".lock")}
+    assert secret == {path: 0o700 if path.is_dir() else 0o600 for path in secret}
+
+
+def test_a_second_start_on_the_same_data_is_refused_with_the_reason(up: Up) -> None:
+    ended = up.cli("up", "--port", "0")
+    assert ended.code == 1
+    assert ended.err.startswith("error: ")
+    assert "is in use" in ended.err
+    assert ended.err.count("\n") == 1
+    assert up.cli("get", "ns").code == 0
+
+
+def test_a_busy_port_is_refused_with_the_reason(up: Up, tmp_path: Path) -> None:
+    ended = up.cli("up", "--data", tmp_path / "other", "--port", str(up.port))
+    assert (ended.code, ended.out) == (1, "")
+    assert f"127.0.0.1:{up.port} is in use" in ended.err
+    assert "--port" in ended.err
+
+
+def test_sigterm_ends_open_watches_and_the_process_within_five_seconds(cli: Cli) -> None:
+    with running(cli) as up:
+        connection = https(up)
+        connection.request("GET", "/api/v1/namespaces?watch=true")
+        watch = connection.getresponse()
+        assert watch.status == 200
+        assert b'"ADDED"' in watch.readline()
+        code, seconds = up.end(signal.SIGTERM)
+        watch.read()  # raises IncompleteRead if the stream was cut off
+        connection.close()
+    assert code == 0
+    assert seconds < 5
+    assert up.err == []
+
+
+def test_a_restart_keeps_objects_and_credentials(cli: Cli) -> None:
+    with running(cli) as up:
+        assert cli("apply", "-f", "-", stdin=CONFIG_MAP).out == "configmap/kept created\n"
+        before = cli("get", "cm", "kept", "-o", "json").json
+        authority = (up.data / "pki" / "ca.crt").read_bytes()
+        assert up.end(signal.SIGINT)[0] == 0
+    with running(cli) as again:
+        assert cli("get", "cm", "kept", "-o", "json").json == before
+        assert (again.data / "pki" / "ca.crt").read_bytes() == authority
+
+
+def test_a_second_signal_ends_it_at_once(cli: Cli) -> None:
+    with (
+        running(cli) as up,
+        socket.create_connection(("127.0.0.1", up.port)) as raw,
+        trust(up).wrap_socket(raw, server_hostname="127.0.0.1") as half_sent,
+    ):
+        half_sent.sendall(b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+        time.sleep(0.2)
+        up.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        assert up.process.poll() is None
+        code, seconds = up.end(signal.SIGINT)
+    assert code == 128 + signal.SIGINT
+    assert seconds < 1
+
+
+def test_an_open_plane_asks_for_no_credential(cli: Cli) -> None:
+    with running(cli, "--open") as up:
+        assert up.url.startswith("http://127.0.0.1:")
+        connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=5)
+        connection.request("GET", "/api/v1/namespaces/default")
+        assert connection.getresponse().status == 200
+        connection.close()
+        assert cli("get", "ns", "default", "-o", "name").out == "namespace/default\n"
+
+
+def test_the_database_may_be_elsewhere(cli: Cli, tmp_path: Path) -> None:
+    with running(cli, "--database", f"sqlite:///{tmp_path}/objects.db", "--operators", "none") as up:
+        assert (tmp_path / "objects.db").exists()
+        assert not (up.data / "homeostat.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        pytest.param(["--open", "--bind", "0.0.0.0"], 2, "not a loopback address", id="open to everyone"),
+        pytest.param(["--bind", "example.com"], 2, "IP address", id="a name to bind to"),
+        pytest.param(["--database", "postgresql://h/d"], 2, "not supported yet", id="postgresql"),
+        pytest.param(["--database", "mysql://h/d"], 2, "sqlite:///PATH", id="another database"),
+        pytest.param(["--operators", "gardening"], 2, "housekeeping", id="unknown operator"),
+        pytest.param(["--port", "70000"], 2, "65535", id="no such port"),
+        pytest.param(["--bind", "192.0.2.1"], 1, "--bind", id="not an address of this machine"),
+        pytest.param(["--data", "/dev/null/data"], 1, "--data", id="not a directory"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(cli: Cli, arguments: list[str], code: int, words: str) -> None:
+    ended = cli("up", "--port", "0", *arguments)
+    assert (ended.code, ended.out) == (code, "")
+    assert words in ended.err
