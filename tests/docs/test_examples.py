@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.objects.errors import InvalidError
+from homeostat.objects.errors import ApiError, InvalidError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.yaml import load_all
 from homeostat.plane import Plane, Settings, open_plane
@@ -79,3 +79,15 @@ async def test_the_rbac_example_allows_what_it_says(
     }
     answer = await plane.client.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
     assert answer["status"]["allowed"] is is_allowed
+
+
+async def test_the_policy_example_holds_for_objects_and_their_scale(plane: Plane) -> None:
+    await _apply_folder(plane, "first")
+    await _apply_folder(plane, "policy")
+    web = await plane.client.get("/apis/apps/v1/namespaces/first/deployments/web")
+    path = "/apis/apps/v1/namespaces/trials/deployments"
+    new = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": web["spec"]}
+    await plane.client.create(path, new)
+    for refused in (f"{path}/web", f"{path}/web/scale"):
+        with pytest.raises(ApiError, match="at most 5 replicas here, not 6"):
+            await plane.client.merge(refused, {"spec": {"replicas": 6}})
