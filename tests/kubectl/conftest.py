@@ -1,0 +1,68 @@
+"""One plane a module, one namespace a test, and every kubectl that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.kubectl.kubectl import Kubectl, build_program, find_programs
+from tests.served import ServedPlane, serve_plane
+
+_programs: dict[str, Path] = {}
+_missing: list[str] = []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "program" not in metafunc.fixturenames:
+        return
+    if not _programs and not _missing:
+        _programs.update(find_programs())
+    if not _programs and not _missing and not metafunc.config.option.collectonly:
+        # Here and not in a fixture: a build takes longer than a test may.
+        built = build_program()
+        if isinstance(built, Path):
+            _programs["built"] = built
+        else:
+            _missing.append(built)
+    skipped = [pytest.param(None, id="none", marks=pytest.mark.skip(reason=reason)) for reason in _missing]
+    known = [pytest.param(program, id=version) for version, program in _programs.items()]
+    metafunc.parametrize("program", [*known, *skipped], indirect=True, scope="session")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.kubectl)
+
+
+@pytest.fixture(scope="session")
+def program(request: pytest.FixtureRequest) -> Path:
+    assert isinstance(request.param, Path)
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def plane(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlane]:
+    with serve_plane(tmp_path_factory.mktemp("plane") / "data") as plane:
+        yield plane
+
+
+@pytest.fixture(scope="module")
+def cluster(program: Path, plane: ServedPlane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    """kubectl as the administrator, in the namespace `default`."""
+    return Kubectl(program, tmp_path_factory.mktemp("home"), plane.kubeconfig)
+
+
+@pytest.fixture
+def unique() -> str:
+    """A name that no other test uses, for what has no namespace."""
+    return f"t{uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def kubectl(cluster: Kubectl, plane: ServedPlane, unique: str) -> Kubectl:
+    """kubectl as the administrator, in a namespace of the test's own."""
+    return cluster.within(plane.create_namespace(unique))
