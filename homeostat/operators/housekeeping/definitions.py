@@ -27,6 +27,7 @@ class Definitions:
     def __init__(self, client: Client, feed: Feed) -> None:
         self._client = client
         self._metadata = MetadataClient(client)
+        self._feed = feed
         self._queue = WorkQueue("definition deletion")
         self._waiting: set[str] = set()
         feed.subscribe(self._observe)
@@ -54,8 +55,13 @@ class Definitions:
         metadata = definition["metadata"]
         if "deletionTimestamp" not in metadata or FINALIZER not in metadata.get("finalizers", ()):
             return
+        kind = kind_of(definition)
+        if kind is not None and not self._feed.has_listed(kind.key):
+            # Nobody could tell afterwards that owners among its objects are gone.
+            self._queue.add_after(name, _SOON_S)
+            return
         self._waiting.add(name)
-        if not await self._empty(definition):
+        if kind is not None and not await self._empty(kind):
             await self._report(
                 path, definition, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
             )
@@ -64,11 +70,8 @@ class Definitions:
         self._waiting.discard(name)
         await self._release(path, definition)
 
-    async def _empty(self, definition: JsonObject) -> bool:
+    async def _empty(self, kind: Kind) -> bool:
         """Delete every object; whether none is left."""
-        kind = kind_of(definition)
-        if kind is None:
-            return True
         objects = await self._metadata.list(kind)
         for namespace in sorted({each.namespace for each in objects}):
             await self._metadata.delete_collection(kind, namespace)
@@ -99,10 +102,12 @@ class Definitions:
 
 
 def kind_of(definition: JsonObject) -> Kind | None:
-    """The kind that a definition serves; None where none of its versions is served."""
+    """The kind that a definition serves; None where its names are not accepted or none of its versions is served."""
     spec = definition["spec"]
     served = next((each["name"] for each in spec["versions"] if each["served"]), None)
-    if served is None:
+    conditions = definition.get("status", {}).get("conditions") or ()
+    is_established = any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
+    if served is None or not is_established:
         return None
     return Kind(
         group=spec["group"],

@@ -134,8 +134,13 @@ class Feed:
                     await asyncio.sleep(backoff_s(failures, first_s=0.1))
                     continue
                 failures = 0
-                await self._is_stale.wait()
                 await asyncio.sleep(_SETTLE_S)
+                await self._is_stale.wait()
+
+    def has_listed(self, key: str) -> bool:
+        """Every change of a kind's objects is being told."""
+        found = self._followers.get(key)
+        return found is not None and found[0].is_synced
 
     async def discover(self) -> dict[str, Kind]:
         """Every kind that is served at this moment."""

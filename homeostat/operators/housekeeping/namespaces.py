@@ -44,7 +44,11 @@ class Namespaces:
         match news:
             case Changed(kind, metadata) if kind.key == NAMESPACE and metadata.deletion_timestamp is not None:
                 self._queue.add(metadata.name)
+            case Gone(kind, metadata) if kind.key == NAMESPACE:
+                self._queue.add(metadata.name)
             case Gone(_, metadata) if metadata.namespace in self._waiting:
+                self._queue.add_after(metadata.namespace, _SOON_S)
+            case Changed(_, metadata) if metadata.namespace in self._waiting and metadata.deletion_timestamp is None:
                 self._queue.add_after(metadata.namespace, _SOON_S)
             case Listed():
                 self._queue.add_all(self._waiting)
@@ -55,6 +59,7 @@ class Namespaces:
         try:
             namespace = await self._client.get(path)
         except NotFoundError:
+            await self._bury(name)
             return
         finalizers = namespace.get("spec", {}).get("finalizers") or []
         if "deletionTimestamp" not in namespace["metadata"] or _FINALIZER not in finalizers:
@@ -70,10 +75,20 @@ class Namespaces:
         await self._client.update(f"{path}/finalize", {**namespace, "spec": {**namespace["spec"], "finalizers": left}})
         log.info("namespace emptied", extra={"namespace": name})
 
-    async def _empty(self, name: str) -> Remains:
-        # Asked anew: a kind that has just come may have objects here already.
+    async def _bury(self, name: str) -> None:
+        """Delete what was being written while the namespace went."""
+        left = [(kind, each) for kind in await self._contents() for each in await self._metadata.list(kind, name)]
+        if left and await self._metadata.get(self._feed.kinds[NAMESPACE], "", name) is None:
+            for kind, each in left:
+                await self._metadata.delete(kind, each, "Background")
+
+    async def _contents(self) -> list[Kind]:
+        """Kinds that a namespace may hold objects of, asked anew: one that has just come may have some already."""
         kinds = (await self._feed.discover()).values()
-        contents = [each for each in kinds if each.is_namespaced and {"list", "delete"} <= each.verbs]
+        return [each for each in kinds if each.is_namespaced and {"list", "delete"} <= each.verbs]
+
+    async def _empty(self, name: str) -> Remains:
+        contents = await self._contents()
         remains = Remains()
         await self._sweep(name, (each for each in contents if each.key == POD), remains)
         if remains.is_empty:
