@@ -7,6 +7,7 @@ has an end; whatever keeps an answer from arriving is an `UnreachableError`. Wha
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -113,7 +114,8 @@ class HttpTransport:
             case aiohttp.ClientConnectorCertificateError():
                 reason = f"its certificate is not trusted: {error.certificate_error}"
             case aiohttp.ClientConnectorError():
-                reason = error.os_error.strerror or str(error.os_error)
+                number = error.os_error.errno
+                reason = os.strerror(number) if number and number > 0 else str(error.os_error)
             case TimeoutError():
                 reason = "no answer in time"
             case _:
