@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from homeostat.edge.reply import Reply
+from homeostat.server import webhookcall
+from homeostat.server.webhookcall import Address, CallError, WebhookClient
+from tests.api.conftest import Api
+from tests.api.objects import CONFIGMAPS, configmap
+from tests.server.admission.hooks import MUTATING, VALIDATING, Hooks, allow, configuration, deny
+
+JSON = "application/json"
+BODY = b'{"request":{"uid":"1"}}'
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[WebhookClient]:
+    client = WebhookClient()
+    yield client
+    await client.close()
+
+
+async def post(client: WebhookClient, hooks: Hooks, *, timeout_s: float = 5, bundle: str | None = None) -> bytes:
+    address = Address(f"https://localhost:{hooks.port}/v", None)
+    bundle = hooks.identity.bundle if bundle is None else bundle
+    return await client.post(address, bundle, BODY, timeout_s=timeout_s)
+
+
+async def test_a_slow_webhook_is_given_up(client: WebhookClient, hooks: Hooks) -> None:
+    hooks.on("/v", allow)
+    hooks.delay_s = 5
+    with pytest.raises(CallError, match=r"no answer within 0.1 seconds"):
+        await post(client, hooks, timeout_s=0.1)
+
+
+@pytest.mark.parametrize("bundle", ["", "bm8gUEVN", "%"], ids=["system", "no-pem", "no-base64"])
+async def test_a_webhook_must_prove_itself(client: WebhookClient, hooks: Hooks, bundle: str) -> None:
+    hooks.on("/v", allow)
+    with pytest.raises(CallError):
+        await post(client, hooks, bundle=bundle)
+    assert hooks.seen == []
+
+
+async def test_a_certificate_must_name_the_host(client: WebhookClient, hooks: Hooks) -> None:
+    address = Address(f"https://127.0.0.1:{hooks.port}/v", None)
+    with pytest.raises(CallError, match=r"[Cc]ertificate"):
+        await client.post(address, hooks.identity.bundle, BODY, timeout_s=5)
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+async def test_only_success_is_an_answer_and_redirects_are_not_followed(
+    client: WebhookClient, hooks: Hooks, status: int
+) -> None:
+    hooks.on("/v", lambda _: Reply(status, b"", headers=(("Location", f"https://localhost:{hooks.port}/v"),)))
+    with pytest.raises(CallError, match=f"answered {status}"):
+        await post(client, hooks)
+    assert len(hooks.seen) == 1
+
+
+async def test_an_answer_without_end_is_given_up(
+    client: WebhookClient, hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhookcall, "MAX_ANSWER_BYTES", 1000)
+    hooks.on("/v", lambda _: Reply(200, b"x" * 1001))
+    with pytest.raises(CallError, match="larger than 1000 bytes"):
+        await post(client, hooks)
+    hooks.on("/v", lambda _: Reply(200, b"x" * 1000))
+    assert len(await post(client, hooks)) == 1000
+
+
+async def test_a_cancelled_request_cancels_its_call(client: WebhookClient, hooks: Hooks) -> None:
+    hooks.on("/v", allow)
+    hooks.delay_s = 5
+    task = asyncio.create_task(post(client, hooks))
+    await hooks.arrived.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not [each for each in asyncio.all_tasks() if "_post" in str(each.get_coro())]
+
+
+def test_the_http_client_is_imported_for_the_first_call_only() -> None:
+    program = "import sys, homeostat.plane; sys.exit('aiohttp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+
+
+async def configure(api: Api, path: str, webhook: dict[str, Any]) -> None:
+    answer = await api("POST", path, configuration(webhook), type=JSON)
+    assert answer.status == 201, answer.json
+
+
+@pytest.mark.parametrize("path", [MUTATING, VALIDATING], ids=["mutating", "validating"])
+async def test_a_webhook_that_does_not_answer_refuses_or_lets_pass_as_its_policy_says(
+    api: Api, hooks: Hooks, path: str
+) -> None:
+    webhook = hooks.webhook("/v", lambda _: Reply(500, b""))
+    await configure(api, path, webhook)
+    refused = await api("POST", CONFIGMAPS, configmap(), type=JSON)
+    assert refused.status == 500
+    told = 'Internal error occurred: failed calling webhook "v.hooks.example.com": failed to call webhook: Post "https'
+    assert refused.json["message"].startswith(told)
+    changed = configuration({**webhook, "failurePolicy": "Ignore"})
+    changed["metadata"]["resourceVersion"] = (await api("GET", f"{path}/hooks")).json["metadata"]["resourceVersion"]
+    assert (await api("PUT", f"{path}/hooks", changed, type=JSON)).status == 200
+    assert (await api("POST", CONFIGMAPS, configmap(), type=JSON)).status == 201
+
+
+async def test_an_ignored_failure_does_not_undo_a_refusal(api: Api, hooks: Hooks) -> None:
+    await configure(api, VALIDATING, hooks.webhook("/v", deny("no"), failurePolicy="Ignore"))
+    assert (await api("POST", CONFIGMAPS, configmap(), type=JSON)).status == 400
+
+
+async def test_a_service_is_reached_only_by_an_external_name(api: Api, hooks: Hooks) -> None:
+    reference = {"namespace": "default", "name": "hooks", "path": "/v", "port": hooks.port}
+    config = {"service": reference, "caBundle": hooks.identity.bundle}
+    await configure(api, VALIDATING, hooks.webhook("/v", clientConfig=config))
+
+    async def outcome(spec: dict[str, Any] | None) -> tuple[int, str]:
+        if spec is not None:
+            await api("DELETE", "/api/v1/namespaces/default/services/hooks")
+            await api("POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "hooks"}, "spec": spec})
+        answer = await api("POST", CONFIGMAPS, configmap(), type=JSON)
+        return answer.status, answer.json.get("message", "")
+
+    code, told = await outcome(None)
+    assert (code, 'service "hooks" not found in namespace "default"' in told) == (500, True)
+    code, told = await outcome({"ports": [{"port": 443}]})
+    assert (code, "set clientConfig.url" in told) == (500, True)
+    code, _ = await outcome({"type": "ExternalName", "externalName": "localhost"})
+    assert code == 201
+    assert hooks.raw[0].headers["host"] == "hooks.default.svc"
+
+
+async def test_a_webhook_of_old_reviews_only_is_told_apart(api: Api, hooks: Hooks) -> None:
+    await configure(api, VALIDATING, hooks.webhook("/v", admissionReviewVersions=["v1beta1"]))
+    refused = await api("POST", CONFIGMAPS, configmap(), type=JSON)
+    assert "does not accept AdmissionReview v1" in refused.json["message"]
