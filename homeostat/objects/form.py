@@ -78,19 +78,3 @@ def object_of(members: Mapping[str, Form]) -> Form:
         return causes
 
     return check
-
-
-def is_deeper(value: Json, levels: int) -> bool:
-    """Whether lists and objects are nested more than so many times."""
-    layer = [value]
-    for _ in range(levels):
-        below: list[Json] = []
-        for each in layer:
-            if isinstance(each, dict):
-                below.extend(each.values())
-            elif isinstance(each, list):
-                below.extend(each)
-        layer = below
-        if not layer:
-            return False
-    return any(isinstance(each, dict | list) for each in layer)

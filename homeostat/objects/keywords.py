@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from homeostat.objects import form
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.fieldpath import FieldPathError, resolve
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import Json, JsonObject, is_deeper
 from homeostat.objects.structural import TYPES, schema_of
 
 _DEEPEST = 200
@@ -26,7 +26,7 @@ def check_form(raw: Json, path: str) -> list[Cause]:
     """What has the wrong JSON type, or is nested too deeply to be looked at."""
     if not isinstance(raw, dict):
         return form.any_object(raw, path)
-    if form.is_deeper(raw, _DEEPEST):
+    if is_deeper(raw, _DEEPEST):
         return [Cause("FieldValueInvalid", f"Invalid value: the schema is nested more than {_DEEPEST} levels", path)]
     return _schema(raw, path)
 

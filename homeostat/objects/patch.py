@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from homeostat.objects.errors import BadRequestError, InvalidError, TooLargeError, quoted
-from homeostat.objects.json import Json, encode, type_name
+from homeostat.objects.json import MAX_DEPTH, Json, encode, is_deeper, type_name
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
@@ -47,7 +47,7 @@ def json_patch(document: Json, operations: Json, *, limit: int = MAX_OPERATIONS)
         _check(operation)
     for operation in operations:
         _STEPS[operation["op"]](patched, operation)
-    return patched.root[0]
+    return _bounded(patched.root[0])
 
 
 def _check(operation: Json) -> None:
@@ -112,7 +112,20 @@ def _steps(path: str) -> list[str]:
     steps = path[1:].split("/")
     if "~" in path:
         steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
+    if len(steps) > MAX_DEPTH:
+        raise _too_deep()
     return steps
+
+
+def _bounded(value: Json) -> Json:
+    """What is moved, copied or left, if it may be walked by recursion."""
+    if is_deeper(value, MAX_DEPTH):
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> InvalidError:
+    return InvalidError(f"the JSON patch nests more than {MAX_DEPTH} levels deep")
 
 
 def _place(items: list[Json], key: str, *, end: int) -> int:
@@ -187,7 +200,7 @@ def _move(patched: _Patched, operation: Json) -> None:
         if patched.get(source) is _MISSING:
             _nowhere(source)
         return
-    value = _delete(patched, source)
+    value = _bounded(_delete(patched, source))
     container, key = patched.holder(target)
     _insert(container, key, value, target)
 
@@ -197,7 +210,7 @@ def _copy(patched: _Patched, operation: Json) -> None:
     value = patched.get(source)
     if value is _MISSING:
         _nowhere(source)
-    patched.count_copy(value)
+    patched.count_copy(_bounded(value))
     container, key = patched.holder(target)
     _insert(container, key, _copied(value), target)
 

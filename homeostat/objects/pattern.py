@@ -33,6 +33,8 @@ _REPEAT = re.compile(r"\{\d+(,\d*)?\}")
 _GROUP = re.compile(r"\(\?(?:P?<\w+>|(?P<flags>[ims]*)(?:-(?P<off>[ims]+))?(?P<end>[:)]))")
 _ESCAPES = {"A": "^", "z": "$", "a": r"\x07", "C": r"[\s\S]"}
 _MOST_REPEATS = 1000
+# Every alternative repeats the groups that flags have opened before it.
+_MOST_FLAGS = 20
 _MODIFIERS = ("i", "s")
 
 
@@ -83,6 +85,8 @@ class _Reader:
                 piece, flags, is_open = self.group(flags)
                 out.append(piece)
                 opened += [piece] if is_open else []
+                if len(opened) > _MOST_FLAGS:
+                    raise PatternError("flags are changed too often")
             elif char == "|":
                 self.at += 1
                 out += [")" * len(opened), "|", *opened]
@@ -153,6 +157,8 @@ class _Reader:
     def unicode_class(self, negation: str) -> str:
         if self.text.startswith("{", self.at):
             end = self.text.find("}", self.at)
+            if end < 0:
+                raise PatternError("invalid character class range")
             name = self.text[self.at + 1 : end]
             self.at = end + 1
         else:

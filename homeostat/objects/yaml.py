@@ -26,14 +26,13 @@ from yaml.events import (
 )
 
 from homeostat.objects.errors import BadRequestError, TooLargeError, quoted
-from homeostat.objects.json import Json, decode, encode
+from homeostat.objects.json import MAX_DEPTH, Json, decode, encode
 from homeostat.objects.yamldump import dump, dump_all
 from homeostat.objects.yamlscalar import NOT_NUMBERS, resolve
 
 __all__ = ["dump", "dump_all", "load", "load_all"]
 
 MAX_BYTES = 3 * 1024 * 1024
-MAX_DEPTH = 500
 MAX_ALIASED_NODES = 100_000
 
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq"))
@@ -90,6 +89,10 @@ def _described(error: yaml.YAMLError) -> str:
 
 def _refused(event: Any, problem: str) -> BadRequestError:
     return BadRequestError(f"error converting YAML to JSON: yaml: line {event.start_mark.line + 1}: {problem}")
+
+
+def _too_deep(event: Any) -> BadRequestError:
+    return _refused(event, f"nested more than {MAX_DEPTH} levels deep")
 
 
 class _Mapping:
@@ -188,7 +191,7 @@ class _Document:
     def _open(self, event: Any, kind: type[_Mapping] | type[_Sequence]) -> None:
         _check_tag(event)
         if len(self._stack) >= MAX_DEPTH:
-            raise _refused(event, f"nested more than {MAX_DEPTH} levels deep")
+            raise _too_deep(event)
         if event.anchor is not None:
             self._anchors.pop(event.anchor, None)
         self._stack.append(kind(event.anchor))
@@ -196,18 +199,20 @@ class _Document:
     def _expand(self, event: Any) -> Json:
         if event.anchor not in self._anchors:
             raise _refused(event, f"unknown anchor {quoted(event.anchor)} referenced")
-        return self._copy(self._anchors[event.anchor], event)
+        return self._copy(self._anchors[event.anchor], event, len(self._stack))
 
-    def _copy(self, value: Json, event: Any) -> Json:
+    def _copy(self, value: Json, event: Any, depth: int) -> Json:
         """A value of its own for each alias, so that changing one place changes no other."""
         self._aliased += 1
         if self._aliased > MAX_ALIASED_NODES:
             raise _refused(event, "document contains excessive aliasing")
+        if type(value) is not dict and type(value) is not list:
+            return value
+        if depth >= MAX_DEPTH:
+            raise _too_deep(event)
         if type(value) is dict:
-            return {key: self._copy(item, event) for key, item in value.items()}
-        if type(value) is list:
-            return [self._copy(item, event) for item in value]
-        return value
+            return {key: self._copy(item, event, depth + 1) for key, item in value.items()}
+        return [self._copy(item, event, depth + 1) for item in value]
 
 
 def _check_tag(event: Any) -> None:

@@ -149,6 +149,27 @@ def test_a_wrong_json_patch_gets_the_answer_of_kubernetes(patch: Json, error: ty
     assert document == {"a": 1, "l": [1, 2], "o": {}}
 
 
+GROWING = {
+    "step by step": [{"op": "add", "path": "/a" * at, "value": {}} for at in range(1, 1000)],
+    "by a copy into itself": [{"op": "copy", "from": "/o", "path": "/o" * at} for at in range(2, 400)],
+    "by moves into each other": [
+        step
+        for _ in range(400)
+        for step in (
+            {"op": "add", "path": "/m", "value": {}},
+            {"op": "move", "from": "/o", "path": "/m/o"},
+            {"op": "move", "from": "/m", "path": "/o"},
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("patch", GROWING.values(), ids=GROWING)
+def test_a_patch_does_not_nest_without_end(patch: Json) -> None:
+    with pytest.raises(InvalidError, match=r"levels deep|copies more"):
+        json_patch({"o": {}}, patch)
+
+
 def test_copies_of_copies_end_at_a_size() -> None:
     double = [{"op": "copy", "from": "/a", "path": "/a/-"}]
     with pytest.raises(InvalidError, match="copies more than"):

@@ -45,7 +45,24 @@ def test_patterns_mean_what_they_mean_in_go(pattern: str, matching: list[str], o
 
 @pytest.mark.parametrize(
     "pattern",
-    ["(", ")", "[a", "a**", "\\", "(?=a)", "(?<!a)", r"(a)\1", "a{1001}", r"\é", "*", "[z-a]", "(?m)^a", "(" * 5000],
+    [
+        "(",
+        ")",
+        "[a",
+        "a**",
+        "\\",
+        "(?=a)",
+        "(?<!a)",
+        r"(a)\1",
+        "a{1001}",
+        r"\é",
+        "*",
+        "[z-a]",
+        "(?m)^a",
+        "(" * 5000,
+        r"\p{E",
+        "(?i)" * 30 + "|",
+    ],
 )
 def test_what_go_refuses_is_refused(pattern: str) -> None:
     with pytest.raises(PatternError):

@@ -123,7 +123,16 @@ def test_aliases_that_multiply_are_refused() -> None:
         load("\n".join(lines).encode())
 
 
-@pytest.mark.parametrize("data", [b"[" * 600 + b"]" * 600, b"- " * 600 + b"x", b"{a: " * 600 + b"}" * 600])
+ALIASES_IN_ALIASES = (
+    b"a0: &a0 " + b"[" * 150 + b"]" * 150 + b"\na1: &a1 " + b"[" * 150 + b"*a0" + b"]" * 150,
+    b"\n".join([b"a0: &a0 []", *(b"a%d: &a%d [*a%d]" % (at, at, at - 1) for at in range(1, 300))]),
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"[" * 600 + b"]" * 600, b"- " * 600 + b"x", b"{a: " * 600 + b"}" * 600, *ALIASES_IN_ALIASES],
+)
 def test_deep_nesting_is_refused(data: bytes) -> None:
     with pytest.raises(BadRequestError, match="deep"):
         load(data)

@@ -1,0 +1,43 @@
+"""What comes from outside is JSON of a bounded depth, or a bad request."""
+
+from __future__ import annotations
+
+import pytest
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import MAX_DEPTH, decode, is_deeper
+
+NOT_JSON = {
+    "nothing": b"",
+    "cut off": b'{"a":',
+    "more than one": b"{} {}",
+    "a trailing comma": b"[1,]",
+    "no number": b"NaN",
+    "a number without end": b"1" * 5000,
+    "a number out of range": b"1e400",
+    "half a surrogate": b'"\\ud800"',
+    "invalid UTF-8": b'"\xff"',
+    "a byte order mark": b"\xef\xbb\xbf{}",
+    "a raw NUL": b'"\x00"',
+    "nesting without end": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("data", NOT_JSON.values(), ids=NOT_JSON)
+def test_what_is_not_json_is_a_bad_request(data: bytes) -> None:
+    with pytest.raises(BadRequestError):
+        decode(data)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")], ids=["arrays", "objects"])
+def test_a_document_is_nested_so_deep_and_no_deeper(opening: bytes, closing: bytes) -> None:
+    def nested(levels: int) -> bytes:
+        return opening * levels + b"[]" + closing * levels
+
+    assert is_deeper(decode(nested(MAX_DEPTH - 1)), MAX_DEPTH - 1)
+    with pytest.raises(BadRequestError, match="nested too deeply"):
+        decode(nested(MAX_DEPTH))
+
+
+def test_many_brackets_are_not_deep() -> None:
+    assert decode(b"[" + b"[]," * 1000 + b"{}]")[-1] == {}
