@@ -1,0 +1,107 @@
+"""Conditions: what an object's status says of it, one fact a type.
+
+They follow `metav1.Condition`: `lastTransitionTime` is when `status` last changed, and nothing else moves it. Setting,
+removing and summarising return new values, so a reconcile computes them all and writes once. Pure: the time is passed.
+
+Most types are good when True. Those of `ABNORMAL` are good when False or absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from homeostat.objects.timestamp import format_time
+
+Status = Literal["True", "False", "Unknown"]
+
+READY = "Ready"
+RECONCILING = "Reconciling"
+STALLED = "Stalled"
+ABNORMAL = (STALLED, RECONCILING)
+"""The types that tools which wait for objects know to be good when False; the graver one first."""
+
+
+class Condition(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """Written whole, read leniently: the conditions of many built-in kinds lack a reason or a message."""
+
+    type: str
+    status: Status
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    observed_generation: int | msgspec.UnsetType = msgspec.UNSET
+
+
+def find(conditions: Iterable[Condition], type: str) -> Condition | None:  # noqa: A002
+    return next((each for each in conditions if each.type == type), None)
+
+
+def is_true(conditions: Iterable[Condition], type: str) -> bool:  # noqa: A002
+    """Absent is not true."""
+    found = find(conditions, type)
+    return found is not None and found.status == "True"
+
+
+def set_condition(current: Iterable[Condition], new: Condition, *, now: datetime) -> tuple[Condition, ...]:
+    """The conditions with `new` in the place of the one of its type, or at the end.
+
+    A new status brings the new condition's own transition time, or `now`; the same status keeps the old one.
+    Each type stands once in the result if it did so before, and `new`'s does in any case.
+    """
+    conditions = tuple(current)
+    at = next((at for at, each in enumerate(conditions) if each.type == new.type), None)
+    if at is None:
+        return (*conditions, _dated(new, new.last_transition_time, now))
+    held = conditions[at]
+    moment = held.last_transition_time if held.status == new.status else new.last_transition_time
+    return (*conditions[:at], _dated(new, moment, now), *remove_condition(conditions[at + 1 :], new.type))
+
+
+def set_conditions(current: Iterable[Condition], new: Iterable[Condition], *, now: datetime) -> tuple[Condition, ...]:
+    conditions = tuple(current)
+    for each in new:
+        conditions = set_condition(conditions, each, now=now)
+    return conditions
+
+
+def _dated(condition: Condition, moment: str | None, now: datetime) -> Condition:
+    moment = moment or format_time(now)
+    if condition.last_transition_time == moment:
+        return condition
+    return msgspec.structs.replace(condition, last_transition_time=moment)
+
+
+def remove_condition(current: Iterable[Condition], type: str) -> tuple[Condition, ...]:  # noqa: A002
+    return tuple(each for each in current if each.type != type)
+
+
+def summarise(
+    conditions: Iterable[Condition],
+    types: Collection[str],
+    *,
+    abnormal: Collection[str] = ABNORMAL,
+    into: str = READY,
+) -> Condition:
+    """One condition that tells of the others, with the reason and the message of the one that decided it.
+
+    False where one of `types` is False or one of `abnormal` is True, but Reconciling=True only makes it Unknown; else
+    Unknown where one is Unknown or one of `types` is absent; else True. Of several the first decides, `abnormal` ahead.
+    """
+    by_type = {each.type: each for each in conditions}
+    doubts = [by_type[each] for each in abnormal if each in by_type and by_type[each].status != "False"]
+    failures = [each for each in doubts if each.status == "True" and each.type != RECONCILING]
+    for type in types:  # noqa: A001
+        found = by_type.get(type) or Condition(type, "Unknown", "Pending", f"{type} is not known yet")
+        if found.status == "False":
+            failures.append(found)
+        elif found.status == "Unknown":
+            doubts.append(found)
+    if failures:
+        return Condition(into, "False", failures[0].reason, failures[0].message)
+    if doubts:
+        return Condition(into, "Unknown", doubts[0].reason, doubts[0].message)
+    return Condition(into, "True", "Succeeded")

@@ -1,0 +1,74 @@
+"""How far a cache has come, and how far it must come before an object may be looked at again.
+
+A reconcile that reads the cache right after its own write may see the object as it was before, and do everything twice.
+So a write tells the version that the server gave it, and a look waits for the watch to have come that far. The events
+of a watch come in the order of their versions: who has seen a later one has seen the object's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Freshness(Generic[K]):
+    """`version` is the newest that was seen. Remembers only the writes that were not seen yet."""
+
+    __slots__ = ("_pending", "_waiters", "_wanted", "version")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._wanted: dict[K, int] = {}
+        self._pending: list[tuple[int, K]] = []
+        self._waiters: dict[K, deque[asyncio.Future[None]]] = {}
+
+    def wrote(self, key: K, version: int) -> None:
+        if version > max(self.version, self._wanted.get(key, 0)):
+            self._wanted[key] = version
+            heapq.heappush(self._pending, (version, key))
+
+    def is_behind(self, key: K) -> bool:
+        return key in self._wanted
+
+    async def wait(self, key: K) -> None:
+        """Until the newest write to the key was seen. A watch may be cut off, so the caller sets a timeout."""
+        while key in self._wanted:
+            waiter = asyncio.get_running_loop().create_future()
+            line = self._waiters.setdefault(key, deque())
+            line.append(waiter)
+            try:
+                await waiter
+            finally:
+                if waiter in line:
+                    line.remove(waiter)
+                if not line and self._waiters.get(key) is line:
+                    del self._waiters[key]
+
+    def advance(self, version: int) -> None:
+        if version > self.version:
+            self.version = version
+            if self._pending:
+                self._release(version)
+
+    def restart(self, version: int) -> None:
+        """A list tells the state anew. One older than what was seen is of a server that was put back to a backup:
+        what was written to it since is lost, and waiting for that would never end.
+        """
+        is_put_back = version < self.version
+        self.version = version
+        self._release(max((each for each, _ in self._pending), default=0) if is_put_back else version)
+
+    def _release(self, version: int) -> None:
+        pending = self._pending
+        while pending and pending[0][0] <= version:
+            _, key = heapq.heappop(pending)
+            if self._wanted.get(key, version + 1) <= version:
+                del self._wanted[key]
+                for waiter in self._waiters.pop(key, ()):
+                    if not waiter.done():
+                        waiter.set_result(None)

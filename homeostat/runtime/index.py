@@ -1,0 +1,85 @@
+"""An index of a cache: which objects have a key in common, where a function says what keys an object has.
+
+Most indexes have many keys of few objects each (the owner, the Secret that is referred to), some have few keys of many
+(a label), so a small group is a tuple and a large one a dict: a set a key would cost more than the objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Generic, Protocol, TypeVar
+
+V = TypeVar("V")
+Name = tuple[str, str]
+"""Namespace and name."""
+KeysOf = Callable[[V], Iterable[Hashable]]
+"""The keys under which an object is found; none where it is not found at all."""
+
+_LARGEST_TUPLE = 8
+
+
+class Index(Generic[V]):
+    __slots__ = ("_groups", "_keys_of")
+
+    def __init__(self, keys_of: KeysOf[V]) -> None:
+        self._keys_of = keys_of
+        self._groups: dict[Hashable, tuple[Name, ...] | dict[Name, None]] = {}
+
+    def names(self, key: Hashable) -> Iterable[Name]:
+        """In the order in which they came to have the key."""
+        return self._groups.get(key, ())
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def move(self, name: Name, old: V | None, new: V | None) -> None:
+        before = () if old is None else tuple(self._keys_of(old))
+        after = () if new is None else tuple(self._keys_of(new))
+        if before == after:
+            return
+        for key in before:
+            if key not in after:
+                self._leave(key, name)
+        for key in after:
+            if key not in before:
+                self._join(key, name)
+
+    def _join(self, key: Hashable, name: Name) -> None:
+        group = self._groups.get(key, ())
+        if isinstance(group, dict):
+            group[name] = None
+        elif name not in group:
+            grown = (*group, name)
+            self._groups[key] = grown if len(grown) <= _LARGEST_TUPLE else dict.fromkeys(grown)
+
+    def _leave(self, key: Hashable, name: Name) -> None:
+        group = self._groups.get(key, ())
+        if isinstance(group, dict):
+            group.pop(name, None)
+            left: tuple[Name, ...] | dict[Name, None] = group if len(group) > _LARGEST_TUPLE // 2 else tuple(group)
+        else:
+            left = tuple(each for each in group if each != name)
+        if left:
+            self._groups[key] = left
+        else:
+            self._groups.pop(key, None)
+
+
+class _Labels(Protocol):
+    @property
+    def labels(self) -> Mapping[str, str] | None: ...
+
+
+class HasLabels(Protocol):
+    @property
+    def metadata(self) -> _Labels: ...
+
+
+def by_label(label: str) -> KeysOf[HasLabels]:
+    """Objects by the value of one label; those without it are not found."""
+
+    def keys_of(obj: HasLabels) -> Iterable[Hashable]:
+        labels = obj.metadata.labels
+        return (labels[label],) if labels and label in labels else ()
+
+    return keys_of
