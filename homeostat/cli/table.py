@@ -30,19 +30,20 @@ class Table:
         cells = [[Text(one_line(_text(cell)), style=style) for cell in row] for row in rows]
         headings = [] if self._is_begun else [[Text(each, style="bold") for each in self._headings]]
         self._is_begun = True
-        table = RichTable(box=None, show_header=False, padding=(0, _GAP, 0, 0), pad_edge=False)
         for index, width in enumerate(self._widths):
-            new = max((each[index].cell_len for each in (*headings, *cells)), default=0)
-            self._widths[index] = max(width, new)
-            table.add_column(min_width=self._widths[index], overflow="fold")
-        for row in (*headings, *cells):
-            table.add_row(*row)
-        self._write(table)
+            self._widths[index] = max([width, *(row[index].cell_len for row in (*headings, *cells))])
+        self._write([*headings, *cells])
 
-    def _write(self, table: RichTable) -> None:
+    def _write(self, rows: Sequence[Sequence[Text]]) -> None:
         console = Console(file=sys.stdout, highlight=False)
-        if not console.is_terminal:
-            console.width = self._indent + sum(self._widths) + _GAP * len(self._widths)
+        needed = sum(self._widths) + _GAP * len(self._widths)
+        room = max(console.width - self._indent, 1) if sys.stdout.isatty() else needed
+        console.width = room
+        table = RichTable(box=None, show_header=False, padding=(0, _GAP, 0, 0), pad_edge=False)
+        for width in self._widths:
+            table.add_column(min_width=width if needed <= room else None, overflow="fold")
+        for row in rows:
+            table.add_row(*row)
         with console.capture() as capture:
             console.print(table)
         for line in capture.get().splitlines():

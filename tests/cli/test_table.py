@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from homeostat.cli.table import Table
@@ -29,3 +31,17 @@ def test_what_an_object_says_cannot_steer_the_terminal(capsys: pytest.CaptureFix
         "",
         "true",
     ]
+
+
+def test_a_narrow_terminal_folds_cells_and_loses_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    words = "the text is longer than the terminal is wide"
+    Table(["TYPE", "MESSAGE"], indent=2).print([["Normal", words]])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(" ".join(lines[1:]).split()) == f"Normal {words}"
