@@ -11,7 +11,7 @@ from homeostat.objects.errors import NotFoundError
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HOLD = "example.com/hold"
-_PATIENCE_S = 5.0
+_PATIENCE_S = 15.0
 _QUIET_S = 0.15
 
 

@@ -67,6 +67,8 @@ class Namespaces:
         self._waiting.add(name)
         remains = await self._empty(name)
         await self._report(path, namespace, remains)
+        if remains.errors:
+            raise remains.errors[0]
         if not remains.is_empty:
             self._queue.add_after(name, _AGAIN_S)
             return
@@ -102,7 +104,7 @@ class Namespaces:
                     await self._metadata.delete_collection(kind, name)
                     remains.count(kind, await self._metadata.list(kind, name))
             except ApiError as error:
-                remains.errors.append(error.message)
+                remains.errors.append(error)
 
     async def _report(self, path: str, namespace: JsonObject, remains: Remains) -> None:
         current = namespace.get("status", {}).get("conditions") or []

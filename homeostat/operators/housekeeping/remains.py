@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.housekeeping.kinds import Kind
 from homeostat.operators.housekeeping.metadata import Metadata
@@ -29,7 +30,7 @@ class Remains:
     objects: dict[str, int] = field(default_factory=dict)
     """How many of each `plural.group`."""
     finalizers: dict[str, int] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
+    errors: list[ApiError] = field(default_factory=list)
 
     def count(self, kind: Kind, left: Iterable[Metadata]) -> None:
         for each in left:
@@ -65,7 +66,7 @@ def merge_conditions(current: Sequence[JsonObject], remains: Remains, *, now: st
 def _failing(remains: Remains) -> dict[str, tuple[str, str]]:
     failing = {}
     if remains.errors:
-        told = ", ".join(sorted(remains.errors))
+        told = ", ".join(sorted(error.message for error in remains.errors))
         failing["NamespaceDeletionContentFailure"] = (
             "ContentDeletionFailed",
             f"Failed to delete all resource types, {len(remains.errors)} remaining: {told}",
