@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -70,6 +70,7 @@ class Settings:
     data: Path
     bind: str = "127.0.0.1"
     port: int = 7443
+    limits: Limits = field(default_factory=Limits)
     is_open: bool = False
     """Plain HTTP without credentials; loopback only."""
     database: Path | None = None
@@ -132,7 +133,7 @@ async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIte
         host=settings.bind,
         port=settings.port,
         ssl=None if settings.is_open else server_context(pki),
-        limits=Limits(),
+        limits=settings.limits,
         refuse=_refuse,
     )
     _write_kubeconfig(plane, pki)
@@ -232,6 +233,7 @@ async def _tick(plane: Plane) -> None:
     while True:
         await asyncio.sleep(_TICK_S)
         plane.watches.tick()
+        plane.app.deadlines.tick(asyncio.get_running_loop().time())
 
 
 async def _expire(plane: Plane) -> None:

@@ -6,7 +6,6 @@ The outermost step turns every error into a `Status`; no verb does.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from homeostat.server.authn import Authenticator, host_is_loopback
 from homeostat.server.authz import Authorizer
 from homeostat.server.body import check_kind, parse_body
 from homeostat.server.call import Answer, Backend, Call
+from homeostat.server.deadlines import Deadlines
 from homeostat.server.eager import Started, run_eagerly
 from homeostat.server.impersonation import impersonation
 from homeostat.server.kinds import Kind
@@ -107,7 +107,7 @@ class App:
     """What answers a path that is not an object's: `/version`, `/openapi/v3/...`."""
     public_paths: frozenset[str] = frozenset({"/livez", "/readyz", "/healthz", "/version", "/version/"})
     is_open: bool = False
-    timeout_s: float = 60.0
+    deadlines: Deadlines = field(default_factory=lambda: Deadlines(60.0))
     in_flight: InFlight = field(default_factory=InFlight)
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
@@ -116,10 +116,9 @@ class App:
 
     async def _in_time(self, answer: Awaitable[Answer]) -> Answer:
         try:
-            async with asyncio.timeout(self.timeout_s):
-                return await answer
+            return await self.deadlines.keep(answer)
         except TimeoutError:
-            return refusal(TimedOutError(f"the request did not end within {self.timeout_s:g} s"))
+            return refusal(TimedOutError(f"the request did not end within {self.deadlines.limit_s:g} s"))
 
     async def _answer(self, request: Request) -> Answer:
         began = perf_counter()
