@@ -9,7 +9,7 @@ from __future__ import annotations
 from homeostat.objects.errors import InternalError, invalid_object
 from homeostat.objects.json import JsonObject
 from homeostat.server import strategy
-from homeostat.server.admissioncheck import expression_causes
+from homeostat.server.admissioncheck import configuration_causes
 from homeostat.server.admissionrules import GROUP, AdmissionRules
 from homeostat.server.attempt import Attempt
 from homeostat.server.authz import Authorizer
@@ -73,11 +73,11 @@ class AdmissionChain:
             await self._webhooks.validate(attempt, interested.validating)
 
     def _check(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
-        """The rules about rules: grants, and the expressions of admission itself."""
+        """The rules about rules: grants, and the configuration of admission itself."""
         kind = call.kind
         if kind.group == _RBAC:
             check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
-        elif causes := expression_causes(obj):
+        elif causes := configuration_causes(obj):
             raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
 
 

@@ -86,6 +86,8 @@ class Narrowed:
     excluded: tuple[frozenset[str], ...]
     namespaces: LabelSelector
     objects: LabelSelector
+    is_open: bool
+    """The selectors have nothing to ask."""
 
     def kind_for(self, write: Selected) -> Kind | None:
         """As which kind the write is a matter of this webhook or policy; None if it is none."""
@@ -93,14 +95,15 @@ class Narrowed:
         for names in self.excluded:
             if not names or name in names:
                 return None
-        found = next((kind for names, kind in self.included if not names or name in names), None)
-        if found is None:
-            return None
+        for names, kind in self.included:
+            if not names or name in names:
+                return kind if self.is_open or self._selects(write) else None
+        return None
+
+    def _selects(self, write: Selected) -> bool:
         if self.objects and not any(map(self.objects.matches, write.labels())):
-            return None
-        if self.namespaces and write.is_in_namespace and not self.namespaces.matches(write.namespace_labels()):
-            return None
-        return found
+            return False
+        return not (self.namespaces and write.is_in_namespace) or self.namespaces.matches(write.namespace_labels())
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,8 @@ class Match:
         excluded = tuple(names for names, _ in self._pick(self.excluded, occasion, others))
         if not included or _ALL in excluded:
             return None
-        return Narrowed(tuple(included), excluded, self.namespaces, self.objects)
+        is_open = not (self.namespaces or self.objects)
+        return Narrowed(tuple(included), excluded, self.namespaces, self.objects, is_open)
 
     def _pick(
         self, rules: tuple[Rule, ...], occasion: Occasion, others: Sequence[Kind]

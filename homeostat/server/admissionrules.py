@@ -6,16 +6,20 @@ once for each kind, subresource and operation, so a write pays one look-up; what
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.admissionmatch import Occasion
 from homeostat.server.kinds import Kind, Registry
 from homeostat.server.policies import Binding, BoundPolicy, Policy, binding_of, policy_of
 from homeostat.server.webhooks import Matched, Webhook, webhooks_of
 from homeostat.store.base import Event, Record, Scope, Store
+
+log = logging.getLogger(__name__)
 
 GROUP = "admissionregistration.k8s.io"
 
@@ -111,7 +115,14 @@ async def _follow(
     store: Store, plural: str, held: dict[str, T], make: Callable[[JsonObject], T], changed: Callable[[], None]
 ) -> None:
     def put(record: Record) -> None:
-        held[record.key.name] = make(decode_stored(record.value))
+        try:
+            held[record.key.name] = make(decode_stored(record.value))
+        except ApiError as error:
+            # Refused when it is written; only a store that something else has filled can hold it.
+            log.error(
+                "configuration left out", extra={"resource": plural, "object": record.key.name, "why": str(error)}
+            )
+            held.pop(record.key.name, None)
         changed()
 
     def deliver(event: Event) -> None:

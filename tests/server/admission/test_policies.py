@@ -14,6 +14,8 @@ X_IS_SMALL = {"expression": "int(object.data.x) < 5"}
 
 
 async def bind(plane: Plane, made: dict[str, Any], **spec: Any) -> None:
+    if "paramRef" in spec:
+        spec["paramRef"] = {"parameterNotFoundAction": "Deny", **spec["paramRef"]}
     await plane.client.create(POLICIES, made)
     await plane.client.create(BINDINGS, binding(**spec))
 
@@ -231,3 +233,30 @@ async def test_expressions_that_do_not_compile_are_refused_when_they_are_written
         "spec.validations[0].expression",
         "spec.validations[0].messageExpression",
     ]
+
+
+@pytest.mark.parametrize(
+    ("reference", "fields"),
+    [
+        ({}, ["paramRef", "paramRef.parameterNotFoundAction"]),
+        ({"name": "a", "parameterNotFoundAction": "Maybe"}, ["paramRef.parameterNotFoundAction"]),
+        (
+            {"name": "a", "selector": {"matchLabels": {"a": "not a label"}}, "parameterNotFoundAction": "Deny"},
+            ["paramRef.name", "paramRef.selector", "paramRef.selector.matchLabels"],
+        ),
+    ],
+    ids=["empty", "action", "selector"],
+)
+async def test_a_binding_needs_a_sound_reference_to_its_parameters(
+    api: Api, reference: dict[str, Any], fields: list[str]
+) -> None:
+    refused = await api("POST", BINDINGS, binding(paramRef=reference))
+    assert refused.status == 422
+    assert [each["field"] for each in refused.json["details"]["causes"]] == [f"spec.{each}" for each in fields]
+
+
+async def test_variables_need_names_of_their_own(api: Api) -> None:
+    variables = [{"name": "a", "expression": "1"}, {"name": "a", "expression": "2"}, {"name": "b-c", "expression": "3"}]
+    refused = await api("POST", POLICIES, policy({"expression": "true"}, variables=[*variables, {"name": "d"}]))
+    fields = [each["field"] for each in refused.json["details"]["causes"]]
+    assert fields == ["spec.variables[1].name", "spec.variables[2].name", "spec.variables[3].expression"]

@@ -108,14 +108,6 @@ async def test_mutating_webhooks_see_what_those_before_them_made(api: Api, hooks
     assert (await api("GET", f"{CONFIGMAPS}/a")).json["data"] == made.json["data"]
 
 
-async def test_fields_set_by_a_webhook_belong_to_the_one_who_wrote(api: Api, hooks: Hooks) -> None:
-    await configure(api, MUTATING, hooks.webhook("/m", set_data("a", "1")))
-    made = await create(api, fieldManager="me")
-    (entry,) = made.json["metadata"]["managedFields"]
-    assert entry["manager"] == "me"
-    assert "f:a" in entry["fieldsV1"]["f:data"]
-
-
 async def test_a_webhook_cannot_change_what_the_server_owns(api: Api, hooks: Hooks) -> None:
     forged = patch(
         {"op": "add", "path": "/metadata/uid", "value": "forged"},
