@@ -198,6 +198,16 @@ def test_watch_prints_a_row_for_each_change(shop: Cli, watching: Lines) -> None:
     assert watching.next() == ["DELETED", "new", "2"]
 
 
+def test_get_goes_on_printing_one_object_when_asked(shop: Cli) -> None:
+    followed = "{apiVersion: v1, kind: ConfigMap, metadata: {name: followed}}"
+    shop.here("apply", "-f", "-", stdin=followed)
+    lines = Lines(shop.start("get", "cm", "followed", "-w", "-o", "name"))
+    assert lines.next() == ["configmap/followed"]
+    shop.here("delete", "cm", "followed")
+    assert lines.next() == ["configmap/followed"]
+    lines.close()
+
+
 def test_delete_by_file_goes_on_after_a_refusal_and_waits(shop: Cli) -> None:
     one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}"
     shop.here("apply", "-f", "-", stdin=one)
