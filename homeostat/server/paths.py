@@ -40,7 +40,10 @@ def parse_path(path: str) -> ObjectPath | None:
 
 
 def _decoded(part: str) -> str:
-    text = unquote(part, errors="strict") if part.isascii() else part
+    try:
+        text = unquote(part, errors="strict") if part.isascii() else part
+    except UnicodeDecodeError as error:
+        raise BadRequestError(f"the path segment {part!r} is not UTF-8") from error
     if "/" in text or "\0" in text or text in {".", ".."}:
         raise BadRequestError(f"the path segment {part!r} is not a name")
     return text

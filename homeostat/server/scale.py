@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_object
-from homeostat.objects.json import Json, JsonObject, decode, decode_object, encode
+from homeostat.objects.json import Json, JsonObject, decode, decode_object, encode, type_name
 from homeostat.objects.patch import json_patch, merge_patch
 from homeostat.objects.selectors import selector_of
 from homeostat.server import strategy
@@ -105,7 +105,9 @@ async def _write_scale(call: Call, edit: Callable[[JsonObject], Json]) -> Answer
 
 
 def _wanted_replicas(call: Call, scale: Json) -> int:
-    spec = scale.get("spec") if isinstance(scale, dict) else None
+    if not isinstance(scale, dict):
+        raise BadRequestError(f"a Scale is an object, not {type_name(scale)}")
+    spec = scale.get("spec")
     replicas = (spec or {}).get("replicas", 0) if isinstance(spec, dict) or spec is None else None
     causes: list[Cause] = []
     if type(replicas) is not int:

@@ -14,6 +14,7 @@ from homeostat.objects.errors import (
     BadRequestError,
     Cause,
     ConflictError,
+    TooLargeError,
     UnavailableError,
     invalid_object,
     required,
@@ -30,6 +31,8 @@ from homeostat.store.base import Delete, Key, Put, Record, RevisionMismatchError
 _GENERATED_NAME_TRIES = 8
 _MAX_GENERATED_PREFIX = 58
 _RACE_TRIES = 20
+MAX_OBJECT_BYTES = 3 * 1024 * 1024
+"""As many as a request may have: what is stored can be sent back. Patches could pile up more."""
 
 Edit = Callable[[JsonObject], JsonObject]
 
@@ -166,6 +169,11 @@ async def remove(call: Call, record: Record, obj: JsonObject) -> Written:
 
 
 async def commit(call: Call, change: Put | Delete) -> Record:
+    if type(change) is Put and len(change.draft.tail) > MAX_OBJECT_BYTES:
+        raise TooLargeError(
+            f'{call.kind.group_resource} "{change.key.name}" has {len(change.draft.tail)} bytes; '
+            f"an object may have {MAX_OBJECT_BYTES}"
+        )
     try:
         return await call.store.write(change)
     except UnwritableError as error:

@@ -38,7 +38,11 @@ def decode_token(text: str) -> Continue:
     try:
         return _tokens.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, msgspec.DecodeError) as error:
-        raise BadRequestError("continue key is not valid: it is not one of this server's tokens") from error
+        raise _not_ours() from error
+
+
+def _not_ours() -> BadRequestError:
+    return BadRequestError("continue key is not valid: it is not one of this server's tokens")
 
 
 async def list_objects(call: Call) -> Answer:
@@ -80,6 +84,10 @@ async def _next_page(call: Call, selection: Selection) -> Page:
     if call.options.resource_version not in {"", "0"}:
         raise BadRequestError("specifying resource version is not allowed when using continue")
     token = decode_token(call.options.continue_token)
+    if token.rv > call.store.revision:
+        await call.store.sync()
+        if token.rv > call.store.revision:
+            raise _not_ours()
     if token.rv != _LATEST:
         return await _snapshot(call, selection, at=token.rv, after=token.after)
     await call.store.sync()

@@ -118,9 +118,10 @@ def _apply_body(call: Call) -> JsonObject:
     if not isinstance(value, dict):
         raise BadRequestError("an apply configuration is an object")
     check_kind(call, value)
-    if (value.get("metadata") or {}).get("managedFields"):
+    unknown = clean_metadata(value)
+    if value["metadata"].get("managedFields"):
         raise BadRequestError("metadata.managedFields must be nil")
-    unknown = clean_metadata(value) + call.kind.behaviour.unknown_fields(value)
+    unknown += call.kind.behaviour.unknown_fields(value)
     if unknown:
         raise BadRequestError(
             f"failed to create typed patch object ({call.namespace}/{call.name}; {call.kind.api_version}, "
