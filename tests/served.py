@@ -1,4 +1,4 @@
-"""A plane in a process of its own, started as users start it: for clients that block, and for ends that come unasked."""
+"""A plane in a process of its own, started as users start it: for clients that block and ends that come unasked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STOP_WITHIN_S = 10.0
 _URL = re.compile(r"https://\S+")
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The plane answered with another status than success."""
 
 
@@ -80,7 +80,7 @@ def ask(
     answer = connection.getresponse()
     read = answer.read()
     if answer.status >= 300:
-        raise Refused(f"{method} {path}: {answer.status} {read[:500].decode(errors='replace')}")
+        raise RefusedError(f"{method} {path}: {answer.status} {read[:500].decode(errors='replace')}")
     return msgspec.json.decode(read)
 
 

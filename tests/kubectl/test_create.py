@@ -43,8 +43,8 @@ NAMESPACED: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize(("command", "said"), NAMESPACED.values(), ids=NAMESPACED)
 def test_an_object_is_made_and_shown(kubectl: Kubectl, command: str, said: str) -> None:
     assert kubectl(*command.split()).strip() == said
-    shown = kubectl("get", said.split()[0], "-o", "name")
-    assert shown.strip() == said.split()[0]
+    name = said.removesuffix(" created")
+    assert kubectl("get", name, "-o", "name").strip() == name
 
 
 def test_a_namespace_is_made_and_active(cluster: Kubectl, unique: str) -> None:
