@@ -12,7 +12,6 @@ import random
 import secrets
 import socket
 import time
-import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -51,6 +50,7 @@ from homeostat.server.rolefeed import follow_roles
 from homeostat.server.tls import Pki, prepare_pki, server_context, server_hosts
 from homeostat.server.tokenrequest import answer_token_request
 from homeostat.server.tokens import Tokens
+from homeostat.server.uid import new_uid
 from homeostat.server.user import SELF
 from homeostat.server.verbs.watch import Watches
 from homeostat.store.base import Key, Store
@@ -163,7 +163,7 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
     rbac = Rbac()
     await follow_roles(store, rbac)
     authorizer = Authorizer(rbac)
-    accounts = AccountTokens(pki.account_key.read_bytes(), uid_of=_uids(store), new_id=lambda: str(uuid.uuid4()))
+    accounts = AccountTokens(pki.account_key.read_bytes(), uid_of=_uids(store), new_id=new_uid)
     authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
 
     def issue_token(call: Call) -> JsonObject:
@@ -177,7 +177,7 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
         admission=admission,
         watches=watches,
         now=lambda: datetime.now(UTC),
-        new_uid=lambda: str(uuid.uuid4()),
+        new_uid=new_uid,
         random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
         issue_token=issue_token,
     )

@@ -162,9 +162,12 @@ def _text_map() -> Schema:
 
 
 _OWNER = Schema(type="object", map_type="atomic", properties={"uid": Schema(type="string")})
+_TEXT = Schema(type="string")
 _OBJECT_META = Schema(
     type="object",
     properties={
+        **dict.fromkeys(("name", "generateName", "namespace", "uid", "resourceVersion", "creationTimestamp"), _TEXT),
+        "generation": Schema(type="integer"),
         "labels": _text_map(),
         "annotations": _text_map(),
         "finalizers": Schema(type="array", list_type="set", items=Schema(type="string")),

@@ -76,6 +76,7 @@ class Call:
     subresource: str = ""
     is_apply: bool = False
     warnings: list[str] = field(default_factory=list)
+    _timestamp: str = ""
 
     @property
     def store(self) -> Store:
@@ -107,7 +108,10 @@ class Call:
         return replace(self, path=self.path._replace(namespace=namespace, name=name))
 
     def timestamp(self) -> str:
-        return _printed(int(self.backend.now().timestamp()))
+        """The time of the call: the same however often it is asked."""
+        if not self._timestamp:
+            self._timestamp = _printed(int(self.backend.now().timestamp()))
+        return self._timestamp
 
     def not_found(self, name: str = "") -> NotFoundError:
         name = name or self.name

@@ -21,6 +21,7 @@ from homeostat.store.base import Draft, Record
 
 _FIRST = frozenset({"apiVersion", "kind", "metadata"})
 _MARK = b'"metadata":{"resourceVersion":"'
+_METADATA = b'"metadata":'
 GZIP_FROM_BYTES = 128 * 1024
 
 
@@ -65,7 +66,11 @@ _PARTIAL = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","meta
 
 
 def metadata_bytes(record: Record) -> bytes:
-    return bytes(_envelopes.decode(record.value).metadata)
+    note, value = note_of(record), record.value
+    start = value.index(_METADATA) + len(_METADATA)
+    if not note.metadata_end:
+        note.metadata_end = start + len(bytes(_envelopes.decode(value).metadata))
+    return value[start : note.metadata_end]
 
 
 def partial_bytes(record: Record) -> bytes:
@@ -88,6 +93,8 @@ class Note(msgspec.Struct, gc=False):
     """What reading a record once has shown of it; kept in `Record.note`."""
 
     labels: dict[str, str]
+    metadata_end: int = 0
+    """Where the metadata ends in the record's value; 0 until somebody asked."""
     row: tuple[object, object] | None = None
     """The columns that a table row was prepared for, and the row."""
     fields: tuple[Kind, dict[str, str]] | None = None
