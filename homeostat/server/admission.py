@@ -53,9 +53,8 @@ class AdmissionChain:
         changed = await self._webhooks.mutate(attempt, interested.mutating)
         if changed is attempt or changed.obj is None or obj is None:
             return obj
-        if call.subresource == "scale":
-            return _rescaled(call, obj, changed.obj)
-        return _settled(call, changed.obj, obj, old)
+        wanted = _rescaled(call, obj, changed.obj) if call.subresource == "scale" else changed.obj
+        return _settled(call, wanted, obj, old)
 
     async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
         group = call.kind.group

@@ -12,7 +12,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.server.admissioncel import Expression
 from homeostat.server.builtins.members import numbered, struct, text
 from homeostat.server.builtins.selector import check_selector
-from homeostat.server.policies import policy_of
+from homeostat.server.policy import policy_of
 from homeostat.server.webhooks import webhooks_of
 
 _ACTIONS = ("Allow", "Deny")

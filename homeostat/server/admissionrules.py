@@ -15,7 +15,8 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.admissionmatch import Occasion
 from homeostat.server.kinds import Kind, Registry
-from homeostat.server.policies import Binding, BoundPolicy, Policy, binding_of, policy_of
+from homeostat.server.policies import BoundPolicy
+from homeostat.server.policy import Binding, Policy, binding_of, policy_of
 from homeostat.server.webhooks import Matched, Webhook, webhooks_of
 from homeostat.store.base import Event, Record, Scope, Store
 

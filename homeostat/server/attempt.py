@@ -20,6 +20,8 @@ from homeostat.server.user import user_info
 from homeostat.store.base import Key, Record
 
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+_WARNINGS_ROOM, _SHORT_WARNING = 4096, 256
+"""In characters, as in Kubernetes."""
 _SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
 
 
@@ -44,6 +46,14 @@ class Attempt:
     @property
     def is_dry_run(self) -> bool:
         return self.call.options.dry_run
+
+    def warn(self, text: str) -> None:
+        """Tell the client; once, and no more in all than headers have room for."""
+        warnings = self.call.warnings
+        room = _WARNINGS_ROOM - sum(map(len, warnings))
+        if text in warnings or room <= 0:
+            return
+        warnings.append(text if len(text) <= room else text[:_SHORT_WARNING])
 
     def labels(self) -> list[Mapping[str, str]]:
         return [each["metadata"].get("labels") or {} for each in (self.obj, self.old) if each is not None]

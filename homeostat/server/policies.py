@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies and their bindings: CEL on writes, in process, compiled once.
+"""Asks ValidatingAdmissionPolicies about writes: CEL, in process.
 
 A policy does nothing without a binding. A binding whose action is Deny refuses the write, one with Warn only tells the
 client. Audit is accepted and has no effect: this server keeps no audit log to write it to.
@@ -6,59 +6,21 @@ client. Audit is accepted and has no effect: this server keeps no audit log to w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from homeostat.cel import DYN, STRING, Budget, Type
+from homeostat.cel import Budget
 from homeostat.objects.errors import Cause, NotFoundError
-from homeostat.objects.json import JsonObject
-from homeostat.server.admissioncel import (
-    Bindings,
-    Conditions,
-    Expression,
-    ExpressionError,
-    bindings_of,
-    compile_expression,
-    policy_environment,
-)
-from homeostat.server.admissionmatch import Match, Narrowed, resource_match
+from homeostat.server.admissioncel import Bindings, Expression, ExpressionError, bindings_of
+from homeostat.server.admissionmatch import Narrowed
 from homeostat.server.attempt import Attempt
+from homeostat.server.denial import DeniedError
 from homeostat.server.kinds import Kind
-from homeostat.server.policyparams import ParamError, ParamRef, Params, param_ref
-from homeostat.server.webhookreview import DeniedError
+from homeostat.server.policy import Binding, Policy, Validation
+from homeostat.server.policyparams import ParamError, Params
 
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 _LONGEST_MESSAGE_BYTES = 5 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    condition: Expression
-    message: str
-    message_expression: Expression | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Policy:
-    name: str
-    match: Match
-    conditions: Conditions
-    variables: dict[str, Expression]
-    validations: tuple[Validation, ...]
-    fails: bool
-    """What cannot be evaluated refuses the write."""
-    param_kind: tuple[str, str] | None
-    uses: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Binding:
-    name: str
-    policy: str
-    match: Match
-    params: ParamRef | None
-    actions: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,60 +38,6 @@ class Finding:
 
     message: str
     reason: str = "Invalid"
-
-
-def policy_of(obj: JsonObject) -> Policy:
-    spec = obj.get("spec") or {}
-    param_kind = spec.get("paramKind")
-    types: dict[str, Type] = {}
-    environment = policy_environment(types, has_params=param_kind is not None)
-    fails = spec.get("failurePolicy") != "Ignore"
-    conditions = Conditions(spec.get("matchConditions"), environment, fails=fails)
-    variables: dict[str, Expression] = {}
-    for each in spec.get("variables") or ():
-        found = compile_expression(environment, each["expression"], None)
-        variables[each["name"]] = found
-        types[each["name"]] = DYN if found.program is None else found.program.type
-    validations = tuple(
-        Validation(
-            condition=compile_expression(environment, each["expression"]),
-            message=(each.get("message") or "").strip(),
-            message_expression=compile_expression(environment, each["messageExpression"], STRING)
-            if each.get("messageExpression")
-            else None,
-            reason=each.get("reason") or "Invalid",
-        )
-        for each in spec.get("validations") or ()
-    )
-    return Policy(
-        name=obj["metadata"]["name"],
-        match=resource_match(spec.get("matchConstraints") or {}),
-        conditions=conditions,
-        variables=variables,
-        validations=validations,
-        fails=fails,
-        param_kind=None if param_kind is None else (param_kind.get("apiVersion", ""), param_kind.get("kind", "")),
-        uses=conditions.uses.union(*(each.uses for each in _expressions(variables, validations))),
-    )
-
-
-def _expressions(variables: dict[str, Expression], validations: Iterable[Validation]) -> Iterable[Expression]:
-    yield from variables.values()
-    for each in validations:
-        yield each.condition
-        if each.message_expression is not None:
-            yield each.message_expression
-
-
-def binding_of(obj: JsonObject) -> Binding:
-    spec = obj.get("spec") or {}
-    return Binding(
-        name=obj["metadata"]["name"],
-        policy=spec.get("policyName", ""),
-        match=resource_match(spec.get("matchResources") or {}),
-        params=param_ref(spec.get("paramRef")),
-        actions=frozenset(spec.get("validationActions") or ()),
-    )
 
 
 @dataclass(slots=True)
@@ -243,6 +151,4 @@ def _refusal(attempt: Attempt, policy: Policy, binding: Binding, finding: Findin
 
 def _warn(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:
     told = f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
-    text = f"{told}: {finding.message}"
-    if text not in attempt.call.warnings:
-        attempt.call.warnings.append(text)
+    attempt.warn(f"{told}: {finding.message}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
-from homeostat.objects.errors import ApiError, BadRequestError, Cause
+from homeostat.objects.errors import BadRequestError, Cause
 from homeostat.objects.json import Json, JsonObject, decode, encode
 from homeostat.server.attempt import Attempt
+from homeostat.server.denial import DeniedError
 from homeostat.server.kinds import Kind
 
 _API_VERSION = "admission.k8s.io/v1"
@@ -20,14 +20,6 @@ _JSON_PATCH = "JSONPatch"
 
 class AnswerError(Exception):
     """The answer is not one to this review."""
-
-
-class DeniedError(ApiError):
-    """A refusal whose code and reason somebody else has chosen."""
-
-    def __init__(self, code: int, reason: str, message: str, **details: Any) -> None:
-        super().__init__(message, **details)
-        self.code, self.reason = code, reason
 
 
 @dataclass(frozen=True, slots=True)

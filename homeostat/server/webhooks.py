@@ -126,8 +126,8 @@ class Webhooks:
                 raise InternalError(f"Internal error occurred: {told}") from error
             log.warning("webhook failed, going on without it", extra={"webhook": webhook.name, "why": str(error)})
             return None
-        warnings = attempt.call.warnings
-        warnings.extend(each for each in verdict.warnings if each not in warnings)
+        for warning in verdict.warnings:
+            attempt.warn(warning)
         if verdict.refusal is not None:
             raise verdict.refusal
         return verdict

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from homeostat.plane import Plane, Settings, open_plane
@@ -300,3 +302,28 @@ async def test_a_condition_that_does_not_compile_is_refused_when_it_is_written(p
     (cause,) = refused.json["details"]["causes"]
     assert cause["field"] == "webhooks[0].matchConditions[1].expression"
     assert "there is no authorizer" in cause["message"]
+
+
+async def test_a_request_from_a_socket_waits_for_webhooks(plane: Plane, hooks: Hooks) -> None:
+    await configure(Api(plane), MUTATING, hooks.webhook("/m", set_data("a", "1")))
+    await configure(Api(plane), VALIDATING, *(hooks.webhook(f"/v{n}") for n in range(2)))
+    pki = plane.settings.data / "pki"
+    context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+    context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{plane.url}{CONFIGMAPS}", json=configmap(), ssl=context) as answer,
+    ):
+        assert answer.status == 201
+        assert (await answer.json())["data"] == {"x": "1", "a": "1"}
+    assert len(hooks.seen) == 3
+
+
+async def test_warnings_beyond_what_headers_can_hold_are_left_out(api: Api, hooks: Hooks) -> None:
+    def warn(_: dict[str, Any]) -> dict[str, Any]:
+        return {"allowed": True, "warnings": [f"{n}" * 3000 for n in range(9)] + ["x" * 8000] * 50}
+
+    await configure(api, VALIDATING, hooks.webhook("/v", warn))
+    warnings = (await create(api)).headers["warning"]
+    assert sum(map(len, warnings)) < 6000
+    assert len(warnings[0]) > 3000
