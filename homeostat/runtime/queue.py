@@ -216,8 +216,8 @@ class WorkQueue(Generic[K]):
     def _promote(self, now: float) -> None:
         later = self._later
         while later and later[0][0] <= now:
-            due, _, entry = heapq.heappop(later)
-            if entry.place == _DELAYED and entry.due == due:
+            entry = heapq.heappop(later)[2]
+            if entry.place == _DELAYED:
                 self._place(entry, now)
 
     def _sweep(self) -> None:
