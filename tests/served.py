@@ -87,8 +87,8 @@ def ask(
 @contextmanager
 def serve_plane(data: Path, port: int = 0) -> Iterator[ServedPlane]:
     """A plane that is ready; ended when the block is left."""
-    program = Path(sys.executable).with_name("homeostat")
-    command = [program, "up", "--data", data, "--port", str(port)]
+    program = str(Path(sys.executable).with_name("homeostat"))
+    command = [program, "up", "--data", str(data), "--port", str(port)]
     log = data.parent / f"{data.name}.log"
     with log.open("a") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
