@@ -7,7 +7,7 @@ client. Audit is accepted and has no effect: this server keeps no audit log to w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from homeostat.cel import Budget
 from homeostat.objects.errors import Cause, NotFoundError
@@ -40,15 +40,17 @@ class Finding:
     reason: str = "Invalid"
 
 
-@dataclass(slots=True)
 class _Run:
-    """One policy on one write with one parameter object."""
+    """One policy on one write with one parameter object. `failed` are variables without a value, and why."""
 
-    policy: Policy
-    bindings: Bindings
-    budget: Budget = field(default_factory=Budget)
-    failed: dict[str, str] = field(default_factory=dict)
-    """Variables without a value, and why."""
+    __slots__ = ("bindings", "budget", "failed", "policy")
+
+    def __init__(self, policy: Policy, bindings: Bindings) -> None:
+        self.policy = policy
+        self.bindings = bindings
+        self.bindings["variables"] = {}
+        self.budget = Budget()
+        self.failed: dict[str, str] = {}
 
     def findings(self) -> list[Finding]:
         policy = self.policy
@@ -58,9 +60,12 @@ class _Run:
                     return []
             except ExpressionError as error:
                 return [Finding(str(error))]
-        self.bindings["variables"] = {}
-        found = [self._finding(each) for each in policy.validations]
-        return [each for each in found if each is not None]
+        found = []
+        for validation in policy.validations:
+            finding = self._finding(validation)
+            if finding is not None:
+                found.append(finding)
+        return found
 
     def _finding(self, validation: Validation) -> Finding | None:
         try:
@@ -77,7 +82,9 @@ class _Run:
             return expression.evaluate(self.bindings, self.budget)
         except ExpressionError as error:
             told = next((self.failed[name] for name in expression.variables if name in self.failed), None)
-            raise (error if told is None else ExpressionError(told)) from error
+            if told is None:
+                raise
+            raise ExpressionError(told) from error
 
     def _bind(self, name: str) -> None:
         """Give a variable its value; it is worked out when something first mentions it."""
