@@ -46,8 +46,9 @@ $(VENV)/.uv:
 	@touch $@
 
 $(VENV)/.core: $(VENV)/.uv requirements/core.txt pyproject.toml
-	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --require-hashes -r requirements/core.txt
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --compile-bytecode --require-hashes -r requirements/core.txt
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --no-deps -e .
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q homeostat
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core requirements/dev.txt

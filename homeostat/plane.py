@@ -109,13 +109,14 @@ class Plane:
 async def open_plane(settings: Settings) -> AsyncIterator[Plane]:
     """A plane that serves until the block is left; then watches are closed and running requests finished."""
     make_private_directory(settings.data)
-    pki = prepare_pki(
-        settings.data / "pki", hosts=server_hosts(settings.bind, socket.gethostname()), now=datetime.now(UTC)
-    )
     store = await SqliteStore.open(
         settings.database or settings.data / "homeostat.db", sealed=SEALED_RESOURCES, key=_sealing_key(settings.data)
     )
     try:
+        # Behind the store's lock: a start that is refused must not renew what the running plane shows.
+        pki = prepare_pki(
+            settings.data / "pki", hosts=server_hosts(settings.bind, socket.gethostname()), now=datetime.now(UTC)
+        )
         async with _running(settings, pki, store) as plane:
             yield plane
     finally:

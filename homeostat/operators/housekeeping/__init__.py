@@ -1,6 +1,6 @@
-"""What a control plane does behind its users' backs: garbage collection, deletion of namespaces and definitions, and
-what every namespace is furnished with. Kubernetes' controller manager does the same on a real cluster, so this runs on
-the embedded plane only.
+"""What a control plane does behind its users' backs: garbage collection, deletion of namespaces and definitions, what
+every namespace is furnished with, and what aggregated roles add up to. Kubernetes' controller manager does the same on
+a real cluster, so this runs on the embedded plane only.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from homeostat.operators.housekeeping.feed import Feed
 from homeostat.operators.housekeeping.furnishings import Furnishings
 from homeostat.operators.housekeeping.namespaces import Namespaces
 from homeostat.operators.housekeeping.queue import backoff_s
+from homeostat.operators.housekeeping.roles import Roles
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ async def _run_once(client: Client, authority: str) -> None:
         Namespaces(client, feed),
         Definitions(client, feed),
         Furnishings(client, feed, authority=authority),
+        Roles(client, feed),
     )
     async with asyncio.TaskGroup() as tasks:
         for keeper in keepers:

@@ -14,6 +14,7 @@ from homeostat.store.base import StoreError
 
 class Lock:
     def __init__(self, path: Path) -> None:
+        path.touch(mode=0o600)
         # SQLite locks files on every system Python runs on, and between threads of a process too.
         self._connection = sqlite3.connect(path, isolation_level=None, timeout=0)
 
@@ -21,7 +22,7 @@ class Lock:
     def take(cls, database: Path) -> Lock:
         try:
             lock = cls(database.with_name(database.name + ".lock"))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StoreError(f'cannot make a lock file beside "{database}": {error}') from error
         try:
             lock._connection.execute("PRAGMA journal_mode = MEMORY")  # no second file beside it
