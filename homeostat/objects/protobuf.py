@@ -118,7 +118,8 @@ def _message(data: bytes, pos: int, end: int, table: Table, out: JsonObject, dep
 def _skip(data: bytes, pos: int, tag: int, table: Table) -> int:
     """Where an unknown field ends."""
     number, wire = tag >> 3, tag & 7
-    if number == 0 or any(known >> 3 == number for known in table):
+    first = tag & ~7
+    if number == 0 or first in table or first | 1 in table or first | 2 in table or first | 5 in table:
         raise _malformed(f"field {number} has wire type {wire}")
     match wire:
         case 0:
