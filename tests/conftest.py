@@ -1,0 +1,12 @@
+"""For all tests: a process that runs away in memory fails by itself and does not take the machine with it."""
+
+from __future__ import annotations
+
+import resource
+
+_MOST_BYTES = 8 << 30
+
+
+def pytest_configure() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, hard))
