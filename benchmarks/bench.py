@@ -18,13 +18,14 @@ import msgspec
 from benchmarks import widgets
 from benchmarks.connection import Answer, Connection, connect
 from benchmarks.load import UnexpectedAnswerError, drive
-from benchmarks.measurement import Measurement, percentile, quietest
+from benchmarks.measurement import DISTURBED, Measurement, percentile, quietest
 from benchmarks.target import Target
 from benchmarks.usage import Processes, Usage
 from benchmarks.widgets import Requests
 
 _SERVED_WITHIN_S = 30.0
 _PAGE = 1000
+_CALM_LOOKS, _CALM_LOOK_S = 20, 0.5
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -135,10 +136,20 @@ class Bench:
         """Measure a phase, again while others disturb it."""
         found: list[Measurement] = []
         for _ in range(self.scale.tries):
+            if found:
+                await self._calm()
             found.append(await phase(self))
             if not found[-1].is_disturbed:
                 break
         return quietest(found)
+
+    async def _calm(self) -> None:
+        """Wait until others leave the machine alone, for a while."""
+        for _ in range(_CALM_LOOKS):
+            before = self.processes.usage()
+            await asyncio.sleep(_CALM_LOOK_S)
+            if (self.processes.usage() - before).other <= DISTURBED:
+                return
 
 
 @asynccontextmanager

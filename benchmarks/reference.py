@@ -35,7 +35,7 @@ class Reference(msgspec.Struct, frozen=True):
 
 class Bound(msgspec.Struct, frozen=True):
     unit: str
-    reference: float
+    reference: float = 0
     most: float = 0
 
 

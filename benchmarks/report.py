@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measurement import Measurement
-from benchmarks.reference import Comparison, References
+from benchmarks.reference import Bound, Comparison, References
 
 _WIDTH = 140
 _SHORT = {"rate": "rate", "p50_ms": "p50", "p99_ms": "p99", "cpu_ms": "CPU"}
@@ -80,11 +80,15 @@ def _row(compared: Comparison) -> list[str]:
 
 
 def _verdict(compared: Comparison) -> str:
-    """What is wanted, in green where it is met."""
-    missed = compared.missed
-    texts = [_marked(f"{_SHORT[name]} {times:g}x", name not in missed) for name, times in compared.wanted.asked()]
+    """What is wanted and whether it is so; where others had the machine, what they can have spoilt is left open."""
+    texts = []
+    for name, times in compared.wanted.asked():
+        is_spoilt = compared.measured.is_disturbed and name != "cpu_ms"
+        text = f"{_SHORT[name]} {times:g}x"
+        is_missed = name in compared.missed
+        texts.append(f"[yellow]{text} ?[/yellow]" if is_missed and is_spoilt else _marked(text, not is_missed))
     if compared.measured.lost:
-        texts.append(_marked(f"{compared.measured.lost} events lost", False))
+        texts.append(_marked(f"all seen, {compared.measured.lost} lost", False))
     return ", ".join(texts)
 
 
@@ -101,12 +105,10 @@ def _times(ratio: float) -> str:
 def _figures(figures: Mapping[str, float], references: References) -> Table:
     table = Table("what", "measured", "reference", "wanted", box=SIMPLE_HEAD)
     for name, value in figures.items():
-        bound = references.figures.get(name)
-        if bound is None:
-            table.add_row(name, f"{value:.3g}")
-            continue
+        bound = references.figures.get(name, Bound(""))
         wanted = _marked(f"{bound.most:g} {bound.unit}", value <= bound.most) if bound.most else ""
-        table.add_row(name, f"{value:.3g} {bound.unit}", f"{bound.reference:g} {bound.unit}", wanted)
+        reference = f"{bound.reference:g} {bound.unit}" if bound.reference else ""
+        table.add_row(name, f"{value:.3g} {bound.unit}", reference, wanted)
     return table
 
 
