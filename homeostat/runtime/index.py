@@ -33,6 +33,7 @@ class Index(Generic[V]):
         return len(self._groups)
 
     def move(self, name: Name, old: V | None, new: V | None) -> None:
+        """The object was `old` and is `new`; either may be missing. A key that it keeps leaves it in its place."""
         before = () if old is None else tuple(self._keys_of(old))
         after = () if new is None else tuple(self._keys_of(new))
         if before == after:
@@ -41,12 +42,14 @@ class Index(Generic[V]):
             if key not in after:
                 self._leave(key, name)
         for key in after:
-            if key not in before:
+            if not before or key not in before:
                 self._join(key, name)
 
     def _join(self, key: Hashable, name: Name) -> None:
-        group = self._groups.get(key, ())
-        if isinstance(group, dict):
+        group = self._groups.get(key)
+        if group is None:
+            self._groups[key] = (name,)
+        elif isinstance(group, dict):
             group[name] = None
         elif name not in group:
             grown = (*group, name)

@@ -72,7 +72,8 @@ class WorkQueue(Generic[K]):
         self._later: list[tuple[float, int, _Entry[K]]] = []
         self._depth = self._pushed = self._overtaken = 0
         self._takers: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._rings_at = 0.0
         self._is_closed = False
         self._drained = asyncio.Event()
 
@@ -86,7 +87,7 @@ class WorkQueue(Generic[K]):
         self.adds += 1
         now = self._loop.time()
         due = now + after_s if after_s > 0 else now
-        level = (0 if due == now else 1) if priority is None else priority.value
+        level: int = (due > now) if priority is None else priority
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(key, due, level)
@@ -252,15 +253,17 @@ class WorkQueue(Generic[K]):
             return
         due = self._later[0][0]
         if self._timer is not None:
-            if self._timer.when() <= due:
+            if self._rings_at <= due:
                 return
             self._timer.cancel()
-        self._timer = self._loop.call_at(due, self._ring, due)
+        # uvloop's handles do not tell their time.
+        self._rings_at = due
+        self._timer = self._loop.call_at(due, self._ring)
 
-    def _ring(self, due: float) -> None:
+    def _ring(self) -> None:
         self._timer = None
         # A loop may call a moment early: its clock is coarser than its timers.
-        self._promote(max(due, self._loop.time()))
+        self._promote(max(self._rings_at, self._loop.time()))
         if self._takers:
             self._set_timer()
 

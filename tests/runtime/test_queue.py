@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
+import uvloop
 
 from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.queue import PATIENCE, Priority, QueueClosedError, WorkQueue
@@ -297,6 +299,20 @@ async def test_workers_share_the_keys() -> None:
     assert sorted(finished) == sorted([f"key-{number}" for number in range(8)] + ["key-0"])
     queue.close()
     await asyncio.gather(*workers, return_exceptions=True)
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_real_loops_keep_the_times_too(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    async def taken() -> list[str]:
+        queue = plain_queue()
+        waiting = [asyncio.create_task(queue.take()) for _ in range(3)]
+        await asyncio.sleep(0)
+        for key, after_s in {"c": 0.02, "b": 0.01, "a": 0.0001}.items():
+            queue.add(key, after_s=after_s)
+        return [await each for each in waiting]
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        assert runner.run(taken()) == ["a", "b", "c"]
 
 
 @virtual_time
