@@ -26,7 +26,7 @@ from homeostat.objects.errors import (
 )
 from homeostat.objects.json import encode
 from homeostat.objects.selectors import parse_fields
-from homeostat.server.answer import one
+from homeostat.server.answer import one, warning_headers
 from homeostat.server.attributes import Attributes
 from homeostat.server.authn import Authenticator, host_is_loopback
 from homeostat.server.authz import Authorizer
@@ -107,7 +107,7 @@ class App:
     """What answers a path that is not an object's: `/version`, `/openapi/v3/...`."""
     public_paths: frozenset[str] = frozenset({"/livez", "/readyz", "/healthz", "/version", "/version/"})
     is_open: bool = False
-    deadlines: Deadlines = field(default_factory=lambda: Deadlines(60.0))
+    deadlines: Deadlines = field(default_factory=Deadlines)
     in_flight: InFlight = field(default_factory=InFlight)
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
@@ -221,6 +221,9 @@ class App:
         self.in_flight.enter(verb)
         try:
             return await run(call)
+        except ApiError as error:
+            error.warnings = tuple(call.warnings)
+            raise
         finally:
             self.in_flight.leave(verb)
 
@@ -271,5 +274,7 @@ def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attrib
 
 
 def refusal(error: ApiError) -> Reply:
-    headers = (("Retry-After", str(error.retry_after_s)),) if error.retry_after_s else ()
+    headers = warning_headers(error.warnings)
+    if error.retry_after_s:
+        headers += (("Retry-After", str(error.retry_after_s)),)
     return Reply(error.code, encode(status_of(error)), JSON, headers)

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+TIMEOUT_S = 60.0
+
 
 class _Wait:
     __slots__ = ("cancelled_before", "ends_at", "is_over", "task")
@@ -26,7 +28,7 @@ class _Wait:
 class Deadlines:
     """`tick` must be called again and again; a wait ends at the first one after its time."""
 
-    def __init__(self, limit_s: float) -> None:
+    def __init__(self, limit_s: float = TIMEOUT_S) -> None:
         self.limit_s = limit_s
         self._waits: set[_Wait] = set()
 
