@@ -88,6 +88,8 @@ class ApiError(Exception):
         self.causes = tuple(causes)
         self.retry_after_s = retry_after_s
         self.continue_token = continue_token
+        self.warnings: tuple[str, ...] = ()
+        """What the server had to say before it refused; sent as headers, not in the Status."""
 
 
 class BadRequestError(ApiError):

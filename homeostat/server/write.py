@@ -181,6 +181,7 @@ async def commit(call: Call, change: Put | Delete) -> Record:
 
 
 async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation: str) -> JsonObject:
+    """What webhooks make of the object. As in Kubernetes, the fields they set have no manager."""
     admission = call.backend.admission
     if admission.is_idle(call, operation):
         return obj
@@ -189,7 +190,6 @@ async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation
         return obj
     call.kind.behaviour.prune(changed)
     call.kind.behaviour.default(changed)
-    manage(call, old, changed)
     return changed
 
 

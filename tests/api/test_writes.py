@@ -204,6 +204,12 @@ async def test_unknown_and_repeated_fields_are_treated_as_asked(api: Api, valida
     assert warnings == (told if validation == "Warn" else [])
 
 
+async def test_a_refusal_carries_the_warnings_before_it(api: Api) -> None:
+    await api("POST", CRDS, definition())
+    answer = await api("POST", WIDGETS, widget(spec={"size": -1, "bogus": True}))
+    assert (answer.status, answer.headers["warning"]) == (422, ['299 - "unknown field \\"spec.bogus\\""'])
+
+
 async def test_an_object_in_a_missing_namespace_is_not_found(api: Api) -> None:
     answer = await api("POST", "/api/v1/namespaces/none/configmaps", configmap())
     assert (answer.status, answer.json["message"]) == (404, 'namespaces "none" not found')
