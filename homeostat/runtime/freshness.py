@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-K = TypeVar("K", bound=Hashable)
+K = TypeVar("K", bound=tuple[str, ...])
+
+_FEWEST_TO_SWEEP = 256
 
 
 class Freshness(Generic[K]):
@@ -31,6 +32,9 @@ class Freshness(Generic[K]):
         if version > max(self.version, self._wanted.get(key, 0)):
             self._wanted[key] = version
             heapq.heappush(self._pending, (version, key))
+            if len(self._pending) > 2 * len(self._wanted) + _FEWEST_TO_SWEEP:
+                # The watch is cut off and the same objects are written again and again.
+                self._pending = sorted((wanted, each) for each, wanted in self._wanted.items())
 
     def is_behind(self, key: K) -> bool:
         return key in self._wanted

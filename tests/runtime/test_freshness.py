@@ -126,3 +126,14 @@ def test_only_writes_that_were_not_seen_are_kept() -> None:
     writer.advance(1000)
     freshness = writer.cache._freshness
     assert (freshness._wanted, freshness._pending) == ({}, [])
+
+
+def test_writes_to_the_same_object_pile_up_to_nothing_while_the_watch_is_cut_off() -> None:
+    writer = synced()
+    for version in range(2, 5000):
+        writer.cache.wrote("shop", "web", version)
+    assert len(writer.cache._freshness._pending) < 300
+    writer.advance(4998)
+    assert writer.cache.is_behind("shop", "web")
+    writer.advance(4999)
+    assert not writer.cache.is_behind("shop", "web")
