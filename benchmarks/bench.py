@@ -25,7 +25,7 @@ from benchmarks.widgets import Requests
 
 _SERVED_WITHIN_S = 30.0
 _PAGE = 1000
-_CALM_LOOKS, _CALM_LOOK_S = 20, 0.5
+_CALM_LOOKS, _CALM_LOOK_S = 6, 0.5
 
 
 class Scale(msgspec.Struct, frozen=True):

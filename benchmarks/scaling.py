@@ -54,13 +54,13 @@ async def show_scaling(sizes: Sequence[int], crowds: Sequence[int]) -> None:
     crowd_table = Table(title="Watchers", title_justify="left", box=SIMPLE_HEAD)
     for heading in (
         "watchers",
-        "CPU us an event each",
+        "CPU us an event, its write included",
         "p50 ms",
         "p99 ms",
         "lost",
         "MiB",
         "burst events a second",
-        "CPU us",
+        "CPU us an event",
     ):
         crowd_table.add_column(heading, justify="right")
     for crowd in crowds:
