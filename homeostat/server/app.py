@@ -172,6 +172,8 @@ class App:
         page = self.pages(request.path)
         if page is None:
             raise NotFoundError("the server could not find the requested resource")
+        if request.method not in {"GET", "HEAD"}:
+            raise MethodNotAllowedError(f"{request.method} is not supported on {request.path}")
         return await page(request, user)
 
     def _resolve(self, request: Request, path: ObjectPath) -> tuple[Kind, str, str]:
@@ -182,10 +184,10 @@ class App:
         verb = verbs.get(request.method if request.method != "HEAD" else "GET", "")
         if verb in {"list", "get"} and "watch=" in request.query and parse_options(request.query).watch:
             verb = "watch"
-        if path.subresource:
-            if (path.subresource, verb) not in SUBRESOURCE_VERBS or not _has(kind, path.subresource):
-                raise NotFoundError("the server could not find the requested resource")
-        elif verb not in kind.verbs or (verb == "create" and path.name):
+        if path.subresource and not _has(kind, path.subresource):
+            raise NotFoundError("the server could not find the requested resource")
+        is_known = (path.subresource, verb) in SUBRESOURCE_VERBS if path.subresource else verb in kind.verbs
+        if not is_known or (verb == "create" and path.name and not path.subresource):
             raise MethodNotAllowedError(
                 f"{request.method} is not supported on this path of {kind.group_resource}", kind=kind.plural
             )

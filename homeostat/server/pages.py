@@ -8,7 +8,7 @@ from functools import partial
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.objects.errors import MethodNotAllowedError, NotAcceptableError
+from homeostat.objects.errors import NotAcceptableError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server import metrics as metrics_module
 from homeostat.server.app import SystemPage
@@ -102,7 +102,6 @@ class Pages:
         return Reply(200, b"ok", "text/plain; charset=utf-8")
 
     async def _discovery(self, request: Request, user: User) -> Reply:
-        _only_get(request)
         path = request.path.rstrip("/")
         representation = negotiate(request.headers.get("accept", ""), discovery=True)
         is_aggregated = representation.form == "aggregated" and path in {"/api", "/apis"}
@@ -110,20 +109,13 @@ class Pages:
         return _sent(request, document, representation.content_type if is_aggregated else JSON)
 
     async def _openapi(self, request: Request, user: User) -> Reply:
-        _only_get(request)
         return _sent(request, self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/")), JSON)
 
     async def _openapi_v2(self, request: Request, user: User) -> Reply:
         """An empty document, in the one form that Go clients ask for: it sends them to version 3."""
-        _only_get(request)
         if V2_ACCEPTED not in request.headers.get("accept", ""):
             raise NotAcceptableError("OpenAPI v2 is served as protobuf only; use /openapi/v3")
         return _sent(request, V2, V2_MEDIA_TYPE)
-
-
-def _only_get(request: Request) -> None:
-    if request.method not in {"GET", "HEAD"}:
-        raise MethodNotAllowedError(f"{request.method} is not supported on {request.path}")
 
 
 def _sent(request: Request, document: Document, content_type: str) -> Reply:

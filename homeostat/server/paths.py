@@ -30,7 +30,7 @@ _MAX_SEGMENTS = 9
 def parse_path(path: str) -> ObjectPath | None:
     """The object path of a URL, or None for a path of another sort; `BadRequestError` for a path no client means."""
     parts = path.strip("/").split("/")
-    if "%" in path:
+    if "%" in path or "/." in path:
         parts = [_decoded(part) for part in parts]
     if parts[0] == "api" and len(parts) > 2:
         return _within("", parts[1], parts[2:])
