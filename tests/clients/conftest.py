@@ -10,6 +10,8 @@ import pytest
 
 from tests.served import ServedPlane, serve_plane
 
+GROUP = "clients.example.com"
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -30,8 +32,11 @@ def namespace(plane: ServedPlane) -> str:
 
 @pytest.fixture(scope="module")
 def gardens(plane: ServedPlane) -> str:
+    return define_gardens(plane)
+
+
+def define_gardens(plane: ServedPlane) -> str:
     """A custom kind, `gardens` of the group given back; its status is a subresource, and it can be scaled."""
-    group = "clients.example.com"
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {
         "name": "v1",
@@ -43,17 +48,12 @@ def gardens(plane: ServedPlane) -> str:
             "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"},
         },
     }
-    plane.ask(
-        "POST",
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-        {
-            "metadata": {"name": f"gardens.{group}"},
-            "spec": {
-                "group": group,
-                "scope": "Namespaced",
-                "names": {"kind": "Garden", "plural": "gardens", "singular": "garden"},
-                "versions": [version],
-            },
-        },
-    )
-    return group
+    spec = {
+        "group": GROUP,
+        "scope": "Namespaced",
+        "names": {"kind": "Garden", "plural": "gardens", "singular": "garden"},
+        "versions": [version],
+    }
+    definition = {"metadata": {"name": f"gardens.{GROUP}"}, "spec": spec}
+    plane.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    return GROUP

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import kr8s
@@ -27,8 +28,11 @@ DEPLOYMENT: dict[str, Any] = {
 
 
 @pytest.fixture
-async def api(plane: ServedPlane, namespace: str) -> Any:
-    return await kr8s.asyncio.api(kubeconfig=str(plane.kubeconfig), namespace=namespace)
+async def api(plane: ServedPlane, namespace: str) -> AsyncIterator[Any]:
+    api = await kr8s.asyncio.api(kubeconfig=str(plane.kubeconfig), namespace=namespace)
+    yield api
+    # kr8s has no way to close its connections.
+    await api._session.aclose()
 
 
 @pytest.fixture
