@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from homeostat.objects.json import JsonObject
 from homeostat.server.builtins.defaults.core import default_namespace
 from homeostat.server.builtins.defaults.network import default_balancer_status
@@ -26,6 +28,22 @@ def _select_own_pods(obj: JsonObject) -> None:
     spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
 
 
+def _count_nothing(*names: str) -> Callable[[JsonObject], None]:
+    """A first status: Go writes one even when it is empty, with the counts it never leaves out; clients rely on it."""
+
+    def complete(obj: JsonObject) -> None:
+        if (status := ensure_struct(obj, "status")) is not None:
+            for name in names:
+                status.setdefault(name, 0)
+
+    return complete
+
+
+def _start_job(obj: JsonObject) -> None:
+    _select_own_pods(obj)
+    _count_nothing()(obj)
+
+
 INITIAL = {
     ("", "Namespace"): default_namespace,
     ("", "Pod"): default_phase,
@@ -33,5 +51,18 @@ INITIAL = {
     ("", "PersistentVolumeClaim"): default_phase,
     ("", "Service"): default_balancer_status,
     ("networking.k8s.io", "Ingress"): default_balancer_status,
-    ("batch", "Job"): _select_own_pods,
+    ("batch", "Job"): _start_job,
+    ("batch", "CronJob"): _count_nothing(),
+    ("apps", "Deployment"): _count_nothing(),
+    ("apps", "ReplicaSet"): _count_nothing("replicas"),
+    ("apps", "StatefulSet"): _count_nothing("replicas", "availableReplicas"),
+    ("apps", "DaemonSet"): _count_nothing(
+        "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"
+    ),
+    ("", "ReplicationController"): _count_nothing("replicas"),
+    ("", "ResourceQuota"): _count_nothing(),
+    ("autoscaling", "HorizontalPodAutoscaler"): _count_nothing("desiredReplicas"),
+    ("policy", "PodDisruptionBudget"): _count_nothing(
+        "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"
+    ),
 }
