@@ -13,6 +13,8 @@ from homeostat.objects.errors import BadRequestError, Cause, ConflictError, quot
 from homeostat.objects.fielddiff import compare, created_fields, fields_of
 from homeostat.objects.fieldset import LEAF, FieldSet, difference, intersection, path_text, paths, union, without
 from homeostat.objects.json import JsonObject
+from homeostat.objects.lastapplied import MANAGER as KUBECTL
+from homeostat.objects.lastapplied import client_side_fields, remember
 from homeostat.objects.managed import UNTRACKED, entry_of, identity_of, in_order, lose, stored_entries
 from homeostat.objects.merge import merge, prune
 from homeostat.objects.schema import Schema
@@ -58,12 +60,13 @@ def apply(
 
     after = _merged(before, config, shape, own=own, others=others, wanted=wanted)
     if after is not before:
-        others = _settle(before, after, shape, others=others, force=force, ignore=ignore)
+        others = _settle(before, after, shape, manager=manager, others=others, force=force, ignore=ignore)
     time = now if own is None or after is not before else own.get("time", now)
     claim = _claim(own, (manager, "Apply", api_version, subresource), difference(wanted, UNTRACKED), time)
     if after is before and not claim and own is None:
         return before
-    return _with_entries(after, in_order([*others, *claim]))
+    applied = _with_entries(after, in_order([*others, *claim]))
+    return remember(applied, config) if manager == KUBECTL and live is not None else applied
 
 
 def _checked(config: JsonObject, api_version: str) -> JsonObject:
@@ -117,6 +120,7 @@ def _settle(
     after: JsonObject,
     shape: Shape,
     *,
+    manager: str,
     others: list[JsonObject],
     force: bool,
     ignore: FieldSet | None,
@@ -127,6 +131,9 @@ def _settle(
         changed, removed = without(changed, ignore), without(removed, ignore)
     if not force:
         conflicts = [(entry, both) for entry in others if (both := intersection(entry["fieldsV1"], changed))]
+        if conflicts and manager == KUBECTL:
+            own = client_side_fields(before, shape)
+            conflicts = [(entry, rest) for entry, both in conflicts if (rest := difference(both, own))]
         if conflicts:
             raise _conflict(conflicts)
     return [rest for entry in others if (rest := lose(entry, changed, removed)) is not None]

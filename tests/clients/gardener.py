@@ -1,5 +1,7 @@
 """An operator as people write them with kopf: it plants, replants and clears gardens."""
 
+# mypy: disallow-untyped-decorators=False
+
 from __future__ import annotations
 
 from typing import Any
