@@ -133,7 +133,7 @@ def _settle(
         conflicts = [(entry, both) for entry in others if (both := intersection(entry["fieldsV1"], changed))]
         if conflicts and manager == KUBECTL:
             own = client_side_fields(before, shape)
-            conflicts = [(entry, rest) for entry, both in conflicts if (rest := difference(both, own))]
+            conflicts = [(entry, foreign) for entry, both in conflicts if (foreign := difference(both, own))]
         if conflicts:
             raise _conflict(conflicts)
     return [rest for entry in others if (rest := lose(entry, changed, removed)) is not None]
