@@ -172,9 +172,10 @@ class Registry:
 
 
 # group/version  kind  plural  short names  flags; N namespaced, S status, G generation, C scale, A category all,
-# E category api-extensions, P may be created by PUT, R needs a resourceVersion on update, V only created (reviews)
+# E category api-extensions, P may be created by PUT, R needs a resourceVersion on update, V only created (reviews),
+# O deleted one by one only
 BUILTINS = """
-v1 Namespace namespaces ns S
+v1 Namespace namespaces ns SO
 v1 ConfigMap configmaps cm N
 v1 Secret secrets - N
 v1 Event events ev NP
@@ -249,7 +250,7 @@ def _builtin(words: list[str], behaviour_of: Callable[[str, str, str], Behaviour
         list_kind=f"{kind}List",
         short_names=() if short_names == "-" else tuple(short_names.split(",")),
         categories=(("all",) if "A" in flags else ()) + (("api-extensions",) if "E" in flags else ()),
-        verbs=("create",) if "V" in flags else ALL_VERBS,
+        verbs=_verbs(flags),
         has_status="S" in flags,
         has_generation="G" in flags,
         scale=ScalePaths() if "C" in flags else None,
@@ -261,3 +262,9 @@ def _builtin(words: list[str], behaviour_of: Callable[[str, str, str], Behaviour
         to_storage=to_storage,
         from_storage=from_storage,
     )
+
+
+def _verbs(flags: str) -> tuple[str, ...]:
+    if "V" in flags:
+        return ("create",)
+    return tuple(verb for verb in ALL_VERBS if verb != "deletecollection") if "O" in flags else ALL_VERBS

@@ -92,6 +92,13 @@ async def test_the_namespaces_of_the_system_stay(api: Api) -> None:
     assert (await api("DELETE", "/api/v1/namespaces/default")).status == 403
 
 
+async def test_namespaces_are_deleted_one_by_one_only(api: Api) -> None:
+    assert (await api("DELETE", "/api/v1/namespaces")).status == 405
+    found = {each["name"]: each["verbs"] for each in (await api("GET", "/api/v1")).json["resources"]}
+    assert "deletecollection" not in found["namespaces"]
+    assert "deletecollection" in found["configmaps"]
+
+
 async def test_a_watch_of_a_definition_that_goes_ends(api: Api) -> None:
     await api("POST", CRDS, definition())
     watch = await api.watch(WIDGETS, resourceVersion=api.plane.store.revision)
