@@ -180,6 +180,7 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
         now=lambda: datetime.now(UTC),
         new_uid=new_uid,
         random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
+        require=authorizer.require,
         issue_token=issue_token,
     )
     pages = Pages(

@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from homeostat.edge.reply import Reply, StreamReply
-from homeostat.objects.errors import BadRequestError, ForbiddenError, NotFoundError
+from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.server.attributes import Attributes
 from homeostat.server.kinds import Kind, Registry
 from homeostat.server.negotiate import PLAIN, Representation
 from homeostat.server.options import NO_OPTIONS, Options
@@ -57,6 +58,8 @@ class Backend:
     now: Callable[[], datetime]
     new_uid: Callable[[], str]
     random_suffix: Callable[[], str]
+    require: Callable[[Attributes], None]
+    """Raises the `ForbiddenError` of what a user may not do."""
     issue_token: Callable[[Call], JsonObject]
     """The answer to a TokenRequest for the call's service account."""
 
@@ -135,10 +138,20 @@ class Call:
             raise self.not_found()
         return found
 
-    def need_name(self) -> str:
-        if not self.name:
-            raise BadRequestError("name is required")
-        return self.name
+    def require_create(self) -> None:
+        """A write that finds nothing to change creates, which its user must be allowed too; `ForbiddenError`."""
+        kind = self.kind
+        self.backend.require(
+            Attributes(
+                self.user,
+                "create",
+                group=kind.group,
+                version=kind.version,
+                resource=kind.plural,
+                namespace=self.namespace,
+                name=self.name,
+            )
+        )
 
 
 @lru_cache(maxsize=256)

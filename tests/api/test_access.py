@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from homeostat.server.user import NOBODY, User
-from tests.api.conftest import Api
+from tests.api.conftest import APPLY, Answer, Api
 from tests.api.objects import CONFIGMAPS, configmap
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -140,3 +140,29 @@ async def test_secrets_are_not_readable_on_disk(api: Api) -> None:
     stored = b"".join(file.read_bytes() for file in data.glob("homeostat.db*"))
     assert b"findable-text" in stored
     assert b"aHVudGVyMi1odW50ZXIy" not in stored
+
+
+LIMITS = {"metadata": {"name": "new"}, "spec": {"limits": []}}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "content_type"),
+    [
+        pytest.param("PATCH", f"{CONFIGMAPS}/new", configmap("new"), APPLY, id="apply"),
+        pytest.param("PUT", "/api/v1/namespaces/default/limitranges/new", LIMITS, "", id="put"),
+    ],
+)
+async def test_a_write_that_would_create_needs_the_right_to_create(
+    api: Api, method: str, path: str, body: dict[str, Any], content_type: str
+) -> None:
+    async def write() -> Answer:
+        return await api(method, path, body, type=content_type, user=ALICE, fieldManager="m")
+
+    await grant(api, "patch", "update", resources=["configmaps", "limitranges"])
+    refused = await write()
+    assert refused.status == 403
+    assert "cannot create resource" in refused.json["message"]
+    await api("DELETE", f"{RBAC}/namespaces/default/roles/reader")
+    wider = role("patch", "update", "create", resources=["configmaps", "limitranges"])
+    await api("POST", f"{RBAC}/namespaces/default/roles", wider)
+    assert (await write()).status == 201

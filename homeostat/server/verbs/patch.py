@@ -105,6 +105,7 @@ async def apply(call: Call) -> Answer:
     configuration = _apply_body(call)
     call.is_apply = True
     if call.store.get(call.key) is None and not call.subresource:
+        call.require_create()
         created = await create(call, conform(call, _merge(call, None, configuration)))
         return one(call, created.body, status=201)
     call.record()

@@ -11,6 +11,7 @@ from homeostat.server.write import change, create
 
 async def update(call: Call) -> Answer:
     if call.kind.create_on_update and not call.subresource and call.store.get(call.key) is None:
+        call.require_create()
         created = await create(call, read_object(call))
         return one(call, created.body, status=201)
 
