@@ -244,6 +244,17 @@ async def test_initial_events_end_with_a_bookmark(api: Api) -> None:
     assert (mark["kind"], mark["apiVersion"]) == ("ConfigMap", "v1")
 
 
+async def test_a_watch_without_initial_events_still_begins_at_its_revision(api: Api) -> None:
+    await make(api, "a")
+    since = api.plane.store.revision
+    await make(api, "b")
+    query: Any = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
+    watch = await api.watch(CONFIGMAPS, resourceVersion=since, **query)
+    assert (await watch.next())[1]["metadata"]["name"] == "b"
+    unversioned = await api.watch(CONFIGMAPS, **query)
+    assert await unversioned.is_silent()
+
+
 async def test_leaving_a_selection_is_a_deletion_and_coming_in_an_addition(api: Api) -> None:
     await make(api, "a", app="x")
     watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, labelSelector="app=x")

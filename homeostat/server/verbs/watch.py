@@ -163,7 +163,7 @@ async def watch(call: Call) -> Answer:
     options = call.options
     selection = selection_of(call)
     asked = version_number(options.resource_version)
-    if options.send_initial_events is not None or not asked:
+    if options.send_initial_events or not asked:
         await await_version(call)
         since = None
     else:
