@@ -13,6 +13,7 @@ from tools.build_kubectl import CACHE, MINORS, build
 
 _WITHIN_S = 30.0
 _BUILD_WITHIN_S = 400.0
+_OLDEST_MINOR = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +81,25 @@ def find_programs() -> dict[str, Path]:
     found: dict[str, Path] = {}
     on_path = shutil.which("kubectl")
     for program in [*([Path(on_path)] if on_path else []), *sorted(CACHE.glob("*/kubectl"))]:
-        found.setdefault(_minor(program), program)
+        minor = _minor(program)
+        if minor >= _OLDEST_MINOR:
+            found.setdefault(f"1.{minor}", program)
     return found
 
 
 def build_program() -> Path | str:
     """A kubectl from the Go module proxy, or the reason why there is none."""
+    lacking = f"no kubectl of 1.{_OLDEST_MINOR} or newer on PATH"
     if shutil.which("go") is None:
-        return "no kubectl on PATH (Debian: apt-get install kubernetes-client), and no Go to build one"
+        return f"{lacking} (Debian: apt-get install kubernetes-client), and no Go to build one"
     try:
         return build(MINORS[-1], within_s=_BUILD_WITHIN_S)
-    except (subprocess.SubprocessError, SystemExit) as error:
-        return f"no kubectl on PATH, and Go could not build one: {error}"
+    except (OSError, subprocess.SubprocessError, SystemExit) as error:
+        return f"{lacking}, and Go could not build one: {error}"
 
 
-def _minor(program: Path) -> str:
+def _minor(program: Path) -> int:
+    """34 for 1.34; 0 for what does not tell."""
     told = subprocess.run([program, "version", "--client"], capture_output=True, text=True, timeout=_WITHIN_S)
-    version = re.search(r"v(1\.\d+)", told.stdout)
-    return version[1] if version else program.parent.name
+    version = re.search(r"v1\.(\d+)", told.stdout)
+    return int(version[1]) if version else 0

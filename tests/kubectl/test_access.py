@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.kubectl.kubectl import Kubectl
+from tests.served import ServedPlane
 
 
 @pytest.fixture
@@ -37,20 +40,17 @@ def test_the_list_of_rights_has_the_role_in_it(reader: Kubectl) -> None:
     assert "selfsubjectreviews.authentication.k8s.io" in rows
 
 
-def test_a_token_lets_in_as_its_account_only(reader: Kubectl) -> None:
+def test_a_token_lets_in_as_its_account_only(reader: Kubectl, plane: ServedPlane) -> None:
     token = reader("create", "token", "robot", "--duration=10m").strip()
-    # A client certificate goes before a token, so this one connects without.
-    anonymous = ("--client-certificate=", "--client-key=", f"--token={token}")
-    cluster = reader("config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}")
-    authority = reader.kubeconfig.parent / "pki" / "ca.crt"
-    robot = Kubectl(reader.program, reader.home, reader.home / "none", reader.namespace)
-    flags = (f"--server={cluster}", f"--certificate-authority={authority}", *anonymous)
-    told = robot("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}", *flags)
+    # Without the kubeconfig: its client certificate would go before any token.
+    bare = replace(reader, kubeconfig=reader.home / "none")
+    server = (f"--server={plane.url}", f"--certificate-authority={plane.data / 'pki' / 'ca.crt'}")
+    robot = (*server, f"--token={token}")
+    told = bare("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}", *robot)
     assert told == f"system:serviceaccount:{reader.namespace}:robot"
-    robot("get", "configmaps", *flags)
-    assert "(Forbidden)" in robot.fails("get", "secrets", *flags)
-    wrong = (*flags[:-1], f"--token={token[:-4]}AAAA")
-    assert "must be logged in" in robot.fails("get", "configmaps", *wrong)
+    bare("get", "configmaps", *robot)
+    assert "(Forbidden)" in bare.fails("get", "secrets", *robot)
+    assert "must be logged in" in bare.fails("get", "configmaps", *server, f"--token={token[:-4]}AAAA")
 
 
 def test_one_acts_as_another_user_and_group(reader: Kubectl) -> None:
