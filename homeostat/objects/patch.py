@@ -47,7 +47,9 @@ def json_patch(document: Json, operations: Json, *, limit: int = MAX_OPERATIONS)
         _check(operation)
     for operation in operations:
         _STEPS[operation["op"]](patched, operation)
-    return _bounded(patched.root[0])
+    result = _bounded(patched.root[0])
+    # What was moved is still the document's own, now in another role: no place where both may change.
+    return _copied(result) if any(operation["op"] == "move" for operation in operations) else result
 
 
 def _check(operation: Json) -> None:

@@ -80,8 +80,8 @@ def kinds_of(definition: JsonObject) -> list[Kind]:
         return []
     spec = definition["spec"]
     names = definition["status"]["acceptedNames"]
-    storage = next(version["name"] for version in spec["versions"] if version["storage"])
-    return [_kind(definition, version, names, storage) for version in spec["versions"] if version["served"]]
+    storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
+    return [_kind(definition, version, names, storage) for version in spec["versions"] if version.get("served")]
 
 
 def _is_established(definition: JsonObject) -> bool:

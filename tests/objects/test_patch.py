@@ -149,6 +149,13 @@ def test_a_wrong_json_patch_gets_the_answer_of_kubernetes(patch: Json, error: ty
     assert document == {"a": 1, "l": [1, 2], "o": {}}
 
 
+def test_what_was_moved_is_a_value_of_its_own() -> None:
+    document = {"metadata": {"name": "a"}}
+    moved = json_patch(document, [{"op": "move", "from": "/metadata", "path": ""}])
+    moved.clear()
+    assert document == {"metadata": {"name": "a"}}
+
+
 GROWING = {
     "step by step": [{"op": "add", "path": "/a" * at, "value": {}} for at in range(1, 1000)],
     "by a copy into itself": [{"op": "copy", "from": "/o", "path": "/o" * at} for at in range(2, 400)],

@@ -104,7 +104,7 @@ class Definitions:
 def kind_of(definition: JsonObject) -> Kind | None:
     """The kind that a definition serves; None where its names are not accepted or none of its versions is served."""
     spec = definition["spec"]
-    served = next((each["name"] for each in spec["versions"] if each["served"]), None)
+    served = next((each["name"] for each in spec["versions"] if each.get("served")), None)
     conditions = definition.get("status", {}).get("conditions") or ()
     is_established = any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
     if served is None or not is_established:
