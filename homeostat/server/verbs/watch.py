@@ -8,18 +8,21 @@ cut off by the stream's limit and resumes by revision.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame
-from homeostat.objects.errors import ApiError, status_of
+from homeostat.objects.errors import ApiError, InternalError, status_of
 from homeostat.objects.json import encode
 from homeostat.server.call import Answer, Call
 from homeostat.server.negotiate import JSON
 from homeostat.server.selection import Selection, selection_of
 from homeostat.server.versions import await_version, expired, reach, refuse_wrong_match, version_number
 from homeostat.server.views import View, bookmark_line, event_line, shared_frame, view_of, with_revision
-from homeostat.store.base import CompactedError, Event, FutureRevisionError, Subscription
+from homeostat.store.base import CompactedError, Event, FutureRevisionError, StoreError, Subscription
+
+log = logging.getLogger(__name__)
 
 BOOKMARK_EVERY_S = 50.0
 _INITIAL_CHUNK_EVENTS = 128
@@ -96,6 +99,10 @@ class Watcher:
             self._fail(expired(f"too old resource version: {self._since} ({error.oldest})"))
         except FutureRevisionError as error:
             self._fail(expired(str(error)))
+        except StoreError as error:
+            # An open stream that nothing feeds would look like one on which nothing happens.
+            log.error("a watch could not be started", extra={"resource": self.resource, "reason": str(error)})
+            self._fail(InternalError("the log could not be read; the server's log says why"))
         if self._stream is not None and self._stream.closed:
             self._ended()
 
@@ -116,6 +123,14 @@ class Watcher:
         return revision
 
     def _deliver(self, event: Event) -> None:
+        try:
+            self._send(event)
+        except BaseException:
+            # The reader has missed an event: it must not be told of later ones, nor of a later revision.
+            self.close()
+            raise
+
+    def _send(self, event: Event) -> None:
         stream = self._stream
         if stream is None or stream.closed:
             return
