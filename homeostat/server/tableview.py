@@ -17,11 +17,12 @@ class TableView:
         self._kind = call.kind
         self._columns: Columns = call.kind.columns
         self._include = call.options.include_object
-        self._now = call.backend.now().timestamp()
-        self.share_key = ("table", call.kind.api_version, self._include, int(self._now))
+        self._backend = call.backend
+        self.share_key = ("table", call.kind.api_version, self._include)
 
     def item(self, record: Record) -> bytes:
-        return b"".join(self._document([self._row(record)], {"resourceVersion": str(record.revision)}))
+        row = self._row(record, self._backend.now().timestamp())
+        return b"".join(self._document([row], {"resourceVersion": str(record.revision)}))
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return b"".join(self._document([_row(b"[]", _partial(encode(metadata)))], metadata))
@@ -34,7 +35,8 @@ class TableView:
             metadata["continue"] = continue_token
             if remaining:
                 metadata["remainingItemCount"] = remaining
-        return self._document([self._row(record) for record in records], metadata)
+        now = self._backend.now().timestamp()
+        return self._document([self._row(record, now) for record in records], metadata)
 
     def _document(self, rows: Sequence[bytes], metadata: JsonObject) -> list[bytes]:
         head = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[' % (
@@ -43,12 +45,12 @@ class TableView:
         )
         return joined(head, rows, b"]}")
 
-    def _row(self, record: Record) -> bytes:
+    def _row(self, record: Record, now: float) -> bytes:
         note = note_of(record)
         if note.row is None or note.row[0] is not self._columns:
             note.row = (self._columns, self._columns.prepare(object_of(self._kind, record)))
         row = cast(Row, note.row[1])
-        return _row(self._columns.render(row, self._now), self._object(record))
+        return _row(self._columns.render(row, now), self._object(record))
 
     def _object(self, record: Record) -> bytes:
         match self._include:
