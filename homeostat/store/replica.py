@@ -104,12 +104,10 @@ class Replica:
                     break
                 events = events[:_TURN]
                 position = events[-1].record.revision
-            for event in events:
-                deliver(event)
+            _replay(events, deliver)
             await asyncio.sleep(0)
             self._require(position)
-        for event in events:
-            deliver(event)
+        _replay(events, deliver)
         return self._broadcast.add(scope, deliver)
 
     def absorb(self, events: Sequence[Event]) -> None:
@@ -171,3 +169,10 @@ class Replica:
             raise
         self._require(at)
         return [each if isinstance(each, Record) else next(read) for each in chosen]
+
+
+def _replay(events: Sequence[Event], deliver: Deliver) -> None:
+    for event in events:
+        deliver(event)
+        # As in `announce`: history must not keep what readers made of it.
+        event.frames = None

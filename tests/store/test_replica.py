@@ -61,3 +61,16 @@ async def test_what_was_read_untouched_is_used() -> None:
 
     assert told.revisions == [3, 4, 5, 6, 7, 8, 9, 10]
     assert list((await shelf.replica.page(PODS, at=5)).records) == [shelf.all[4].record]
+
+
+async def test_a_replay_leaves_nothing_of_its_readers_in_memory() -> None:
+    batch = [Put(pod("a"), draft(str(each)), each) for each in range(3)]
+    events = events_of(plan(batch, 0, lambda _: None))
+    replica = Replica(Shelf(lacks_rows=False), State([], revision=0), History(0), revision=0, oldest=0)
+    replica.absorb(events)
+
+    def frame(event: Event) -> None:
+        event.frames = {"view": event.record.value}
+
+    await replica.subscribe(PODS, since=0, deliver=frame)
+    assert [event.frames for event in events] == [None] * 3
