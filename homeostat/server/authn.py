@@ -113,6 +113,11 @@ def host_is_loopback(host: str) -> bool:
         return False
 
 
+def origin_is_loopback(origin: str | None) -> bool:
+    """Whether a request comes from no web page or from one of this machine: a browser names the page's origin."""
+    return origin is None or host_is_loopback(origin.partition("://")[2])
+
+
 def _certified(der: bytes) -> _Proof | None:
     try:
         certificate = read_certificate(der)

@@ -101,6 +101,15 @@ def test_an_open_plane_asks_for_no_credential(cli: Cli) -> None:
         assert cli("get", "ns", "default", "-o", "name").out == "namespace/default\n"
 
 
+@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+def test_an_open_plane_is_closed_to_web_pages_from_elsewhere(cli: Cli, headers: dict[str, str]) -> None:
+    with running(cli, "--open", "--operators", "none") as up:
+        connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=5)
+        connection.request("POST", "/api/v1/namespaces", b'{"metadata":{"name":"planted"}}', headers)
+        assert connection.getresponse().status == 403
+        connection.close()
+
+
 def test_the_database_may_be_elsewhere(cli: Cli, tmp_path: Path) -> None:
     with running(cli, "--database", f"sqlite:///{tmp_path}/objects.db", "--operators", "none") as up:
         assert (tmp_path / "objects.db").exists()

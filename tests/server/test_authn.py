@@ -8,7 +8,7 @@ import pytest
 
 from homeostat.objects.errors import UnauthorizedError
 from homeostat.server.accounttokens import DEFAULT_ISSUER, InvalidTokenError
-from homeostat.server.authn import RECHECK_S, Authenticator, host_is_loopback
+from homeostat.server.authn import RECHECK_S, Authenticator, host_is_loopback, origin_is_loopback
 from homeostat.server.keys import new_key
 from homeostat.server.pki import Authority, Subject, issue, make_authority
 from homeostat.server.tokens import Tokens
@@ -195,3 +195,19 @@ ELSEWHERE = [
 )
 def test_a_host_header_names_loopback_or_not(host: str, expected: bool) -> None:
     assert host_is_loopback(host) is expected
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        (None, True),
+        ("http://localhost:8080", True),
+        ("http://127.0.0.1:7443", True),
+        ("https://example.com", False),
+        ("http://127.0.0.1.example.com", False),
+        ("null", False),
+        ("", False),
+    ],
+)
+def test_an_origin_is_this_machine_or_not(origin: str | None, expected: bool) -> None:
+    assert origin_is_loopback(origin) is expected
