@@ -28,7 +28,7 @@ from homeostat.objects.json import encode
 from homeostat.objects.selectors import parse_fields
 from homeostat.server.answer import one, warning_headers
 from homeostat.server.attributes import Attributes
-from homeostat.server.authn import Authenticator, host_is_loopback
+from homeostat.server.authn import Authenticator, host_is_loopback, origin_is_loopback
 from homeostat.server.authz import Authorizer
 from homeostat.server.body import check_kind, parse_body
 from homeostat.server.call import Answer, Backend, Call
@@ -64,6 +64,7 @@ VERBS = {
     "deletecollection": delete_collection,
 }
 _MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_ON_COLLECTIONS = frozenset({"list", "watch"})
 _WITHOUT_OBJECT = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _WITH_OBJECT = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -163,6 +164,8 @@ class App:
             return self.authenticator.authenticate(request.headers, request.peer.certificate)
         if not host_is_loopback(request.headers.get("host", "")):
             raise ForbiddenError("this server is open to its own machine only: the Host header must name it")
+        if not origin_is_loopback(request.headers.get("origin")):
+            raise ForbiddenError("this server is open to its own machine only: not to web pages from elsewhere")
         return OPEN
 
     async def _page(self, request: Request, user: User) -> Reply:
@@ -182,7 +185,7 @@ class App:
             raise NotFoundError("the server could not find the requested resource")
         verbs = _WITH_OBJECT if path.name else _WITHOUT_OBJECT
         verb = verbs.get(request.method if request.method != "HEAD" else "GET", "")
-        if verb in {"list", "get"} and "watch=" in request.query and parse_options(request.query).watch:
+        if verb in {"list", "get"} and "watch" in request.query and parse_options(request.query).watch:
             verb = "watch"
         if path.subresource and not _has(kind, path.subresource):
             raise NotFoundError("the server could not find the requested resource")
@@ -261,8 +264,8 @@ def selected_name(query: str) -> str:
 
 
 def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attributes:
-    # A namespace counts as an object within itself, so that a role in it may cover it.
-    is_namespace = kind.plural == "namespaces" and not kind.group
+    # A namespace counts as an object within itself, so that a role in it may cover it; a list of them does not.
+    is_namespace = kind.plural == "namespaces" and not kind.group and verb not in _ON_COLLECTIONS
     return Attributes(
         user=user,
         verb=verb,
