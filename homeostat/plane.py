@@ -53,7 +53,7 @@ from homeostat.server.tokens import Tokens
 from homeostat.server.uid import new_uid
 from homeostat.server.user import SELF
 from homeostat.server.verbs.watch import Watches
-from homeostat.store.base import Key, Store
+from homeostat.store.base import Key, Store, StoreError
 from homeostat.store.sqlite import SqliteStore
 
 log = logging.getLogger(__name__)
@@ -243,7 +243,10 @@ async def _expire(plane: Plane) -> None:
     assert events is not None
     while True:
         await asyncio.sleep(_EXPIRE_EVERY_S)
-        await expire_events(plane.store, events, now=datetime.now(UTC))
+        try:
+            await expire_events(plane.store, events, now=datetime.now(UTC))
+        except StoreError as error:
+            log.warning("old events could not be deleted", extra={"reason": str(error)})
 
 
 def _refuse(code: int, message: str) -> Reply:
