@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_object
+from homeostat.objects.errors import BadRequestError, Cause, UnsupportedMediaTypeError, invalid, invalid_object
 from homeostat.objects.json import Json, JsonObject, decode, decode_object, encode, type_name
 from homeostat.objects.patch import json_patch, merge_patch
 from homeostat.objects.selectors import selector_of
@@ -85,7 +85,10 @@ async def patch_scale(call: Call) -> Answer:
     if media in {MERGE_PATCH, STRATEGIC_PATCH}:
         merged = decode_object(call.body)
         return await _write_scale(call, lambda scale: merge_patch(scale, merged))
-    raise BadRequestError(f"a scale takes {JSON_PATCH} and {MERGE_PATCH}, not {media!r}")
+    raise UnsupportedMediaTypeError(
+        "the body of the request was in an unknown format - accepted media types include: "
+        f"{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_PATCH}"
+    )
 
 
 async def _write_scale(call: Call, edit: Callable[[JsonObject], Json]) -> Answer:

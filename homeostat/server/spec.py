@@ -7,13 +7,15 @@ from typing import TypeVar
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import Json, type_name
 
 T = TypeVar("T")
 
 
-def read_spec(obj: JsonObject, shape: type[T]) -> T:
+def read_spec(obj: Json, shape: type[T]) -> T:
     """`spec` as `shape`; null counts as absent, as everywhere in Kubernetes; `BadRequestError` for a wrong type."""
+    if not isinstance(obj, dict):
+        raise BadRequestError(f"an object is expected, got {type_name(obj)}")
     try:
         return msgspec.convert(_without_nulls(_without_nulls(obj).get("spec", {})), shape)
     except msgspec.ValidationError as error:

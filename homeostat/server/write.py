@@ -71,11 +71,13 @@ async def create(call: Call, obj: JsonObject) -> Written:
 
 async def _create_once(call: Call, obj: JsonObject) -> Written:
     kind = call.kind
-    kind.behaviour.prepare(obj, None, call.timestamp())
     manage(call, None, obj)
     obj = await _mutate(call, obj, None, "CREATE")
+    kind.behaviour.prepare(obj, None, call.timestamp())
     refuse_invalid(call, obj, _create_causes(call, obj))
     await call.backend.admission.validate(call, obj, None, "CREATE")
+    # Webhooks take their time, and the namespace may have gone meanwhile.
+    require_namespace(call, obj["metadata"]["name"])
     key = Key(kind.resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
     if call.options.dry_run:
         if call.store.get(key) is not None:
@@ -131,9 +133,9 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
         new = strategy.prepare_status_update(new, old)
     else:
         strategy.prepare_update(kind, new, old, call.subresource)
-    kind.behaviour.prepare(new, old, call.timestamp())
     manage(call, old, new)
     new = await _mutate(call, new, old, "UPDATE")
+    kind.behaviour.prepare(new, old, call.timestamp())
     refuse_invalid(call, new, _update_causes(call, new, old))
     await call.backend.admission.validate(call, new, old, "UPDATE")
     if is_finished(new):
@@ -223,10 +225,11 @@ def untracked_fields(call: Call) -> JsonObject | None:
 def _place(call: Call, metadata: JsonObject) -> None:
     """The URL and the object must agree on where it lives."""
     if call.kind.namespaced:
-        if metadata.setdefault("namespace", call.namespace) != call.namespace:
+        if (metadata.get("namespace") or call.namespace) != call.namespace:
             raise BadRequestError(
                 "the namespace of the provided object does not match the namespace sent on the request"
             )
+        metadata["namespace"] = call.namespace
     else:
         metadata.pop("namespace", None)
     if call.name and metadata.setdefault("name", call.name) != call.name:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import Awaitable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from homeostat.edge.reply import StreamReply
+from homeostat.edge.request import Headers, Peer, Request
+from homeostat.server.user import SELF
 from tests.api.conftest import MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition, deployment, widget
 
@@ -302,6 +307,36 @@ async def test_watches_can_be_tables(api: Api) -> None:
     await make(api, "a")
     kind, table = await watch.next()
     assert (kind, table["kind"], table["rows"][0]["cells"][:2]) == ("ADDED", "Table", ["a", 1])
+
+
+async def test_the_age_in_a_watched_table_is_that_at_the_event(api: Api) -> None:
+    began = datetime.now(UTC)
+    api.plane.app.backend.now = lambda: began
+    await make(api, "a")
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, headers=TABLE)
+    api.plane.app.backend.now = lambda: began + timedelta(minutes=5)
+    await api("PATCH", f"{CONFIGMAPS}/a", {"data": {"x": "2"}}, type=MERGE_PATCH)
+    assert (await watch.next())[1]["rows"][0]["cells"] == ["a", 1, "5m"]
+
+
+async def test_a_watch_that_fails_on_an_event_ends(api: Api, monkeypatch: Any) -> None:
+    watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, allowWatchBookmarks="true")
+    assert await watch.is_silent()
+
+    def fail(*_: object) -> bytes:
+        raise ValueError("cannot be shown")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("homeostat.server.verbs.watch.shared_frame", fail)
+        await make(api, "a")
+    assert await watch.ends()
+
+
+@pytest.mark.parametrize("query", ["watch", "watch=", "watch=1", "watch=true"])
+async def test_a_watch_is_asked_for_in_several_ways(api: Api, query: str) -> None:
+    request = Request("GET", CONFIGMAPS, query, Headers(), b"", Peer(""), {"user": SELF})
+    answer = api.plane.app.handle(request)
+    assert isinstance(await answer if isinstance(answer, Awaitable) else answer, StreamReply)
 
 
 async def test_every_watch_opened_at_any_event_replays_the_same_order(api: Api) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from homeostat.server.expiry import expire_events
 from tests.api.conftest import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition, deployment, widget
 
@@ -234,6 +237,33 @@ async def test_a_service_account_token_authenticates(api: Api) -> None:
     assert me.json["status"]["userInfo"]["username"] == "system:serviceaccount:default:robot"
     refused = await api("GET", f"{CONFIGMAPS}/a", user=None, headers=bearer)
     assert (refused.status, refused.reason) == (403, "Forbidden")
+
+
+async def test_an_empty_namespace_is_that_of_the_url(api: Api) -> None:
+    answer = await api("POST", CONFIGMAPS, configmap(metadata={"namespace": ""}))
+    assert (answer.status, answer.json["metadata"]["namespace"]) == (201, "default")
+
+
+async def test_a_token_request_that_is_no_object_is_refused(api: Api) -> None:
+    await api("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "bot"}})
+    assert (await api("POST", "/api/v1/namespaces/default/serviceaccounts/bot/token", [])).status == 400
+
+
+async def test_scale_takes_no_other_patch_than_it_knows(api: Api) -> None:
+    await api("POST", DEPLOYMENTS, deployment())
+    assert (await api("PATCH", f"{DEPLOYMENTS}/web/scale", {}, type="application/json")).status == 415
+
+
+async def test_old_events_go_however_many_there_are(api: Api) -> None:
+    events = "/api/v1/namespaces/default/events"
+    event = {"metadata": {"generateName": "e-"}, "involvedObject": {"namespace": "default"}}
+    for _ in range(4):
+        await asyncio.gather(*(api("POST", events, event) for _ in range(130)))
+    kind = api.plane.app.backend.registry.find("", "v1", "events")
+    assert kind is not None
+    soon = datetime.now(UTC) + timedelta(minutes=59)
+    assert await expire_events(api.plane.store, kind, now=soon) == 0
+    assert await expire_events(api.plane.store, kind, now=soon + timedelta(minutes=2)) == 520
 
 
 async def test_scale_changes_replicas_alone(api: Api) -> None:
