@@ -73,8 +73,11 @@ def clean_metadata(obj: JsonObject) -> list[str]:
         if not unknown:
             raise BadRequestError(f"metadata has a field of the wrong type: {_told(error)}") from error
         clean_metadata(obj)
-    if None in metadata.values():
-        obj["metadata"] = {name: value for name, value in metadata.items() if value is not None}
+    if any(not value for value in metadata.values()):
+        # Empty means absent, but an empty managedFields is a request to forget them.
+        obj["metadata"] = {
+            name: value for name, value in metadata.items() if value or (name == "managedFields" and value is not None)
+        }
     for name in ("labels", "annotations"):
         values = obj["metadata"].get(name)
         if values and None in values.values():

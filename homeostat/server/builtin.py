@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from homeostat.objects.builtins import builtin_schema
-from homeostat.objects.errors import Cause
+from homeostat.objects.errors import Cause, invalid
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.prune import prune, unknown_fields
 from homeostat.objects.schema import Schema
@@ -47,6 +47,8 @@ _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("events.k8s.io", "Event"): ("reason", "regarding.kind", "regarding.name", "regarding.namespace", "type"),
 }
 
+_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+
 
 class BuiltinBehaviour:
     def __init__(self, group: str, version: str, kind: str) -> None:
@@ -78,16 +80,27 @@ class BuiltinBehaviour:
             obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
 
     def check(self, obj: JsonObject) -> list[Cause]:
-        return check(self._group, self._kind, obj)
+        return check_finalizer_names(obj["metadata"]) + check(self._group, self._kind, obj)
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
-        return check_update(self._group, self._kind, new, old) or check(self._group, self._kind, new)
+        return check_update(self._group, self._kind, new, old) or self.check(new)
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         return []
 
     def selectable(self, obj: JsonObject) -> dict[str, str]:
         return {name: text_at(obj, name) for name in self.selectable_fields}
+
+
+def check_finalizer_names(metadata: JsonObject) -> list[Cause]:
+    """Kubernetes' own finalizers have bare names; everybody else's begin with a domain."""
+    return [
+        invalid(
+            f"metadata.finalizers[{index}]", name, "name is neither a standard finalizer name nor is it fully qualified"
+        )
+        for index, name in enumerate(metadata.get("finalizers") or ())
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
 
 
 def text_at(obj: Json, path: str) -> str:

@@ -26,6 +26,7 @@ def _select_own_pods(obj: JsonObject) -> None:
         labels.setdefault(f"{prefix}controller-uid", uid)
         labels.setdefault(f"{prefix}job-name", name)
     spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    metadata.setdefault("labels", dict(labels))
 
 
 def _count_nothing(*names: str) -> Callable[[JsonObject], None]:
