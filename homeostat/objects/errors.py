@@ -192,7 +192,8 @@ def status_of(error: ApiError) -> dict[str, Any]:
         "message": error.message,
         "reason": error.reason,
     }
-    if details:
+    # kubectl reads the details of every NotFound without looking whether there are any.
+    if details or isinstance(error, NotFoundError):
         status["details"] = details
     status["code"] = error.code
     return status

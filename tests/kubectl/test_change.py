@@ -124,6 +124,21 @@ def test_wait_ends_when_the_condition_holds(web: Kubectl, plane: ServedPlane) ->
     assert [_told(wait) for wait in waits] == ["deployment.apps/web condition met\n"] * 2
 
 
+def test_wait_ends_when_the_object_is_made(kubectl: Kubectl) -> None:
+    wait = kubectl.start("wait", "configmap/later", "--for=create", "--timeout=10s")
+    kubectl("create", "configmap", "later")
+    assert _told(wait) == "configmap/later condition met\n"
+
+
+def test_a_node_is_cordoned_tainted_and_drained(cluster: Kubectl, unique: str) -> None:
+    cluster("create", "-f", "-", stdin=f"apiVersion: v1\nkind: Node\nmetadata: {{name: {unique}}}\n")
+    assert cluster("cordon", unique) == f"node/{unique} cordoned\n"
+    assert cluster("taint", "node", unique, "a=b:NoSchedule") == f"node/{unique} tainted\n"
+    assert f"node/{unique} drained" in cluster("drain", unique, "--force", "--timeout=10s")
+    assert "SchedulingDisabled" in cluster("get", "node", unique)
+    assert cluster("uncordon", unique) == f"node/{unique} uncordoned\n"
+
+
 def test_wait_ends_with_an_error_when_the_time_is_over(web: Kubectl) -> None:
     said = web.fails("wait", "deployment/web", "--for=condition=Available", "--timeout=1s")
     assert "timed out waiting for the condition on deployments/web" in said

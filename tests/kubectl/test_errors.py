@@ -65,6 +65,21 @@ def test_an_error_is_told_as_kubernetes_tells_it(kubectl: Kubectl, command: str,
     assert said in kubectl.fails(*command.split())
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("logs p", "the server could not find the requested resource"),
+        ("exec p -- ls", "the server could not find the requested resource"),
+        ("debug p --image=x", "ephemeral containers are disabled for this cluster"),
+        ("top pods", "Metrics API not available"),
+    ],
+    ids=["logs", "exec", "debug", "top"],
+)
+def test_what_needs_a_node_is_refused_in_words(kubectl: Kubectl, command: str, said: str) -> None:
+    kubectl("run", "p", "--image=x")
+    assert said in kubectl.fails(*command.split())
+
+
 def test_an_old_revision_cannot_replace_a_newer_object(kubectl: Kubectl) -> None:
     kubectl("create", "-f", "-", stdin=CONFIG)
     old = kubectl("get", "configmap", "settings", "-o", "yaml")
