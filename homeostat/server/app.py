@@ -202,7 +202,9 @@ class App:
         self, request: Request, user: User, kind: Kind, path: ObjectPath, *, verb: str, subresource: str
     ) -> Answer:
         if not user.is_master:
-            named = path if path.name else path._replace(name=selected_name(request.query))
+            # A selector limits what is read or deleted, and never what is created.
+            is_selected = not path.name and verb != "create"
+            named = path._replace(name=selected_name(request.query)) if is_selected else path
             self.authorizer.require(attributes_of(user, verb, kind, named))
         headers = request.headers
         call = Call(

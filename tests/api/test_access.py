@@ -142,6 +142,16 @@ async def test_secrets_are_not_readable_on_disk(api: Api) -> None:
     assert b"aHVudGVyMi1odW50ZXIy" not in stored
 
 
+async def test_a_selector_in_the_query_opens_no_creation(api: Api) -> None:
+    limited = role("create", "list")
+    limited["rules"][0]["resourceNames"] = ["a"]
+    await api("POST", f"{RBAC}/namespaces/default/roles", limited)
+    await api("POST", f"{RBAC}/namespaces/default/rolebindings", binding())
+    selector: Any = {"fieldSelector": "metadata.name=a"}
+    assert (await api("GET", CONFIGMAPS, user=ALICE, **selector)).status == 200
+    assert (await api("POST", CONFIGMAPS, configmap("other"), user=ALICE, **selector)).status == 403
+
+
 LIMITS = {"metadata": {"name": "new"}, "spec": {"limits": []}}
 
 
