@@ -14,9 +14,14 @@ Server and client share the tree: `status_of` and `error_of` are inverse. Text i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import msgspec
+
+# A refusal should not be larger than what it refuses.
+_MOST_CAUSES = 100
+_LONGEST_MESSAGE = 2048
 
 
 class Cause(msgspec.Struct, frozen=True, rename={"kind": "reason"}, omit_defaults=True):
@@ -160,9 +165,16 @@ _BY_CODE_AND_REASON = {(each.code, each.reason): each for each in ApiError.__sub
 _BY_CODE = {each.code: each for each in reversed(ApiError.__subclasses__())}
 
 
+def _shortened(cause: Cause) -> Cause:
+    if len(cause.message) <= _LONGEST_MESSAGE and len(cause.field) <= _LONGEST_MESSAGE:
+        return cause
+    return Cause(cause.kind, f"{cause.message[:_LONGEST_MESSAGE]}...", cause.field[:_LONGEST_MESSAGE])
+
+
 def invalid_object(kind: str, group: str, name: str, causes: Iterable[Cause]) -> InvalidError:
-    """The 422 of an object, worded as Kubernetes words it."""
-    causes = tuple(causes)
+    """The 422 of an object, worded as Kubernetes words it; of very many or very long causes, not all is told."""
+    causes = tuple(_shortened(cause) for cause in islice(causes, _MOST_CAUSES))
+    name = name[:_LONGEST_MESSAGE]
     texts = [f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in causes]
     told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     full_kind = f"{kind}.{group}" if group else kind

@@ -12,15 +12,22 @@ from homeostat.server.encode import GZIP_FROM_BYTES, gzip
 from homeostat.server.negotiate import JSON, YAML, Representation
 
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20
+_WARNING_CHARACTERS = 4096
+_CUT_WARNING_CHARACTERS = 256
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """As many warnings as headers should hold; where they are too long together, each is cut first."""
+    if sum(map(len, warnings)) > _WARNING_CHARACTERS:
+        warnings = [
+            text[:_CUT_WARNING_CHARACTERS] for text in warnings[: _WARNING_CHARACTERS // _CUT_WARNING_CHARACTERS]
+        ]
     return tuple(("Warning", f'299 - "{_quoted(text)}"') for text in warnings)
 
 
 def _quoted(text: str) -> str:
     printable = "".join(char if char.isprintable() and char.isascii() else " " for char in text)
-    return printable.replace("\\", "\\\\").replace('"', '\\"')[:4096]
+    return printable.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def one(call: Call, body: bytes, *, status: int = 200) -> Reply:

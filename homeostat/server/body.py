@@ -16,6 +16,7 @@ from homeostat.server.call import Call
 from homeostat.server.negotiate import body_type
 
 _MAX_TOLD = 10
+_MAX_WARNINGS = 100
 
 
 def parse_body(call: Call) -> Json:
@@ -81,7 +82,7 @@ def report(call: Call, messages: list[str]) -> None:
         return
     if call.options.field_validation == "Strict":
         raise BadRequestError(f"strict decoding error: {', '.join(messages[:_MAX_TOLD])}")
-    call.warnings.extend(message for message in messages if message not in call.warnings)
+    call.warnings.extend(message for message in messages[:_MAX_WARNINGS] if message not in call.warnings)
 
 
 def duplicate_keys(body: bytes, value: Json) -> list[str]:

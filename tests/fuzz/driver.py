@@ -33,6 +33,7 @@ class Answer(msgspec.Struct):
     has_written: bool
     """The store's revision moved meanwhile."""
     took_s: float
+    header_bytes: int
 
     @property
     def json(self) -> Any:
@@ -70,13 +71,13 @@ class Driver:
         if isinstance(answer, Awaitable):
             answer = await answer
         # What cannot be written to the wire would be a 500 there.
-        head_of(answer.status, answer.content_type, answer.headers)
+        head = head_of(answer.status, answer.content_type, answer.headers)
         if isinstance(answer, Reply):
             body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
         else:
             body = await self._first_of(answer.start)
         has_written = self.plane.store.revision != before
-        return Answer(answer.status, answer.content_type, body, has_written, perf_counter() - began)
+        return Answer(answer.status, answer.content_type, body, has_written, perf_counter() - began, len(head))
 
     async def _first_of(self, start: Any) -> bytes:
         """A stream is opened, looked at and closed."""
