@@ -8,5 +8,5 @@ _MOST_BYTES = 8 << 30
 
 
 def pytest_configure() -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, hard))
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, hard))

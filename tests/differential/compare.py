@@ -1,0 +1,89 @@
+"""Sends one conversation to a server and makes two servers' answers comparable."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import ssl
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from tests.differential.requests import Step
+
+_VOLATILE = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "time", "deletionTimestamp", "lastTransitionTime"}
+)
+_AGE = re.compile(r"\d+s|\d+m\d*s?")
+_GENERATED = re.compile(r"\bg-[a-z0-9]{5}\b")
+
+
+class Answer(NamedTuple):
+    status: int
+    body: Any
+    warnings: tuple[str, ...]
+
+
+class Conversation:
+    def __init__(self, url: str, token: str) -> None:
+        parts = urlsplit(url)
+        context = ssl._create_unverified_context()
+        self._connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, context=context, timeout=20)
+        self._token = token
+
+    def say(self, step: Step) -> Answer:
+        headers = {"Authorization": f"Bearer {self._token}", "User-Agent": "differ/1"}
+        headers["Accept"] = step.accept or "application/json"
+        body = step.body if isinstance(step.body, bytes) else None
+        if body is None and step.body is not None:
+            body = msgspec.json.encode(step.body)
+        if body is not None:
+            headers["Content-Type"] = step.type or "application/json"
+        self._connection.request(step.method, step.path, body, headers)
+        response = self._connection.getresponse()
+        raw = response.read()
+        warnings = tuple(response.headers.get_all("Warning") or ())
+        try:
+            value = msgspec.json.decode(raw)
+        except msgspec.DecodeError:
+            value = raw.decode(errors="replace")
+        return Answer(response.status, comparable(value), warnings)
+
+
+def comparable(value: Any) -> Any:
+    """The value without what no two servers have in common: identities, revisions, times."""
+    match value:
+        case dict():
+            return {name: comparable(member) for name, member in value.items() if name not in _VOLATILE}
+        case list():
+            return [comparable(item) for item in value]
+        case str() if _AGE.fullmatch(value):
+            return "an age"
+        case str():
+            return _GENERATED.sub("g-xxxxx", value)
+    return value
+
+
+def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        found = []
+        for name in sorted({*ours, *theirs}):
+            if name not in ours:
+                found.append(f"{path}.{name}: missing, expected {_short(theirs[name])}")
+            elif name not in theirs:
+                found.append(f"{path}.{name}: unexpected {_short(ours[name])}")
+            else:
+                found += differences(ours[name], theirs[name], f"{path}.{name}")
+        return found
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return [
+            each
+            for at, pair in enumerate(zip(ours, theirs, strict=True))
+            for each in differences(*pair, f"{path}[{at}]")
+        ]
+    return [] if ours == theirs else [f"{path}: {_short(ours)}, expected {_short(theirs)}"]
+
+
+def _short(value: Any) -> str:
+    return msgspec.json.encode(value).decode()[:300]

@@ -1,0 +1,513 @@
+"""One conversation with a Kubernetes API, as data: every verb, patch, selector and common error.
+
+Each step is sent to two servers in turn; what one answers the other must answer too. Steps build on each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tests.api.objects import definition, deployment, widget
+
+MERGE = "application/merge-patch+json"
+JSON = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+NS = "/api/v1/namespaces/diff"
+CM = f"{NS}/configmaps"
+DEPLOY = "/apis/apps/v1/namespaces/diff/deployments"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+WIDGETS = "/apis/example.com/v1/namespaces/diff/widgets"
+RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/diff"
+
+
+class Step(NamedTuple):
+    id: str
+    method: str
+    path: str
+    body: Any = None
+    type: str = ""
+    accept: str = ""
+
+
+def cm(name: str, data: Any = None, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {"x": "1"}}
+
+
+def secret(**more: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, **more}
+
+
+def service(**spec: Any) -> dict[str, Any]:
+    spec = {"clusterIP": "None", "selector": {"app": "web"}, **spec}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "svc"}, "spec": spec}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    containers = [{"name": "main", "image": "busybox"}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}
+
+
+def api(kind: str, group_version: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"apiVersion": group_version, "kind": kind, "metadata": {"name": name}, **more}
+
+
+def _rules() -> dict[str, Any]:
+    numbers = {"low": {"type": "integer"}, "high": {"type": "integer"}}
+    rules = [
+        {"rule": "self.low <= self.high", "message": "low must not exceed high"},
+        {"rule": "self.high >= oldSelf.high", "message": "high must not fall"},
+    ]
+    spec = {"type": "object", "properties": numbers, "x-kubernetes-validations": rules}
+    ruled = definition(schema={"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}})
+    ruled["metadata"]["name"] = "ruled.example.com"
+    ruled["spec"]["names"] = {"plural": "ruled", "singular": "rule", "kind": "Ruled", "listKind": "RuledList"}
+    return ruled
+
+
+def _bad_definition(**spec: Any) -> dict[str, Any]:
+    bad = definition()
+    bad["metadata"]["name"] = "gadgets.example.com"
+    bad["spec"]["names"] = {"plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"}
+    bad["spec"].update(spec)
+    return bad
+
+
+SETUP = [
+    Step("namespace", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff")),
+    Step(
+        "definition",
+        "POST",
+        CRDS,
+        definition(
+            additionalPrinterColumns=[
+                {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+                {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+            ],
+            selectableFields=[{"jsonPath": ".spec.color"}],
+        ),
+    ),
+    Step("ruled definition", "POST", CRDS, _rules()),
+]
+
+STEPS = [
+    Step("create", "POST", CM, cm("a", labels={"app": "x"})),
+    Step("create again", "POST", CM, cm("a")),
+    Step("create with version", "POST", CM, cm("b", resourceVersion="1")),
+    Step("create elsewhere", "POST", CM, cm("b", namespace="other")),
+    Step("create in no namespace", "POST", "/api/v1/namespaces/none/configmaps", cm("b")),
+    Step("create wrong kind", "POST", CM, api("Secret", "v1", "b")),
+    Step("create wrong version", "POST", CM, api("ConfigMap", "v2", "b")),
+    Step("create bad name", "POST", CM, cm("Bad_Name")),
+    Step("create no name", "POST", CM, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}),
+    Step("create bad label", "POST", CM, cm("b", labels={"a b": "c"})),
+    Step("create bad data key", "POST", CM, cm("b", {"a/b": "c"})),
+    Step("create bad json", "POST", CM, b"{"),
+    Step("create wrong type", "POST", CM, {**cm("b"), "data": {"x": 1}}),
+    Step("create wrong metadata", "POST", CM, {**cm("b"), "metadata": {"name": 5}}),
+    Step("create strict", "POST", f"{CM}?fieldValidation=Strict", {**cm("b"), "bogus": 1}),
+    Step("create warn", "POST", f"{CM}?dryRun=All", {**cm("b"), "bogus": 1}),
+    Step("create bad content type", "POST", CM, cm("b"), "text/csv"),
+    Step("create dry run", "POST", f"{CM}?dryRun=All", cm("b")),
+    Step("create bad dry run", "POST", f"{CM}?dryRun=Some", cm("b")),
+    Step("get", "GET", f"{CM}/a"),
+    Step("get missing", "GET", f"{CM}/none"),
+    Step("get unknown kind", "GET", f"{NS}/gizmos/a"),
+    Step("get unknown group", "GET", "/apis/none.example.com/v1/things"),
+    Step("get metadata", "GET", f"{CM}/a", accept=PARTIAL),
+    Step("get table", "GET", f"{CM}/a", accept=TABLE),
+    Step("get cbor", "GET", f"{CM}/a", accept="application/unheard-of"),
+    Step("list", "GET", f"{CM}?labelSelector=app"),
+    Step("list by set", "GET", f"{CM}?labelSelector=app%20in%20(x,y)"),
+    Step("list by not", "GET", f"{CM}?labelSelector=!app&fieldSelector=metadata.name!=kube-root-ca.crt"),
+    Step("list by field", "GET", f"{CM}?fieldSelector=metadata.name=a"),
+    Step("list bad label selector", "GET", f"{CM}?labelSelector=a%20in"),
+    Step("list bad field selector", "GET", f"{CM}?fieldSelector=data.x=1"),
+    Step("list bad continue", "GET", f"{CM}?continue=bogus"),
+    Step("list bad version", "GET", f"{CM}?resourceVersion=abc"),
+    Step("list match without version", "GET", f"{CM}?resourceVersionMatch=Exact"),
+    Step("list metadata", "GET", f"{CM}?labelSelector=app", accept=PARTIAL_LIST),
+    Step("list table", "GET", f"{CM}?labelSelector=app", accept=TABLE),
+    Step("put", "PUT", f"{CM}/a", cm("a", {"x": "2"}, labels={"app": "x"})),
+    Step("put stale", "PUT", f"{CM}/a", cm("a", {"x": "3"}, resourceVersion="1")),
+    Step("put wrong name", "PUT", f"{CM}/a", cm("b")),
+    Step("put missing", "PUT", f"{CM}/none", cm("none")),
+    Step("put wrong uid", "PUT", f"{CM}/a", cm("a", uid="other")),
+    Step("merge patch", "PATCH", f"{CM}/a", {"data": {"y": "3", "x": None}}, MERGE),
+    Step("merge patch of nothing", "PATCH", f"{CM}/none", {"data": {}}, MERGE),
+    Step("merge patch bad json", "PATCH", f"{CM}/a", b"{", MERGE),
+    Step("merge patch list", "PATCH", f"{CM}/a", b"[]", MERGE),
+    Step("merge patch wrong type", "PATCH", f"{CM}/a", {"data": {"y": 3}}, MERGE),
+    Step("merge patch stale", "PATCH", f"{CM}/a", {"metadata": {"resourceVersion": "1"}}, MERGE),
+    Step("merge patch name", "PATCH", f"{CM}/a", {"metadata": {"name": "other"}}, MERGE),
+    Step("json patch", "PATCH", f"{CM}/a", [{"op": "add", "path": "/data/z", "value": "4"}], JSON),
+    Step("json patch test", "PATCH", f"{CM}/a", [{"op": "test", "path": "/data/z", "value": "5"}], JSON),
+    Step("json patch nowhere", "PATCH", f"{CM}/a", [{"op": "remove", "path": "/data/none"}], JSON),
+    Step("json patch object", "PATCH", f"{CM}/a", {"op": "add"}, JSON),
+    Step("patch of no type", "PATCH", f"{CM}/a", {"data": {}}, "application/json"),
+    Step("apply", "PATCH", f"{CM}/applied?fieldManager=one", cm("applied", {"x": "1", "y": "2"}), APPLY),
+    Step("apply again", "PATCH", f"{CM}/applied?fieldManager=one", cm("applied", {"x": "1", "y": "2"}), APPLY),
+    Step("apply less", "PATCH", f"{CM}/applied?fieldManager=one", cm("applied", {"x": "1"}), APPLY),
+    Step("apply conflict", "PATCH", f"{CM}/applied?fieldManager=two", cm("applied", {"x": "9"}), APPLY),
+    Step("apply forced", "PATCH", f"{CM}/applied?fieldManager=two&force=true", cm("applied", {"x": "9"}), APPLY),
+    Step("apply without manager", "PATCH", f"{CM}/applied", cm("applied"), APPLY),
+    Step("apply unknown field", "PATCH", f"{CM}/applied?fieldManager=one", {**cm("applied"), "bogus": 1}, APPLY),
+    Step("secret", "POST", f"{NS}/secrets", secret(stringData={"p": "secret"})),
+    Step("secret bad base64", "POST", f"{NS}/secrets", secret(data={"p": "%%%"})),
+    Step("service", "POST", f"{NS}/services", service(ports=[{"port": 80}])),
+    Step("service without ports", "POST", f"{NS}/services", {**service(ports=[]), "metadata": {"name": "s2"}}),
+    Step("service table", "GET", f"{NS}/services", accept=TABLE),
+    Step(
+        "pod dry run",
+        "POST",
+        f"{NS}/pods?dryRun=All",
+        pod(serviceAccountName="default", automountServiceAccountToken=False),
+    ),
+    Step("deployment", "POST", DEPLOY, deployment()),
+    Step("deployment bad selector", "POST", DEPLOY, deployment("bad", selector={"matchLabels": {"app": "other"}})),
+    Step(
+        "deployment without containers",
+        "POST",
+        DEPLOY,
+        deployment("bad", template={"metadata": {"labels": {"app": "bad"}}, "spec": {"containers": []}}),
+    ),
+    Step("deployment negative", "POST", DEPLOY, deployment("bad", replicas=-1)),
+    Step("deployment string", "POST", DEPLOY, deployment("bad", replicas="two")),
+    Step(
+        "deployment strategic",
+        "PATCH",
+        f"{DEPLOY}/web",
+        {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "nginx:2"}]}}}},
+        STRATEGIC,
+    ),
+    Step(
+        "deployment add container",
+        "PATCH",
+        f"{DEPLOY}/web",
+        {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "b"}]}}}},
+        STRATEGIC,
+    ),
+    Step(
+        "deployment delete container",
+        "PATCH",
+        f"{DEPLOY}/web",
+        {"spec": {"template": {"spec": {"containers": [{"name": "side", "$patch": "delete"}]}}}},
+        STRATEGIC,
+    ),
+    Step(
+        "deployment immutable",
+        "PATCH",
+        f"{DEPLOY}/web",
+        {"spec": {"selector": {"matchLabels": {"app": "other"}}}},
+        MERGE,
+    ),
+    Step("deployment scale", "GET", f"{DEPLOY}/web/scale"),
+    Step("deployment rescale", "PATCH", f"{DEPLOY}/web/scale", {"spec": {"replicas": 3}}, MERGE),
+    Step(
+        "deployment status",
+        "PATCH",
+        f"{DEPLOY}/web/status",
+        {"status": {"replicas": 1, "observedGeneration": 1}},
+        MERGE,
+    ),
+    Step("deployment get", "GET", f"{DEPLOY}/web"),
+    Step("deployment table", "GET", DEPLOY, accept=TABLE),
+    Step("deployment bad subresource", "GET", f"{DEPLOY}/web/bogus"),
+    Step(
+        "lease by put",
+        "PUT",
+        "/apis/coordination.k8s.io/v1/namespaces/diff/leases/l",
+        api("Lease", "coordination.k8s.io/v1", "l", spec={"holderIdentity": "me", "leaseDurationSeconds": 15}),
+    ),
+    Step("lease table", "GET", "/apis/coordination.k8s.io/v1/namespaces/diff/leases", accept=TABLE),
+    Step(
+        "ingress",
+        "POST",
+        "/apis/networking.k8s.io/v1/namespaces/diff/ingresses",
+        api(
+            "Ingress",
+            "networking.k8s.io/v1",
+            "i",
+            spec={
+                "rules": [
+                    {
+                        "host": "a.example.com",
+                        "http": {
+                            "paths": [
+                                {
+                                    "path": "/",
+                                    "pathType": "Prefix",
+                                    "backend": {"service": {"name": "svc", "port": {"number": 80}}},
+                                }
+                            ]
+                        },
+                    }
+                ]
+            },
+        ),
+    ),
+    Step(
+        "ingress bad",
+        "POST",
+        "/apis/networking.k8s.io/v1/namespaces/diff/ingresses",
+        api("Ingress", "networking.k8s.io/v1", "i2", spec={}),
+    ),
+    Step(
+        "job",
+        "POST",
+        "/apis/batch/v1/namespaces/diff/jobs?dryRun=All",
+        api(
+            "Job",
+            "batch/v1",
+            "j",
+            spec={"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "b"}]}}},
+        ),
+    ),
+    Step(
+        "cronjob bad schedule",
+        "POST",
+        "/apis/batch/v1/namespaces/diff/cronjobs",
+        api(
+            "CronJob",
+            "batch/v1",
+            "c",
+            spec={
+                "schedule": "often",
+                "jobTemplate": {
+                    "spec": {
+                        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "b"}]}}
+                    }
+                },
+            },
+        ),
+    ),
+    Step(
+        "hpa v1",
+        "POST",
+        "/apis/autoscaling/v1/namespaces/diff/horizontalpodautoscalers",
+        api(
+            "HorizontalPodAutoscaler",
+            "autoscaling/v1",
+            "h",
+            spec={
+                "maxReplicas": 3,
+                "targetCPUUtilizationPercentage": 50,
+                "scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"},
+            },
+        ),
+    ),
+    Step("hpa v2", "GET", "/apis/autoscaling/v2/namespaces/diff/horizontalpodautoscalers/h"),
+    Step(
+        "role",
+        "POST",
+        f"{RBAC}/roles",
+        api(
+            "Role",
+            "rbac.authorization.k8s.io/v1",
+            "r",
+            rules=[{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
+        ),
+    ),
+    Step(
+        "role bad",
+        "POST",
+        f"{RBAC}/roles",
+        api("Role", "rbac.authorization.k8s.io/v1", "r2", rules=[{"apiGroups": [""], "resources": ["pods"]}]),
+    ),
+    Step(
+        "binding",
+        "POST",
+        f"{RBAC}/rolebindings",
+        api(
+            "RoleBinding",
+            "rbac.authorization.k8s.io/v1",
+            "rb",
+            roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+            subjects=[{"kind": "User", "name": "u"}],
+        ),
+    ),
+    Step("binding other role", "PATCH", f"{RBAC}/rolebindings/rb", {"roleRef": {"name": "other"}}, MERGE),
+    Step(
+        "event",
+        "POST",
+        f"{NS}/events",
+        {
+            **api("Event", "v1", "e"),
+            "involvedObject": {"kind": "Pod", "name": "p", "namespace": "diff"},
+            "reason": "Tested",
+            "message": "m",
+            "type": "Normal",
+        },
+    ),
+    Step("event as new", "GET", "/apis/events.k8s.io/v1/namespaces/diff/events/e"),
+    Step("event by object", "GET", f"{NS}/events?fieldSelector=involvedObject.name=p"),
+    Step(
+        "review",
+        "POST",
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "diff"}},
+        },
+    ),
+    Step(
+        "review of user",
+        "POST",
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "diff"}},
+        },
+    ),
+    Step(
+        "review empty",
+        "POST",
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}},
+    ),
+    Step("widget", "POST", WIDGETS, widget()),
+    Step("widget unknown field", "POST", WIDGETS, widget("u", {"size": 1, "bogus": 2})),
+    Step("widget strict", "POST", f"{WIDGETS}?fieldValidation=Strict", widget("v", {"size": 1, "bogus": 2})),
+    Step("widget invalid", "POST", WIDGETS, widget("x", {"size": "big", "color": "blue"})),
+    Step("widget negative", "POST", WIDGETS, widget("x", {"size": -1})),
+    Step("widget missing", "POST", WIDGETS, widget("x", {})),
+    Step("widget no spec type", "POST", WIDGETS, {**widget("x"), "spec": []}),
+    Step("widget duplicate parts", "POST", WIDGETS, widget("x", {"size": 1, "parts": [{"name": "a"}, {"name": "a"}]})),
+    Step("widget put without version", "PUT", f"{WIDGETS}/w", widget(spec={"size": 2})),
+    Step("widget put creates nothing", "PUT", f"{WIDGETS}/none", widget("none", resourceVersion="1")),
+    Step("widget merge", "PATCH", f"{WIDGETS}/w", {"spec": {"size": 3}}, MERGE),
+    Step("widget merge invalid", "PATCH", f"{WIDGETS}/w", {"spec": {"size": "x"}}, MERGE),
+    Step("widget strategic", "PATCH", f"{WIDGETS}/w", {"spec": {"size": 3}}, STRATEGIC),
+    Step("widget status", "PATCH", f"{WIDGETS}/w/status", {"status": {"phase": "Ready"}, "spec": {"size": 9}}, MERGE),
+    Step(
+        "widget apply",
+        "PATCH",
+        f"{WIDGETS}/w2?fieldManager=one",
+        widget("w2", {"size": 1, "parts": [{"name": "a", "count": 1}]}),
+        APPLY,
+    ),
+    Step(
+        "widget apply other part",
+        "PATCH",
+        f"{WIDGETS}/w2?fieldManager=two",
+        widget("w2", {"size": 1, "parts": [{"name": "b"}]}),
+        APPLY,
+    ),
+    Step("widget apply conflict", "PATCH", f"{WIDGETS}/w2?fieldManager=two", widget("w2", {"size": 2}), APPLY),
+    Step(
+        "widget apply unknown", "PATCH", f"{WIDGETS}/w2?fieldManager=one", widget("w2", {"size": 1, "bogus": 1}), APPLY
+    ),
+    Step("widget table", "GET", WIDGETS, accept=TABLE),
+    Step("widget by field", "GET", f"{WIDGETS}?fieldSelector=spec.color=red"),
+    Step("widget by wrong field", "GET", f"{WIDGETS}?fieldSelector=spec.size=1"),
+    Step("widget scale", "GET", f"{WIDGETS}/w/scale"),
+    Step(
+        "ruled refused",
+        "POST",
+        "/apis/example.com/v1/namespaces/diff/ruled",
+        {"apiVersion": "example.com/v1", "kind": "Ruled", "metadata": {"name": "r"}, "spec": {"low": 5, "high": 1}},
+    ),
+    Step(
+        "ruled",
+        "POST",
+        "/apis/example.com/v1/namespaces/diff/ruled",
+        {"apiVersion": "example.com/v1", "kind": "Ruled", "metadata": {"name": "r"}, "spec": {"low": 1, "high": 5}},
+    ),
+    Step("ruled falls", "PATCH", "/apis/example.com/v1/namespaces/diff/ruled/r", {"spec": {"high": 4}}, MERGE),
+    Step("definition get", "GET", f"{CRDS}/widgets.example.com"),
+    Step("definition bad name", "POST", CRDS, {**definition(), "metadata": {"name": "wrong.example.com"}}),
+    Step("definition bad scope", "POST", CRDS, _bad_definition(scope="Galactic")),
+    Step("definition no versions", "POST", CRDS, _bad_definition(versions=[])),
+    Step(
+        "definition no schema",
+        "POST",
+        CRDS,
+        _bad_definition(versions=[{"name": "v1", "served": True, "storage": True}]),
+    ),
+    Step(
+        "definition no type",
+        "POST",
+        CRDS,
+        _bad_definition(
+            versions=[
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"properties": {"spec": {}}}},
+                }
+            ]
+        ),
+    ),
+    Step(
+        "definition bad rule",
+        "POST",
+        CRDS,
+        _bad_definition(
+            versions=[
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "x-kubernetes-validations": [{"rule": "self.nothing > 1"}],
+                        }
+                    },
+                }
+            ]
+        ),
+    ),
+    Step("definition wrong type", "POST", CRDS, _bad_definition(versions="x")),
+    Step("definition table", "GET", f"{CRDS}?fieldSelector=metadata.name=widgets.example.com", accept=TABLE),
+    Step("definition scope moves", "PATCH", f"{CRDS}/widgets.example.com", {"spec": {"scope": "Cluster"}}, MERGE),
+    Step(
+        "webhook bad",
+        "POST",
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+        api(
+            "ValidatingWebhookConfiguration",
+            "admissionregistration.k8s.io/v1",
+            "wh",
+            webhooks=[{"name": "short", "clientConfig": {}}],
+        ),
+    ),
+    Step("delete wrong uid", "DELETE", f"{CM}/a", {"preconditions": {"uid": "other"}}),
+    Step("delete bad policy", "DELETE", f"{CM}/a", {"propagationPolicy": "Sideways"}),
+    Step("delete dry run", "DELETE", f"{CM}/a?dryRun=All"),
+    Step("delete", "DELETE", f"{CM}/a"),
+    Step("delete again", "DELETE", f"{CM}/a"),
+    Step("hold", "POST", CM, cm("held", finalizers=["example.com/hold"])),
+    Step("bad finalizer", "POST", CM, cm("held2", finalizers=["no-slash"])),
+    Step("delete held", "DELETE", f"{CM}/held"),
+    Step(
+        "finalizer added late",
+        "PATCH",
+        f"{CM}/held",
+        {"metadata": {"finalizers": ["example.com/hold", "example.com/new"]}},
+        MERGE,
+    ),
+    Step("let go", "PATCH", f"{CM}/held", {"metadata": {"finalizers": []}}, MERGE),
+    Step("gone", "GET", f"{CM}/held"),
+    Step("delete collection", "DELETE", f"{CM}?labelSelector=nothing=here"),
+    Step("post to object", "POST", f"{CM}/a", cm("a")),
+    Step("put collection", "PUT", CM, cm("a")),
+    Step("namespaced without namespace", "POST", "/api/v1/configmaps", cm("a")),
+    Step(
+        "generated",
+        "POST",
+        f"{CM}?dryRun=All",
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "g-"}},
+    ),
+    Step("discovery", "GET", "/apis/example.com/v1"),
+    Step("discovery group", "GET", "/apis/example.com"),
+    Step("discovery unknown", "GET", "/apis/none.example.com"),
+    Step("impossible path", "GET", "/api/v1/namespaces/diff/configmaps/a/b/c/d"),
+]

@@ -1,0 +1,40 @@
+"""The plane answers a conversation as a real kube-apiserver does."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.differential.compare import Answer, Conversation, differences
+from tests.differential.reasons import STEPS as REASONS
+from tests.differential.reasons import is_allowed
+from tests.differential.requests import SETUP, STEPS, Step
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="session")
+def answers(ours: Conversation, real: Conversation) -> dict[str, tuple[Answer, Answer]]:
+    """Both servers' answers by step. Steps build on each other, so all are sent before any is judged."""
+    for step in SETUP:
+        assert ours.say(step).status == real.say(step).status == 201
+    deadline = time.monotonic() + 20
+    while real.say(Step("served", "GET", "/apis/example.com/v1/ruled")).status != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return {step.id: (ours.say(step), real.say(step)) for step in STEPS}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_the_answer_is_the_same(step: Step, answers: dict[str, tuple[Answer, Answer]]) -> None:
+    mine, theirs = answers[step.id]
+    if "" not in REASONS.get(step.id, {}):
+        assert mine.status == theirs.status, (mine.body, theirs.body)
+        assert sorted(mine.warnings) == sorted(theirs.warnings)
+    left = [each for each in differences(mine.body, theirs.body) if not is_allowed(step.id, each)]
+    assert left == []
+
+
+def test_every_reason_is_of_a_step() -> None:
+    assert set(REASONS) <= {step.id for step in STEPS}
