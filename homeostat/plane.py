@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 
 from homeostat import __version__
@@ -24,8 +25,8 @@ from homeostat.client.inprocess import InProcess
 from homeostat.edge.limits import Limits
 from homeostat.edge.reply import Reply
 from homeostat.edge.server import Server, serve
-from homeostat.objects.errors import AlreadyExistsError, error_of
-from homeostat.objects.json import JsonObject
+from homeostat.objects.errors import AlreadyExistsError, error_of, status_of
+from homeostat.objects.json import JsonObject, encode
 from homeostat.operators import housekeeping
 from homeostat.server.accounttokens import AccountTokens
 from homeostat.server.admission import AdmissionChain
@@ -250,7 +251,12 @@ async def _expire(plane: Plane) -> None:
 
 
 def _refuse(code: int, message: str) -> Reply:
-    return refusal(error_of({"code": code, "message": message}, code=code))
+    error = error_of({"code": code, "message": message})
+    if error.code == code:
+        return refusal(error)
+    # HTTP has refusals that Kubernetes has no error for.
+    reason = HTTPStatus(code).phrase.replace(" ", "")
+    return Reply(code, encode({**status_of(error), "reason": reason, "code": code}))
 
 
 def _sealing_key(data: Path) -> bytes:
