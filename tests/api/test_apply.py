@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from tests.api.conftest import APPLY, MERGE_PATCH, Api
@@ -86,4 +87,17 @@ async def test_yaml_and_dry_runs_are_applied(api: Api) -> None:
     body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: 'yes'}\n"
     answer = await applied(api, f"{CONFIGMAPS}/a", body, dryRun="All")
     assert (answer.status, answer.json["data"]) == (201, {"x": "yes"})
+    assert (await api("GET", f"{CONFIGMAPS}/a")).status == 404
+
+
+async def test_applies_that_meet_at_the_creation_all_take_effect(api: Api) -> None:
+    answers = await asyncio.gather(
+        *(applied(api, f"{CONFIGMAPS}/a", configmap(data={name: "1"}), manager=name) for name in "abcdef")
+    )
+    assert sorted(each.status for each in answers) == [200] * 5 + [201]
+    assert (await api("GET", f"{CONFIGMAPS}/a")).json["data"] == dict.fromkeys("abcdef", "1")
+
+
+async def test_an_apply_about_an_object_that_is_gone_creates_no_other(api: Api) -> None:
+    assert (await applied(api, f"{CONFIGMAPS}/a", configmap(metadata={"uid": "gone"}))).status == 409
     assert (await api("GET", f"{CONFIGMAPS}/a")).status == 404

@@ -6,9 +6,11 @@ from contextlib import suppress
 
 from homeostat.objects.apply import apply as apply_configuration
 from homeostat.objects.errors import (
+    AlreadyExistsError,
     ApiError,
     BadRequestError,
     Cause,
+    ConflictError,
     InvalidError,
     UnsupportedMediaTypeError,
     invalid_object,
@@ -106,11 +108,30 @@ async def apply(call: Call) -> Answer:
     call.is_apply = True
     if call.store.get(call.key) is None and not call.subresource:
         call.require_create()
-        created = await create(call, conform(call, _merge(call, None, configuration)))
-        return one(call, created.body, status=201)
+        _refuse_uid(call, configuration)
+        try:
+            created = await create(call, conform(call, _merge(call, None, configuration)))
+        except AlreadyExistsError:
+            # Somebody else was quicker; the same is applied to what they made.
+            configuration = _apply_body(call)
+        else:
+            return one(call, created.body, status=201)
     call.record()
     written = await change(call, lambda old: conform(call, _merge(call, old, configuration)))
     return one(call, written.body)
+
+
+def _refuse_uid(call: Call, configuration: JsonObject) -> None:
+    """A configuration with a uid is about an object that was there, and a new one is another."""
+    uid = configuration["metadata"].get("uid")
+    if uid:
+        raise ConflictError(
+            f'Operation cannot be fulfilled on {call.kind.group_resource} "{call.name}": uid mismatch: '
+            f"the provided object specified uid {uid}, and no existing object was found",
+            kind=call.kind.plural,
+            group=call.kind.group,
+            name=call.name,
+        )
 
 
 def _apply_body(call: Call) -> JsonObject:

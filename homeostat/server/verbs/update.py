@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from homeostat.objects.errors import AlreadyExistsError
 from homeostat.objects.json import JsonObject
 from homeostat.server.answer import one
 from homeostat.server.body import read_object
@@ -12,8 +15,10 @@ from homeostat.server.write import change, create
 async def update(call: Call) -> Answer:
     if call.kind.create_on_update and not call.subresource and call.store.get(call.key) is None:
         call.require_create()
-        created = await create(call, read_object(call))
-        return one(call, created.body, status=201)
+        # Somebody else may be quicker; then theirs is replaced.
+        with suppress(AlreadyExistsError):
+            created = await create(call, read_object(call))
+            return one(call, created.body, status=201)
 
     def replace(_: JsonObject) -> JsonObject:
         return read_object(call)
