@@ -80,7 +80,8 @@ async def many(call: Call, parts: list[bytes]) -> Reply:
     if call.representation.yaml:
         from homeostat.objects import yaml
 
-        return Reply(200, yaml.dump(decode_stored(b"".join(parts))), YAML, headers)
+        # Slow enough to hold up everybody else.
+        return Reply(200, await asyncio.to_thread(lambda: yaml.dump(decode_stored(b"".join(parts)))), YAML, headers)
     if call.options.pretty:
         parts = [indented(b"".join(parts))]
     size = sum(map(len, parts))
