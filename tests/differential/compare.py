@@ -32,6 +32,9 @@ class Conversation:
         self._connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, context=context, timeout=20)
         self._token = token
 
+    def close(self) -> None:
+        self._connection.close()
+
     def say(self, step: Step) -> Answer:
         headers = {"Authorization": f"Bearer {self._token}", "User-Agent": "differ/1"}
         headers["Accept"] = step.accept or "application/json"

@@ -73,7 +73,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversation]:
             running.callback(process.kill)
         url = f"https://127.0.0.1:{port}"
         _await_ready(url)
-        yield Conversation(url, _TOKEN)
+        with contextlib.closing(Conversation(url, _TOKEN)) as conversation:
+            yield conversation
 
 
 def _await_ready(url: str) -> None:
@@ -81,7 +82,7 @@ def _await_ready(url: str) -> None:
     deadline = time.monotonic() + _READY_S
     while True:
         with contextlib.suppress(OSError):
-            urllib.request.urlopen(f"{url}/readyz", context=context, timeout=2)
+            urllib.request.urlopen(f"{url}/readyz", context=context, timeout=2).close()
             return
         if time.monotonic() > deadline:
             pytest.fail("the real kube-apiserver did not become ready")
@@ -107,7 +108,8 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversation]:
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="plane")
     thread.start()
     assert is_ready.wait(10)
-    yield Conversation(told[0], token)
+    with contextlib.closing(Conversation(told[0], token)) as conversation:
+        yield conversation
     loop.call_soon_threadsafe(stop.set)
     thread.join(10)
     loop.close()

@@ -12,7 +12,7 @@ EVERYWHERE = {
     r"\.details$": "an empty object here, nothing there",
     r"\.details\.(kind|name|group)$": "kube-apiserver is of two minds: the kind, the plural or nothing",
     r"\.managedFields": "the order of entries of one second, and null against absent, differ",
-    r"\.(eventTime|firstTimestamp|lastTimestamp|deprecated\w+|source|reporting\w+)$": "Go writes what is empty in Events",
+    r"\.(eventTime|firstTimestamp|lastTimestamp|deprecated\w+|source|reporting\w+)$": "Go writes them empty",
     r"\.metadata\.continue$": "empty there, absent here",
     r"\.storageVersionHash$": "another hash of the same",
 }
