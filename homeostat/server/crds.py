@@ -201,7 +201,8 @@ class DefinitionBehaviour(BuiltinBehaviour):
         """Which name another kind of the same group has already; empty for none."""
         names, group, plural = spec["names"], spec.get("group"), spec["names"].get("plural")
         for other in self._registry.all():
-            if other.group != group or other.plural == plural:
+            # The same plural is this definition's own kind, but for a built-in one: that would be taken over.
+            if other.group != group or (other.plural == plural and other.custom):
                 continue
             taken = {other.plural, other.singular, *other.short_names}
             for name in (plural, names.get("singular"), *(names.get("shortNames") or ())):

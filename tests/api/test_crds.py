@@ -152,3 +152,22 @@ async def test_cluster_scoped_kinds_have_no_namespace(api: Api) -> None:
     created = await api("POST", "/apis/example.com/v1/widgets", widget())
     assert (created.status, "namespace" in created.json["metadata"]) == (201, False)
     assert (await api("GET", WIDGETS)).status == 404
+
+
+async def test_a_definition_takes_over_no_built_in_kind(api: Api) -> None:
+    approved = {"api-approved.kubernetes.io": "unapproved, for a test"}
+    taking = definition()
+    taking["metadata"] = {"name": "leases.coordination.k8s.io", "annotations": approved}
+    taking["spec"] |= {"group": "coordination.k8s.io", "names": {"plural": "leases", "kind": "Lease"}}
+    for version in ("v1", "v9"):
+        taking["spec"]["versions"][0]["name"] = version
+        created = await api("POST", CRDS, taking)
+        conditions = {each["type"]: each["reason"] for each in created.json["status"]["conditions"]}
+        assert conditions == {"NamesAccepted": "NameConflict", "Established": "NotAccepted"}
+        kind = api.plane.app.backend.registry.find("coordination.k8s.io", "v1", "leases")
+        assert kind is not None
+        assert not kind.custom
+        path = f"{CRDS}/leases.coordination.k8s.io"
+        await api("PATCH", path, {"metadata": {"finalizers": None}}, type=MERGE_PATCH)
+        await api("DELETE", path)
+        assert api.plane.app.backend.registry.find("coordination.k8s.io", "v1", "leases") is kind
