@@ -66,7 +66,10 @@ _PARTIAL = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","meta
 
 
 def metadata_bytes(record: Record) -> bytes:
-    note, value = note_of(record), record.value
+    note, value = record.note, record.value
+    if note is None:
+        # A watch of every object must not make a note of every object.
+        return bytes(_envelopes.decode(value).metadata)
     start = value.index(_METADATA) + len(_METADATA)
     if not note.metadata_end:
         note.metadata_end = start + len(bytes(_envelopes.decode(value).metadata))
