@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.answer import one
-from homeostat.server.body import read_object
+from homeostat.server.body import conform, parse_body
 from homeostat.server.call import Answer, Call, Verb
 from homeostat.server.scale import get_scale, patch_scale, update_scale
 from homeostat.server.verbs.get import get
@@ -12,13 +12,22 @@ from homeostat.server.verbs.patch import patch
 from homeostat.server.verbs.update import update
 from homeostat.server.write import change
 
+_CLAIMS = ("name", "uid", "resourceVersion")
+"""What a body says of the object that it is about, to be checked against the stored one."""
+
 
 async def finalize(call: Call) -> Answer:
     """PUT of a namespace's `finalize`: the only way to change its `spec.finalizers`."""
-    wanted = read_object(call).get("spec", {}).get("finalizers", [])
+    # Read before defaults, which would give a namespace back the finalizer that is being taken from it.
+    asked = parse_body(call)
+    spec = asked.get("spec") if isinstance(asked, dict) else None
+    wanted = spec.get("finalizers") or [] if isinstance(spec, dict) else []
+    sent = conform(call, asked)
+    claimed = {name: sent["metadata"][name] for name in _CLAIMS if sent["metadata"].get(name)}
 
     def set_finalizers(old: JsonObject) -> JsonObject:
-        return {**old, "metadata": dict(old["metadata"]), "spec": {**(old.get("spec") or {}), "finalizers": wanted}}
+        metadata = {**old["metadata"], **claimed}
+        return {**old, "metadata": metadata, "spec": {**(old.get("spec") or {}), "finalizers": wanted}}
 
     written = await change(call, set_finalizers)
     return one(call, written.body)

@@ -114,3 +114,16 @@ async def test_a_definition_that_terminates_takes_no_objects(api: Api) -> None:
     deleted = await api("DELETE", f"{CRDS}/widgets.example.com")
     assert "Terminating" in [each["type"] for each in deleted.json["status"]["conditions"]]
     assert (await api("POST", WIDGETS, widget("late"))).status in {403, 405}
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [({"resourceVersion": "1"}, 409), ({"uid": "other"}, 409), ({"name": "other"}, 400), ({}, 200)],
+    ids=["stale", "another", "misnamed", "unclaimed"],
+)
+async def test_a_namespace_is_released_only_as_it_was_seen(api: Api, claim: dict[str, str], status: int) -> None:
+    await api("POST", "/api/v1/namespaces", {"metadata": {"name": "going"}})
+    await api("DELETE", "/api/v1/namespaces/going")
+    body = {"metadata": {"name": "going", **claim}, "spec": {"finalizers": []}}
+    assert (await api("PUT", "/api/v1/namespaces/going/finalize", body)).status == status
+    assert (await api("GET", "/api/v1/namespaces/going")).status == (404 if status == 200 else 200)

@@ -66,7 +66,7 @@ class Namespaces:
             return
         self._waiting.add(name)
         remains = await self._empty(name)
-        await self._report(path, namespace, remains)
+        namespace = await self._report(path, namespace, remains)
         if remains.errors:
             raise remains.errors[0]
         if not remains.is_empty:
@@ -106,9 +106,11 @@ class Namespaces:
             except ApiError as error:
                 remains.errors.append(error)
 
-    async def _report(self, path: str, namespace: JsonObject, remains: Remains) -> None:
+    async def _report(self, path: str, namespace: JsonObject, remains: Remains) -> JsonObject:
+        """Tell in the namespace's conditions what is left; the namespace as it is then."""
         current = namespace.get("status", {}).get("conditions") or []
         conditions = merge_conditions(current, remains, now=format_time(datetime.now(UTC)))
         if conditions == current or (remains.is_empty and not current):
-            return  # One that goes at once needs no report.
-        await self._client.merge(f"{path}/status", {"status": {"phase": "Terminating", "conditions": conditions}})
+            return namespace  # One that goes at once needs no report.
+        status = {"status": {"phase": "Terminating", "conditions": conditions}}
+        return await self._client.merge(f"{path}/status", status)
