@@ -165,6 +165,8 @@ class Model:
         self.graph = Graph()
         self.visits: set[str] = set()
         self.wrongly_deleted: list[str] = []
+        self.absent: set[str] = set()
+        """Uids that were looked up and not found: none of them can be given to an object any more."""
 
     def write(self, uid: str, obj: Node | None) -> None:
         if obj is None:
@@ -192,6 +194,8 @@ class Model:
             return
         found = self.objects.get(uid)
         if known.phase is Phase.UNVERIFIED:
+            if found is None:
+                self.absent.add(uid)
             is_it = found is not None and (found.namespace, found.name) == (known.namespace, known.name)
             self.visits |= self.graph.put(uid, node_copy(found)) if found and is_it else self.graph.remove(uid)
         elif known.phase is Phase.ALIVE and found is not None:
@@ -249,7 +253,7 @@ def act(model: Model, gone: set[str], step: Step) -> None:
             model.read(2)
         case "look" if model.visits:
             model.look()
-    gone |= {each for each, obj in model.unread if obj is None}  # A uid is never given twice.
+    gone |= {each for each, obj in model.unread if obj is None} | model.absent  # A uid is never given twice.
 
 
 @given(st.lists(st.one_of(WRITES, WRITES, DELETES, READS, LOOKS), max_size=30))
