@@ -44,7 +44,7 @@ from homeostat.server.kinds import Registry, builtin_kinds
 from homeostat.server.kubeconfig import ClientCertificate, kubeconfig
 from homeostat.server.metrics import Metrics
 from homeostat.server.pages import Pages
-from homeostat.server.privatefile import make_private_directory, read_private, write_private
+from homeostat.server.privatefile import keep_private, make_private_directory, read_private, write_private
 from homeostat.server.rbac import Rbac
 from homeostat.server.reviews import Reviews
 from homeostat.server.rolefeed import follow_roles
@@ -110,9 +110,9 @@ class Plane:
 async def open_plane(settings: Settings) -> AsyncIterator[Plane]:
     """A plane that serves until the block is left; then watches are closed and running requests finished."""
     make_private_directory(settings.data)
-    store = await SqliteStore.open(
-        settings.database or settings.data / "homeostat.db", sealed=SEALED_RESOURCES, key=_sealing_key(settings.data)
-    )
+    database = settings.database or settings.data / "homeostat.db"
+    key = _sealing_key(settings.data / "seal.key", database)
+    store = await SqliteStore.open(database, sealed=SEALED_RESOURCES, key=key)
     try:
         # Behind the store's lock: a start that is refused must not renew what the running plane shows.
         pki = prepare_pki(
@@ -259,13 +259,14 @@ def _refuse(code: int, message: str) -> Reply:
     return Reply(code, encode({**status_of(error), "reason": reason, "code": code}))
 
 
-def _sealing_key(data: Path) -> bytes:
-    path = data / "seal.key"
+def _sealing_key(path: Path, database: Path) -> bytes:
+    """The key that Secrets are sealed with; made with the database and never again, since nothing else opens them."""
     key = read_private(path)
-    if key is None:
-        key = secrets.token_bytes(32)
-        write_private(path, key)
-    return key
+    if key is not None:
+        return key
+    if database.exists():
+        raise StoreError(f'"{path}" is missing, and "{database}" is sealed with it; put it back')
+    return keep_private(path, secrets.token_bytes(32))
 
 
 def _write_kubeconfig(plane: Plane, pki: Pki) -> None:

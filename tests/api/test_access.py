@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from homeostat.plane import Settings, open_plane
 from homeostat.server.user import NOBODY, User
+from homeostat.store.base import StoreError
 from tests.api.conftest import APPLY, Answer, Api
 from tests.api.objects import CONFIGMAPS, configmap
 
@@ -176,3 +179,14 @@ async def test_a_write_that_would_create_needs_the_right_to_create(
     wider = role("patch", "update", "create", resources=["configmaps", "limitranges"])
     await api("POST", f"{RBAC}/namespaces/default/roles", wider)
     assert (await write()).status == 201
+
+
+async def test_a_lost_key_of_secrets_is_not_replaced(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, port=0, operators=frozenset())
+    async with open_plane(settings):
+        pass
+    (tmp_path / "seal.key").rename(tmp_path / "moved")
+    with pytest.raises(StoreError, match="put it back"):
+        async with open_plane(settings):
+            pass
+    assert not (tmp_path / "seal.key").exists()

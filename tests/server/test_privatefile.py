@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.server.privatefile import make_private_directory, read_private, write_private
+from homeostat.server.privatefile import keep_private, make_private_directory, read_private, write_private
 
 
 def test_a_private_file_is_its_owners_only(tmp_path: Path) -> None:
@@ -18,6 +18,13 @@ def test_writing_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> Non
     write_private(tmp_path / "key", b"two")
     assert read_private(tmp_path / "key") == b"two"
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
+
+
+def test_a_file_that_is_kept_is_the_first_one(tmp_path: Path) -> None:
+    assert keep_private(tmp_path / "key", b"one") == b"one"
+    assert keep_private(tmp_path / "key", b"two") == b"one"
+    assert [path.name for path in tmp_path.iterdir()] == ["key"]
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
