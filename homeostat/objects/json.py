@@ -7,6 +7,8 @@ on nesting is well below the one of the stack.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -18,6 +20,8 @@ JsonObject = dict[str, Any]
 
 MAX_DEPTH = 200
 """How deep objects and arrays may be nested in one another."""
+MAX_CONTAINERS = 100_000
+"""How many objects and arrays there may be: small ones cost a hundred times what their bytes say, and more to check."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
@@ -34,24 +38,41 @@ def decode(data: bytes) -> Json:
     except RecursionError as error:
         raise BadRequestError("the body is not valid JSON: it is nested too deeply") from error
     # Nearly every document has fewer brackets than it may have levels.
-    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and is_deeper(value, MAX_DEPTH):
-        raise BadRequestError(f"the body is nested too deeply: more than {MAX_DEPTH} levels")
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH:
+        problem = excess(value)
+        if problem:
+            raise BadRequestError(f"the body {problem}")
     return value
 
 
 def is_deeper(value: Json, levels: int) -> bool:
     """Whether objects and arrays are nested more than so many times."""
+    return next(islice(_layers(value), levels, None), None) is not None
+
+
+def excess(value: Json) -> str:
+    """What of a value is beyond the limits, in words that follow its name; empty for nothing."""
+    count = 0
+    for depth, layer in enumerate(_layers(value), 1):
+        count += len(layer)
+        if depth > MAX_DEPTH:
+            return f"is nested too deeply: more than {MAX_DEPTH} levels"
+        if count > MAX_CONTAINERS:
+            return f"is too large: more than {MAX_CONTAINERS} objects and arrays"
+    return ""
+
+
+def _layers(value: Json) -> Iterator[list[Json]]:
+    """The objects and arrays of a value by depth, without recursion."""
     layer = [value] if isinstance(value, dict | list) else []
-    for _ in range(levels):
-        if not layer:
-            return False
+    while layer:
+        yield layer
         layer = [
             child
             for each in layer
             for child in (each.values() if type(each) is dict else each)
             if type(child) is dict or type(child) is list
         ]
-    return bool(layer)
 
 
 def decode_object(data: bytes) -> JsonObject:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from homeostat.objects.errors import BadRequestError, InvalidError, TooLargeError, quoted
-from homeostat.objects.json import MAX_DEPTH, Json, encode, is_deeper, type_name
+from homeostat.objects.json import MAX_DEPTH, Json, encode, excess, type_name
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
@@ -115,19 +115,16 @@ def _steps(path: str) -> list[str]:
     if "~" in path:
         steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
     if len(steps) > MAX_DEPTH:
-        raise _too_deep()
+        raise InvalidError(f"JSON patch: a path has more than {MAX_DEPTH} steps")
     return steps
 
 
 def _bounded(value: Json) -> Json:
-    """What is moved, copied or left, if it may be walked by recursion."""
-    if is_deeper(value, MAX_DEPTH):
-        raise _too_deep()
+    """What is copied or left, if it may be walked by recursion."""
+    problem = excess(value)
+    if problem:
+        raise InvalidError(f"what the JSON patch leaves {problem}")
     return value
-
-
-def _too_deep() -> InvalidError:
-    return InvalidError(f"the JSON patch nests more than {MAX_DEPTH} levels deep")
 
 
 def _place(items: list[Json], key: str, *, end: int) -> int:
@@ -202,7 +199,7 @@ def _move(patched: _Patched, operation: Json) -> None:
         if patched.get(source) is _MISSING:
             _nowhere(source)
         return
-    value = _bounded(_delete(patched, source))
+    value = _delete(patched, source)
     container, key = patched.holder(target)
     _insert(container, key, value, target)
 

@@ -40,9 +40,14 @@ def decode(body: bytes) -> JsonObject:
     if len(body) > MAX_BYTES:
         raise TooLargeError(f"the body has {len(body)} bytes; at most {MAX_BYTES} are read")
     try:
-        return _decode(body, 0)
+        obj = _decode(body, 0)
     except (IndexError, UnicodeDecodeError) as error:
         raise _malformed(f"it is truncated or not UTF-8 ({error})") from error
+    # An empty message takes two bytes.
+    problem = json.excess(obj) if len(body) > 2 * json.MAX_CONTAINERS else ""
+    if problem:
+        raise BadRequestError(f"the body {problem}")
+    return obj
 
 
 def _decode(body: bytes, depth: int) -> JsonObject:

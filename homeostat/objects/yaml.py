@@ -26,7 +26,7 @@ from yaml.events import (
 )
 
 from homeostat.objects.errors import BadRequestError, TooLargeError, quoted
-from homeostat.objects.json import MAX_DEPTH, Json, decode, encode
+from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, Json, decode, encode
 from homeostat.objects.yamldump import dump, dump_all
 from homeostat.objects.yamlscalar import NOT_NUMBERS, resolve
 
@@ -89,10 +89,6 @@ def _described(error: yaml.YAMLError) -> str:
 
 def _refused(event: Any, problem: str) -> BadRequestError:
     return BadRequestError(f"error converting YAML to JSON: yaml: line {event.start_mark.line + 1}: {problem}")
-
-
-def _too_deep(event: Any) -> BadRequestError:
-    return _refused(event, f"nested more than {MAX_DEPTH} levels deep")
 
 
 class _Mapping:
@@ -162,6 +158,7 @@ class _Document:
         self._stack: list[_Mapping | _Sequence] = []
         self._anchors: dict[str, Json] = {}
         self._aliased = 0
+        self._containers = 0
 
     def read(self) -> Json:
         stack = self._stack
@@ -190,11 +187,18 @@ class _Document:
 
     def _open(self, event: Any, kind: type[_Mapping] | type[_Sequence]) -> None:
         _check_tag(event)
-        if len(self._stack) >= MAX_DEPTH:
-            raise _too_deep(event)
+        self._check_size(event, len(self._stack))
         if event.anchor is not None:
             self._anchors.pop(event.anchor, None)
         self._stack.append(kind(event.anchor))
+
+    def _check_size(self, event: Any, depth: int) -> None:
+        """One more list or map, so deep."""
+        self._containers += 1
+        if depth >= MAX_DEPTH:
+            raise _refused(event, f"nested more than {MAX_DEPTH} levels deep")
+        if self._containers > MAX_CONTAINERS:
+            raise _refused(event, f"more than {MAX_CONTAINERS} lists and maps")
 
     def _expand(self, event: Any) -> Json:
         if event.anchor not in self._anchors:
@@ -208,8 +212,7 @@ class _Document:
             raise _refused(event, "document contains excessive aliasing")
         if type(value) is not dict and type(value) is not list:
             return value
-        if depth >= MAX_DEPTH:
-            raise _too_deep(event)
+        self._check_size(event, depth)
         if type(value) is dict:
             return {key: self._copy(item, event, depth + 1) for key, item in value.items()}
         return [self._copy(item, event, depth + 1) for item in value]

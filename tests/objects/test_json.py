@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import MAX_DEPTH, decode, is_deeper
+from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, decode, is_deeper
 
 NOT_JSON = {
     "nothing": b"",
@@ -37,6 +37,12 @@ def test_a_document_is_nested_so_deep_and_no_deeper(opening: bytes, closing: byt
     assert is_deeper(decode(nested(MAX_DEPTH - 1)), MAX_DEPTH - 1)
     with pytest.raises(BadRequestError, match="nested too deeply"):
         decode(nested(MAX_DEPTH))
+
+
+def test_a_document_has_so_many_containers_and_no_more() -> None:
+    assert len(decode(b"[" + b"[]," * (MAX_CONTAINERS - 2) + b"{}]")) == MAX_CONTAINERS - 1
+    with pytest.raises(BadRequestError, match="too large"):
+        decode(b"[" + b"[]," * (MAX_CONTAINERS - 1) + b"{}]")
 
 
 def test_many_brackets_are_not_deep() -> None:
