@@ -129,6 +129,8 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     causes = strategy.check_preconditions(kind, new, old)
     if causes:
         refuse_invalid(call, new, causes)
+    # One that came without is still about this revision, and admission and dry runs show it.
+    new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if call.subresource == "status":
         new = strategy.prepare_status_update(new, old)
     else:

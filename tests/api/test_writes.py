@@ -239,6 +239,14 @@ async def test_a_service_account_token_authenticates(api: Api) -> None:
     assert (refused.status, refused.reason) == (403, "Forbidden")
 
 
+async def test_a_dry_run_shows_the_revision_that_it_leaves(api: Api) -> None:
+    created = (await api("POST", CONFIGMAPS, configmap())).json
+    tried = (await api("PUT", f"{CONFIGMAPS}/a", configmap(data={"x": "2"}), dryRun="All")).json
+    assert tried["data"] == {"x": "2"}
+    assert tried["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
+    assert (await api("GET", f"{CONFIGMAPS}/a")).json == created
+
+
 async def test_an_empty_namespace_is_that_of_the_url(api: Api) -> None:
     answer = await api("POST", CONFIGMAPS, configmap(metadata={"namespace": ""}))
     assert (answer.status, answer.json["metadata"]["namespace"]) == (201, "default")
