@@ -8,6 +8,8 @@ import click
 import msgspec
 
 from benchmarks.bench import QUICK, Scale
+from benchmarks.target import Target
+from benchmarks.usage import Processes
 from homeostat.edge.loop import run
 
 
@@ -49,10 +51,18 @@ def main(
     if server is None:
         report = run(load_own(scale, is_quick=quick))
     else:
-        report = run(load_another(scale, url=server, token=token, pids=[_pid(text) for text in pids]))
+        target, processes = _target(server, token), Processes(_pid(text) for text in pids)
+        report = run(load_another(scale, target, processes))
     show(report, references(), console())
     if path is not None:
         report.save(path)
+
+
+def _target(url: str, token: str) -> Target:
+    try:
+        return Target.of(url, token)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _pid(text: str) -> int:

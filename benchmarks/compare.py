@@ -42,9 +42,9 @@ def _start_figures() -> dict[str, float]:
     return {"start to ready": min(seconds), "start, CPU": min(cpu)}
 
 
-async def load_another(scale: Scale, *, url: str, token: str, pids: Sequence[int]) -> Report:
+async def load_another(scale: Scale, target: Target, processes: Processes) -> Report:
     report = Report(machine(), scale.objects)
-    await _run_phases(Target.of(url, token), Processes(pids), scale, report)
+    await _run_phases(target, processes, scale, report)
     return report
 
 
