@@ -188,7 +188,7 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
         Catalog(registry),
         metrics,
         version=__version__,
-        is_ready=list,
+        is_ready=lambda: [f"the store refuses writes: {store.trouble}"] if store.trouble else [],
         jwks=accounts.jwks,
         issuer=accounts.issuer,
     )
@@ -219,6 +219,7 @@ def _measure(metrics: Metrics, store: SqliteStore, watches: Watches) -> None:
     metrics.gauge("homeostat_store_oldest_revision", "Oldest revision a watch may start at", lambda: store.oldest)
     metrics.gauge("homeostat_store_bytes", "Size of the database", lambda: store.database_bytes)
     metrics.gauge("homeostat_store_batches", "Commits since the start", lambda: store.counters.batches)
+    metrics.gauge("homeostat_store_failures", "Commits refused since the start", lambda: store.counters.failures)
     metrics.gauge("homeostat_store_rows", "Changes committed since the start", lambda: store.counters.rows)
 
 

@@ -92,7 +92,7 @@ def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject |
     changed["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if call.subresource == "status":
         return strategy.prepare_status_update(changed, old)
-    strategy.prepare_update(call.kind, changed, old)
+    strategy.prepare_update(call.kind, changed, old, call.subresource)
     call.kind.behaviour.prepare(changed, old, call.timestamp())
     return changed
 

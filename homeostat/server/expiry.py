@@ -20,8 +20,19 @@ class _Metadata(msgspec.Struct, gc=False):
     creationTimestamp: str  # noqa: N815
 
 
+class _Series(msgspec.Struct, gc=False):
+    lastObservedTime: str | None = None  # noqa: N815
+
+
 class _Dated(msgspec.Struct, gc=False):
     metadata: _Metadata
+    lastTimestamp: str | None = None  # noqa: N815
+    series: _Series | None = None
+
+    def newest(self) -> str:
+        """When it was last told of: a recurring Event lives on."""
+        observed = self.series.lastObservedTime if self.series else None
+        return max(self.metadata.creationTimestamp, self.lastTimestamp or "", observed or "")
 
 
 _dated = msgspec.json.Decoder(_Dated)
@@ -30,11 +41,7 @@ _dated = msgspec.json.Decoder(_Dated)
 async def expire_events(store: Store, kind: Kind, *, now: datetime) -> int:
     """Delete all Events older than their life, some at a time; how many went."""
     limit = datetime.fromtimestamp(now.timestamp() - EVENT_LIFE_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    old = [
-        record
-        for record in store.select(Scope(kind.resource))
-        if _dated.decode(record.value).metadata.creationTimestamp < limit
-    ]
+    old = [record for record in store.select(Scope(kind.resource)) if _dated.decode(record.value).newest() < limit]
     gone = 0
     for start in range(0, len(old), _AT_ONCE):
         gone += sum(await asyncio.gather(*(_expire(store, kind, record) for record in old[start : start + _AT_ONCE])))

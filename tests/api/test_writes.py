@@ -207,6 +207,11 @@ async def test_unknown_and_repeated_fields_are_treated_as_asked(api: Api, valida
     assert warnings == (told if validation == "Warn" else [])
 
 
+async def test_repeated_fields_do_not_hide_behind_spaces(api: Api) -> None:
+    body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"1","x" :"2"}}'
+    assert (await api("POST", CONFIGMAPS, body, fieldValidation="Strict")).status == 400
+
+
 async def test_a_refusal_carries_the_warnings_before_it(api: Api) -> None:
     await api("POST", CRDS, definition())
     answer = await api("POST", WIDGETS, widget(spec={"size": -1, "bogus": True}))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from homeostat.store.base import Put, RevisionMismatchError, StoreError, UnwritableError
 from homeostat.store.sqlite import SqliteStore
+from tests.fulldisk import full_disk
 from tests.store.contract import PODS, Told, draft, names, pod, put, remove
 
 OPEN = """
@@ -48,17 +48,6 @@ async def store(path: Path, clock: Clock) -> AsyncIterator[SqliteStore]:
     opened = await SqliteStore.open(path, clock=clock)
     yield opened
     await opened.close()
-
-
-@contextmanager
-def full_disk() -> Iterator[None]:
-    """No file of this process may grow beyond one page: what the kernel answers is a real refusal."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def content_of(path: Path) -> bytes:

@@ -29,6 +29,8 @@ from homeostat.store.thread import ConnectionThread
 T = TypeVar("T")
 Clock = Callable[[], float]
 
+_NEWS_S = 10.0
+"""How long a refused commit speaks against the store when nobody has tried again."""
 _SWEEP_ROWS = 500
 _VACUUM_PAGES = 256
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -59,6 +61,7 @@ class SqliteStore(Replica):
         self._sweeping = asyncio.Lock()
         self._is_closed = False
         self.counters = Counters()
+        self._failed: tuple[float, str] | None = None
         self.database_bytes = loaded.size_bytes
 
     @classmethod
@@ -92,6 +95,13 @@ class SqliteStore(Replica):
             raise
         history = History(loaded.revision, max_events=history_events, max_bytes=history_bytes)
         return cls(writer, reader, loaded=loaded, history=history, clock=clock)
+
+    @property
+    def trouble(self) -> str:
+        """Why the newest commit was refused, while that is news; empty if it was not."""
+        if self._failed is None or self._clock() - self._failed[0] > _NEWS_S:
+            return ""
+        return self._failed[1]
 
     async def sync(self) -> int:
         """Nobody else writes to the file, so there is nothing to catch up with."""
@@ -150,8 +160,11 @@ class SqliteStore(Replica):
         def done(is_checkpoint_due: bool | None, error: BaseException | None) -> None:
             if error is not None:
                 self.counters.failures += 1
+                self._failed = (self._clock(), str(error))
+                _log.error("a commit was refused", extra={"changes": len(events), "reason": str(error)})
                 self._group.fail(error)
                 return
+            self._failed = None
             self.counters.count(len(events), time.perf_counter() - started)
             self.absorb(events)
             # First, so that the next batch is on its way to the disk while watchers are told of this one.
