@@ -86,8 +86,9 @@ def told(error: ApiError) -> str:
     match error:
         case UnauthorizedError():
             return f"{error.message}: the server does not accept this credential; choose another with --context"
-        case ForbiddenError():
-            return f"{error.message}; a RoleBinding can allow it"
+        # Admission refuses with the same reason, and no role changes that; only the words of the two differ.
+        case ForbiddenError() if " cannot " in error.message:
+            return f"{error.message}; a RoleBinding or ClusterRoleBinding can allow it"
     return error.message
 
 

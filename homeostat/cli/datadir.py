@@ -16,10 +16,22 @@ def default_data() -> Path:
     return Path(os.environ.get("HOMEOSTAT_DATA") or "~/.homeostat").expanduser()
 
 
+class Directory(click.Path):
+    """An empty text would be the current directory, which is seldom what an unset variable was meant to say."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("it is empty; name a directory, . for this one", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def data_option(function: F) -> F:
     return click.option(
         "--data",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=Directory(),
         default=default_data,
         help="Data directory.  [default: $HOMEOSTAT_DATA or ~/.homeostat]",
     )(function)

@@ -124,7 +124,8 @@ class _Run:
                     await self._gone(doomed, uid)
         except TimeoutError as error:
             raise Failure(
-                f"{doomed.title} is not gone after {within_s:.0f} s; its metadata.finalizers say who holds it"
+                f"{doomed.title} is not gone after {within_s:.0f} s; its finalizers and conditions say what holds it: "
+                f"homeostat describe {doomed.title}"
             ) from error
 
     async def _gone(self, doomed: Doomed, uid: str) -> None:

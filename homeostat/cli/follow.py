@@ -20,6 +20,8 @@ from homeostat.objects.json import JsonObject
 
 _WATCH_S = 300
 _STYLES = {"ADDED": "green", "DELETED": "red"}
+_EVENT = "EVENT".ljust(len("MODIFIED"))
+"""A heading as wide as what comes under it, for rows that are printed already cannot move."""
 
 
 async def follow(
@@ -112,7 +114,7 @@ class _RowPrinter:
                 with_namespace=self._with_namespace,
                 with_kind=False,
             )
-            self._table = Table(["EVENT", *self._columns.headings] if self._with_event else self._columns.headings)
+            self._table = Table([_EVENT, *self._columns.headings] if self._with_event else self._columns.headings)
         rows = self._columns.cells(table)
         style = _STYLES.get(event, "")
         self._table.print(([event, *row] for row in rows) if self._with_event else rows, style=style)

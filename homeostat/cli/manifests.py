@@ -39,7 +39,7 @@ def read_manifests(files: Sequence[str]) -> list[JsonObject]:
     """All objects of the files, in order; a directory stands for the YAML and JSON files right in it."""
     found = [obj for path in files for source in _sources(path) for obj in _objects(source)]
     if not found:
-        raise Failure(f"there are no objects in {', '.join(files)}")
+        raise Failure(f"there are no objects in {', '.join(map(_told, files))}")
     return sorted(found, key=lambda obj: _FIRST.get(obj["kind"], 2))
 
 
@@ -50,7 +50,7 @@ def _sources(path: str) -> Sequence[str]:
 
 
 def _objects(source: str) -> Iterator[JsonObject]:
-    told = "standard input" if source == "-" else source
+    told = _told(source)
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
         for value in yaml.load_all(data, limit=_LIMIT_BYTES):
@@ -59,6 +59,10 @@ def _objects(source: str) -> Iterator[JsonObject]:
         raise Failure(f"cannot read {told}: {error.strerror}") from error
     except ApiError as error:
         raise Failure(f"{told}: {error.message}") from error
+
+
+def _told(source: str) -> str:
+    return "standard input" if source == "-" else source
 
 
 def _unpacked(value: Json, told: str) -> Iterable[JsonObject]:

@@ -11,12 +11,19 @@ import click
 
 from homeostat.cli.datadir import data_option
 from homeostat.cli.failure import Failure
+from homeostat.client.kubeconfig import Endpoint, KubeconfigError, load_endpoint
+from homeostat.objects import yaml
 from homeostat.objects.duration import DurationError, parse_duration
+from homeostat.server.kubeconfig import kubeconfig
 from homeostat.server.tokens import TokenFileError, Tokens
 
 _DAY_S = 86400
 _days = re.compile(r"(\d{1,5})([dwy])").fullmatch
 _DAYS = {"d": 1, "w": 7, "y": 365}
+_BESIDE_A_CERTIFICATE = (
+    "With the administrator's kubeconfig, kubectl --token is still the administrator: its certificate prevails. "
+    "-o kubeconfig prints one for the token."
+)
 
 
 class Life(click.ParamType[int]):
@@ -60,27 +67,42 @@ def command() -> None:
     "--group", "groups", multiple=True, metavar="GROUP", help="Group of the user; may be given several times."
 )
 @click.option("--ttl", type=Life(), default="30d", show_default=True, help="How long it is valid: 30d, 12h, never.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["token", "kubeconfig"]),
+    default="token",
+    show_default=True,
+    help="Print the token alone, or a kubeconfig with it.",
+)
 @data_option
-def create(name: str, groups: tuple[str, ...], ttl: int, data: Path) -> None:
-    """Make a token for the user NAME and print it, once and alone, on standard output.
+def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path) -> None:
+    """Make a token for the user NAME and print it, once, alone or in a kubeconfig, on standard output.
 
     \b
     Examples:
       homeostat token create ci --ttl 12h
       TOKEN=$(homeostat token create alice --group system:masters)
+      homeostat token create ci -o kubeconfig > ci.kubeconfig
     """
     for text in (name, *groups):
         if not text.strip() or not text.isprintable():
             raise click.UsageError(f"{text!r} is not a name")
     tokens = _tokens(data)
+    administrator = _endpoint(data) if output == "kubeconfig" else None
     now = time.time()
     try:
         text = tokens.create(name, now=now, groups=groups, life_s=ttl)
     except (TokenFileError, OSError) as error:
         raise Failure(str(error)) from error
-    click.echo(text)
     end = f"until {_day(now + ttl)}" if ttl else "for ever"
-    click.echo(f"valid {end}; it is not shown again. Use it: kubectl --token ...", err=True)
+    click.echo(f"valid {end}; it is not shown again", err=True)
+    if administrator:
+        config = kubeconfig(administrator.server, authority=administrator.authority, credential=text)
+        click.echo(yaml.dump(config), nl=False)
+    else:
+        click.echo(text)
+        click.echo(_BESIDE_A_CERTIFICATE, err=True)
     if not groups:
         click.echo(f'"{name}" has no rights until a RoleBinding or ClusterRoleBinding names it.', err=True)
 
@@ -133,6 +155,14 @@ def _tokens(data: Path) -> Tokens:
     if not data.is_dir():
         raise Failure(f"there is no plane in {data}; start it once (homeostat up) or name another with --data")
     return Tokens(data / "tokens.json")
+
+
+def _endpoint(data: Path) -> Endpoint:
+    """Where the plane was when it last started, as its administrator is told."""
+    try:
+        return load_endpoint([data / "kubeconfig"])
+    except KubeconfigError as error:
+        raise Failure(f"{error}; the plane writes it when it starts: homeostat up") from error
 
 
 def _day(at: float) -> str:

@@ -6,6 +6,8 @@ import errno
 import gc
 import ipaddress
 import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +91,8 @@ def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
     if text in {"all", "none"}:
         return known if text == "all" else frozenset()
     wanted = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if not wanted:
+        raise click.UsageError("--operators names none; to run without any say none")
     if unknown := ", ".join(sorted(wanted - known)):
         raise click.UsageError(f"no operator is named {unknown}; there are: {', '.join(sorted(known))} (or all, none)")
     return wanted
@@ -128,9 +132,14 @@ def _welcome(plane: Plane) -> str:
         f"Homeostat {__version__} serves the Kubernetes API at {plane.url}\n"
         f"  kubeconfig  {path}\n"
         f"  use it      export KUBECONFIG={path}\n"
-        "              kubectl get ns    (without kubectl: homeostat get ns)\n"
+        f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
         "  end it      Ctrl-C"
     )
+
+
+def _program() -> str:
+    """What a person types to get this program: its name where PATH leads to it, else as it was called now."""
+    return "homeostat" if shutil.which("homeostat") else shlex.quote(sys.argv[0])
 
 
 def _told(error: OSError, settings: Settings) -> str:

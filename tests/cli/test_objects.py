@@ -167,7 +167,10 @@ class Lines:
         self._guard.start()
 
     def next(self) -> list[str]:
-        return self._out.readline().split()
+        return self.line().split()
+
+    def line(self) -> str:
+        return self._out.readline()
 
     def close(self) -> None:
         self._guard.cancel()
@@ -187,13 +190,13 @@ def watching(shop: Cli) -> Iterator[Lines]:
 
 
 def test_watch_prints_a_row_for_each_change(shop: Cli, watching: Lines) -> None:
-    assert watching.next() == ["EVENT", "NAME", "SIZE"]
+    assert watching.line() == "EVENT      NAME    SIZE\n"
     assert watching.next() == ["first", "3"]
     widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: new, namespace: shop}, spec: {size: 1}}"
     shop.here("apply", "-f", "-", stdin=widget)
     assert watching.next() == ["ADDED", "new", "1"]
     shop.here("apply", "-f", "-", stdin=widget.replace("size: 1", "size: 2"))
-    assert watching.next() == ["MODIFIED", "new", "2"]
+    assert watching.line() == "MODIFIED   new     2\n"
     shop.here("delete", "wd", "new", "-n", "shop")
     assert watching.next() == ["DELETED", "new", "2"]
 
@@ -217,12 +220,19 @@ def test_delete_by_file_goes_on_after_a_refusal_and_waits(shop: Cli) -> None:
     assert shop.here("get", "cm", "one").code == 1
 
 
+def test_a_refusal_that_no_role_can_lift_does_not_speak_of_roles(shop: Cli) -> None:
+    ended = shop.here("delete", "ns", "default")
+    assert ended.code == 1
+    assert "may not be deleted" in ended.err
+    assert "RoleBinding" not in ended.err
+
+
 def test_waiting_for_a_held_object_ends_with_the_reason(shop: Cli) -> None:
     held = "{apiVersion: v1, kind: ConfigMap, metadata: {name: held, finalizers: [example.com/hold]}}"
     shop.here("apply", "-f", "-", stdin=held)
     ended = shop.here("delete", "cm/held", "--wait", "--timeout", "1", "--cascade", "orphan")
     assert ended.code == 1
-    assert "finalizers" in ended.err
+    assert "homeostat describe configmap/held" in ended.err
     deleting = shop.here("describe", "cm", "held").out
     assert "example.com/hold" in deleting
     assert "waiting for its finalizers" in deleting

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.running import Up
+from tests.cli.running import Cli, Up
 
 
 def kubeconfig_with(up: Up, token: str, path: Path) -> Path:
@@ -45,6 +45,22 @@ def test_a_user_without_a_role_is_refused(up: Up, tmp_path: Path) -> None:
     refused = up.cli.here("get", "secrets", "--kubeconfig", kubeconfig_with(up, made.out.strip(), tmp_path / "guest"))
     assert refused.code == 1
     assert 'User "guest" cannot list' in refused.err
+    assert "RoleBinding can allow it" in refused.err
+
+
+def test_a_token_comes_in_a_kubeconfig_that_is_its_users_alone(up: Up, tmp_path: Path) -> None:
+    made = up.cli("token", "create", "guest", "-o", "kubeconfig")
+    config = tmp_path / "guest.kubeconfig"
+    config.write_text(made.out)
+    assert yaml.safe_load(made.out)["users"][0]["user"].keys() == {"token"}
+    assert 'User "guest" cannot list' in up.cli.here("get", "secrets", "--kubeconfig", config).err
+
+
+def test_no_token_is_made_where_its_kubeconfig_cannot_be(cli: Cli, tmp_path: Path) -> None:
+    refused = cli.here("token", "create", "guest", "-o", "kubeconfig", "--data", tmp_path)
+    assert (refused.code, refused.out) == (1, "")
+    assert "homeostat up" in refused.err
+    assert not (tmp_path / "tokens.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Cli, Up, https, running, trust
+from tests.cli.running import HOMEOSTAT, Cli, Up, https, running, trust
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\ndata: {a: b}\n"
 
@@ -22,6 +22,12 @@ def test_a_start_tells_the_address_the_kubeconfig_and_how_to_use_it(up: Up) -> N
     assert up.url.startswith("https://127.0.0.1:")
     assert f"export KUBECONFIG={up.data}/kubeconfig" in text
     assert "kubectl get ns" in text
+
+
+def test_a_start_names_the_command_as_it_can_be_typed(cli: Cli, tmp_path: Path) -> None:
+    for path, name in {tmp_path: HOMEOSTAT, Path(HOMEOSTAT).parent: "homeostat"}.items():
+        with running(Cli({**cli.environment, "PATH": str(path)})) as up:
+            assert f"(without kubectl: {name} get ns)" in up.welcome[3]
 
 
 def test_only_the_owner_can_read_what_is_written(up: Up) -> None:
@@ -124,6 +130,8 @@ def test_the_database_may_be_elsewhere(cli: Cli, tmp_path: Path) -> None:
         pytest.param(["--database", "postgresql://h/d"], 2, "not supported yet", id="postgresql"),
         pytest.param(["--database", "mysql://h/d"], 2, "sqlite:///PATH", id="another database"),
         pytest.param(["--operators", "gardening"], 2, "housekeeping", id="unknown operator"),
+        pytest.param(["--operators", ""], 2, "say none", id="no operator named"),
+        pytest.param(["--data", ""], 2, "it is empty", id="an empty directory"),
         pytest.param(["--port", "70000"], 2, "65535", id="no such port"),
         pytest.param(["--bind", "192.0.2.1"], 1, "--bind", id="not an address of this machine"),
         pytest.param(["--data", "/dev/null/data"], 1, "--data", id="not a directory"),
