@@ -5,6 +5,7 @@ Definitions of kinds and namespaces come first, for others need them; otherwise 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +19,8 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json, JsonObject
 
 F = TypeVar("F", bound=Callable[..., Any])
-_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_SUFFIXES = (".yaml", ".yml", ".json")
+_ENDINGS = ", ".join(_SUFFIXES)
 _LIMIT_BYTES = 64 << 20
 _FIRST = {"CustomResourceDefinition": 0, "Namespace": 1}
 
@@ -39,7 +41,8 @@ def read_manifests(files: Sequence[str]) -> list[JsonObject]:
     """All objects of the files, in order; a directory stands for the YAML and JSON files right in it."""
     found = [obj for path in files for source in _sources(path) for obj in _objects(source)]
     if not found:
-        raise Failure(f"there are no objects in {', '.join(map(_told, files))}")
+        hint = f"; of a directory only {_ENDINGS} files right in it are read" if any(map(os.path.isdir, files)) else ""
+        raise Failure(f"there are no objects in {', '.join(map(_told, files))}{hint}")
     return sorted(found, key=lambda obj: _FIRST.get(obj["kind"], 2))
 
 

@@ -18,6 +18,13 @@ def test_definitions_and_namespaces_come_first_and_the_rest_stays_in_order(tmp_p
     assert found == ["CustomResourceDefinition", "Namespace", "Pod", "Secret", "ConfigMap"]
 
 
+def test_a_directory_of_directories_is_told_to_be_read_no_deeper(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "a.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: a}}")
+    with pytest.raises(Failure, match="right in it"):
+        read_manifests([str(tmp_path)])
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
