@@ -11,6 +11,7 @@ import logging
 import random
 import secrets
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -48,7 +49,7 @@ from homeostat.server.privatefile import keep_private, make_private_directory, r
 from homeostat.server.rbac import Rbac
 from homeostat.server.reviews import Reviews
 from homeostat.server.rolefeed import follow_roles
-from homeostat.server.tls import Pki, prepare_pki, server_context, server_hosts
+from homeostat.server.tls import Pki, PkiError, prepare_pki, renew, server_context, server_hosts
 from homeostat.server.tokenrequest import answer_token_request
 from homeostat.server.tokens import Tokens
 from homeostat.server.uid import new_uid
@@ -64,6 +65,7 @@ SEALED_RESOURCES = frozenset({"secrets"})
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _TICK_S = 1.0
 _EXPIRE_EVERY_S = 60.0
+_RENEW_EVERY_S = 12 * 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +117,7 @@ async def open_plane(settings: Settings) -> AsyncIterator[Plane]:
     store = await SqliteStore.open(database, sealed=SEALED_RESOURCES, key=key)
     try:
         # Behind the store's lock: a start that is refused must not renew what the running plane shows.
-        pki = prepare_pki(
-            settings.data / "pki", hosts=server_hosts(settings.bind, socket.gethostname()), now=datetime.now(UTC)
-        )
+        pki = prepare_pki(settings.data / "pki", hosts=_hosts(settings), now=datetime.now(UTC))
         async with _running(settings, pki, store) as plane:
             yield plane
     finally:
@@ -130,11 +130,12 @@ async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIte
     await _bootstrap(plane.client)
     # Only now: a webhook that is away must not keep a plane from starting.
     await plane.admission.follow(store)
+    context = None if settings.is_open else server_context(pki)
     plane.server = await serve(
         plane.app.handle,
         host=settings.bind,
         port=settings.port,
-        ssl=None if settings.is_open else server_context(pki),
+        ssl=context,
         limits=settings.limits,
         refuse=_refuse,
     )
@@ -145,6 +146,8 @@ async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIte
             tasks.create_task(_tick(plane)),
             tasks.create_task(_expire(plane)),
         ]
+        if context is not None:
+            running.append(tasks.create_task(_renew_certificates(plane, pki, context)))
         if "housekeeping" in settings.operators:
             authority = pki.authority.read_text()
             running.append(tasks.create_task(housekeeping.run(plane.client, authority=authority)))
@@ -238,6 +241,22 @@ async def _tick(plane: Plane) -> None:
         await asyncio.sleep(_TICK_S)
         plane.watches.tick()
         plane.app.deadlines.tick(asyncio.get_running_loop().time())
+
+
+async def _renew_certificates(plane: Plane, pki: Pki, context: ssl.SSLContext) -> None:
+    while True:
+        await asyncio.sleep(_RENEW_EVERY_S)
+        try:
+            is_new = await asyncio.to_thread(renew, pki, context, hosts=_hosts(plane.settings), now=datetime.now(UTC))
+        except (PkiError, OSError) as error:
+            log.error("certificates could not be renewed", extra={"reason": str(error)})
+            continue
+        if is_new:
+            _write_kubeconfig(plane, pki)
+
+
+def _hosts(settings: Settings) -> frozenset[str]:
+    return server_hosts(settings.bind, socket.gethostname())
 
 
 async def _expire(plane: Plane) -> None:

@@ -78,6 +78,16 @@ def server_context(pki: Pki) -> ssl.SSLContext:
         raise _unusable(pki.server, error.reason or "it does not fit its key") from error
 
 
+def renew(pki: Pki, context: ssl.SSLContext, *, hosts: Iterable[str], now: datetime) -> bool:
+    """Renew what is near its end while the server runs; new connections then see it. Whether anything was renewed."""
+    before = pki.server.read_bytes(), pki.admin.read_bytes()
+    prepare_pki(pki.directory, hosts=hosts, now=now)
+    if (pki.server.read_bytes(), pki.admin.read_bytes()) == before:
+        return False
+    context.load_cert_chain(pki.server, pki.server.with_suffix(".key"))
+    return True
+
+
 def server_hosts(bind: str, host_name: str) -> frozenset[str]:
     """What clients may call the server. An address that means all interfaces names none."""
     hosts = {"localhost", "127.0.0.1", "::1", *_SERVICE_NAMES}

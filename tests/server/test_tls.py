@@ -13,7 +13,7 @@ import pytest
 from homeostat.server.certificate import Certificate, read_certificate, read_pem
 from homeostat.server.keys import new_key
 from homeostat.server.pki import Authority, Subject, issue, make_authority
-from homeostat.server.tls import Pki, PkiError, prepare_pki, server_context, server_hosts
+from homeostat.server.tls import Pki, PkiError, prepare_pki, renew, server_context, server_hosts
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
@@ -143,6 +143,22 @@ def test_certificates_near_their_end_are_renewed_for_the_same_keys(tmp_path: Pat
     after = contents(pki)
     assert {name for name in before if before[name] != after[name]} == {"server.crt", "admin.crt"}
     assert server_certificate(pki).not_after == NOW + 665 * DAY
+
+
+def test_a_running_server_shows_what_was_renewed(tmp_path: Path) -> None:
+    pki = prepared(tmp_path, now=NOW - 300 * DAY)
+    context = server_context(pki)
+    old = pki.server.read_bytes()
+    assert renew(pki, context, hosts=HOSTS, now=NOW)
+    assert pki.server.read_bytes() != old
+    assert not renew(pki, context, hosts=HOSTS, now=NOW)
+    near, far = socket.socketpair()
+    server = threading.Thread(target=lambda: context.wrap_socket(far, server_side=True).close())
+    server.start()
+    with client_context(pki).wrap_socket(near, server_hostname="localhost") as shown:
+        der = shown.getpeercert(binary_form=True)
+    server.join(10)
+    assert der == ssl.PEM_cert_to_DER_cert(pki.server.read_text())
 
 
 def test_a_certificate_lasts_no_longer_than_its_authority(tmp_path: Path) -> None:
