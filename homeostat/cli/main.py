@@ -9,6 +9,8 @@ from importlib import import_module
 
 import click
 
+from homeostat import __version__
+
 _COMMANDS = {
     "up": "Start the control plane.",
     "get": "Print objects as a table, JSON or YAML.",
@@ -40,6 +42,7 @@ class LazyGroup(click.Group):
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """A control plane that speaks the Kubernetes API on SQLite, and a small client for any Kubernetes API.
 

@@ -15,7 +15,7 @@ from contextlib import aclosing
 import msgspec
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import ApiError, ExpiredError, error_of
+from homeostat.objects.errors import ApiError, ExpiredError, NotFoundError
 from homeostat.objects.json import decode_stored
 from homeostat.operators.housekeeping.kinds import AGGREGATED, DEFINITION, Kind, read_discovery
 from homeostat.operators.housekeeping.metadata import PARTIAL, Metadata, decode_change, ends_initial_events
@@ -75,6 +75,9 @@ class Follower:
                 await self._read()
             except ExpiredError:
                 self._since = ""
+            except NotFoundError:
+                # Its definition has gone; the next look at discovery ends this follower.
+                log.debug("kind is not served any more", extra={"kind": self.kind.key})
             except (ApiError, msgspec.DecodeError) as error:
                 log.warning("watch failed", extra={"kind": self.kind.key, "error": str(error)})
             failures = 1 if loop.time() - began > _LASTING_S else failures + 1

@@ -29,7 +29,8 @@ class Lock:
             lock._connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             lock.release()
-            raise StoreError(f'"{database}" is in use; stop the process that serves it or choose another') from error
+            told = f'"{database}" is in use; stop the process that serves it, or use another data directory'
+            raise StoreError(told) from error
         return lock
 
     def release(self) -> None:
