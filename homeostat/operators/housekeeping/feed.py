@@ -15,7 +15,7 @@ from contextlib import aclosing
 import msgspec
 
 from homeostat.client.base import Client
-from homeostat.objects.errors import ApiError, ExpiredError, NotFoundError
+from homeostat.objects.errors import ApiError, ExpiredError, NotFoundError, error_of
 from homeostat.objects.json import decode_stored
 from homeostat.operators.housekeeping.kinds import AGGREGATED, DEFINITION, Kind, read_discovery
 from homeostat.operators.housekeeping.metadata import PARTIAL, Metadata, decode_change, ends_initial_events
