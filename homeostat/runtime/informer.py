@@ -1,0 +1,116 @@
+"""One watch for all who want to know of the same objects: a cache to read and handlers that are told each change.
+
+    informers = Informers(client)
+    pods = informers.get(Source("/api/v1/pods", label_selector="app=web"), Pod)
+    pods.add_handler(lambda change: ...)
+
+Promises, each tested:
+
+- who asks for the same objects in the same projection gets the same informer, and the server sees one watch
+- a handler is told after the cache holds the change, in the order of the server, and one that comes late is first told
+  what is there
+- `synced` returns when the first list is in the cache and was told
+
+A handler does no I/O and does not raise: it puts names into queues. One that raises ends the informers, and loudly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Never, TypeVar, cast
+
+from homeostat.runtime.cache import Cache, CacheWriter, Change
+from homeostat.runtime.decoding import Projected, Projection, name_of, version_of
+from homeostat.runtime.index import KeysOf
+from homeostat.runtime.watcher import Api, Pace, Source, Watcher
+
+V = TypeVar("V", bound=Projected)
+Handler = Callable[[Change[V]], None]
+
+
+class Informer(Generic[V]):
+    """Made by `Informers`. `watcher` has the figures for metrics."""
+
+    def __init__(
+        self, api: Api, source: Source, struct: type[V], *, pace: Pace, chance: Callable[[], float] = random.random
+    ) -> None:
+        self.source = source
+        self._writer: CacheWriter[V] = CacheWriter(name_of=name_of, version_of=version_of)
+        self._handlers: tuple[Handler[V], ...] = ()
+        self.watcher: Watcher[V] = Watcher(
+            api, source, Projection(struct), writer=self._writer, tell=self._tell, pace=pace, chance=chance
+        )
+
+    @property
+    def cache(self) -> Cache[V]:
+        return self._writer.cache
+
+    def add_index(self, index: str, keys_of: KeysOf[V]) -> None:
+        self._writer.add_index(index, keys_of)
+
+    def add_handler(self, handler: Handler[V]) -> None:
+        for obj in self.cache:
+            handler(Change(*name_of(obj), None, obj))
+        self._handlers += (handler,)
+
+    def remove_handler(self, handler: Handler[V]) -> None:
+        self._handlers = tuple(each for each in self._handlers if each != handler)
+
+    async def synced(self) -> None:
+        """The caller sets the timeout: a server may be away for long."""
+        await self.watcher.synced.wait()
+
+    async def run(self) -> Never:
+        await self.watcher.run()
+
+    def _tell(self, change: Change[V]) -> None:
+        for handler in self._handlers:
+            handler(change)
+
+
+class Informers:
+    """All informers of a process; those that are asked for while it runs are started at once."""
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        pace: Pace = Pace(),  # noqa: B008
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._api, self._pace, self._chance = api, pace, chance
+        self._informers: dict[tuple[Source, type], Informer[Any]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def __iter__(self) -> Iterator[Informer[Any]]:
+        return iter(list(self._informers.values()))
+
+    def get(self, source: Source, struct: type[V], indexes: Mapping[str, KeysOf[V]] | None = None) -> Informer[V]:
+        """Also those who come later may bring indexes, under names of their own."""
+        informer = cast("Informer[V] | None", self._informers.get((source, struct)))
+        if informer is None:
+            informer = Informer(self._api, source, struct, pace=self._pace, chance=self._chance)
+            self._informers[source, struct] = informer
+            if self._tasks is not None:
+                self._tasks.create_task(informer.run())
+        for index, keys_of in (indexes or {}).items():
+            informer.add_index(index, keys_of)
+        return informer
+
+    async def synced(self) -> None:
+        """Every informer there is by now has its first list."""
+        for informer in self:
+            await informer.synced()
+
+    async def run(self) -> Never:
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            try:
+                for informer in self:
+                    tasks.create_task(informer.run())
+                await asyncio.Event().wait()
+            finally:
+                self._tasks = None
+        raise AssertionError("informers end only by an error or by being cancelled")
