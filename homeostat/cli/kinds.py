@@ -7,54 +7,15 @@ server's own order decides.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from urllib.parse import quote
-
-import msgspec
 
 from homeostat.cli.failure import Failure
 from homeostat.client.base import Client
-from homeostat.objects.json import JsonObject
+from homeostat.client.discovery import fetch_kinds
+from homeostat.client.kinds import Kind
 
-_AGGREGATED = ",".join(
-    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
-)
-
-
-class Kind(msgspec.Struct, frozen=True):
-    group: str
-    version: str
-    plural: str
-    kind: str
-    is_namespaced: bool
-    singular: str = ""
-    short_names: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    verbs: frozenset[str] = frozenset()
-
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def title(self) -> str:
-        """As one object of it is called: `configmap`, `deployment.apps`."""
-        return f"{self.kind.lower()}.{self.group}" if self.group else self.kind.lower()
-
-    def path(self, namespace: str, name: str = "") -> str:
-        """Of an object, or of all; the namespace counts where the kind has one, and none means all of them."""
-        parts = ["", "apis", self.group, self.version] if self.group else ["", "api", self.version]
-        if self.is_namespaced and namespace:
-            parts += ["namespaces", quote(namespace, safe="")]
-        parts.append(self.plural)
-        if name:
-            parts.append(quote(name, safe=""))
-        return "/".join(parts)
-
-    def words(self) -> set[str]:
-        return {self.plural, self.singular, self.kind.lower(), *self.short_names} - {""}
+__all__ = ["Kind", "Kinds", "discover"]
 
 
 class Kinds:
@@ -112,26 +73,4 @@ def _readings(rest: str) -> Iterable[tuple[str, str]]:
 
 
 async def discover(client: Client) -> Kinds:
-    core, groups = await asyncio.gather(
-        client.request("GET", "/api", accept=_AGGREGATED), client.request("GET", "/apis", accept=_AGGREGATED)
-    )
-    return Kinds([*parse_discovery(core), *parse_discovery(groups)])
-
-
-def parse_discovery(document: JsonObject) -> Iterable[Kind]:
-    if document.get("kind") != "APIGroupDiscoveryList":
-        raise Failure("the server is too old: it has no aggregated discovery (Kubernetes 1.27 and later have)")
-    for group in document["items"]:
-        for version in group["versions"]:
-            for found in version.get("resources", ()):
-                yield Kind(
-                    group=group["metadata"].get("name", ""),
-                    version=version["version"],
-                    plural=found["resource"],
-                    kind=found["responseKind"]["kind"],
-                    is_namespaced=found["scope"] == "Namespaced",
-                    singular=found.get("singularResource", ""),
-                    short_names=tuple(found.get("shortNames", ())),
-                    categories=tuple(found.get("categories", ())),
-                    verbs=frozenset(found.get("verbs", ())),
-                )
+    return Kinds(await fetch_kinds(client))

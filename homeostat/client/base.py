@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from math import ceil
 from typing import NamedTuple, Protocol
 from urllib.parse import urlencode
 
+import msgspec
+
 from homeostat.objects.errors import ApiError, error_of
-from homeostat.objects.json import JsonObject, decode_object, decode_stored, encode
+from homeostat.objects.json import Json, JsonObject, decode_object, decode_stored, encode
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -19,9 +22,22 @@ APPLY_PATCH = "application/apply-patch+yaml"
 _PAGE = 500
 
 
+class UnreachableError(Exception):
+    """No answer: nobody listens, nobody is trusted, or the connection broke.
+
+    Where `was_sent` is False the server has seen nothing of the request, so to send it again is always safe.
+    """
+
+    def __init__(self, message: str, *, was_sent: bool = True) -> None:
+        super().__init__(message)
+        self.was_sent = was_sent
+
+
 class Response(NamedTuple):
     status: int
     body: bytes
+    retry_after_s: float | None = None
+    """What the Retry-After header asks for; None where there is none."""
 
 
 class Transport(Protocol):
@@ -50,12 +66,16 @@ class Client:
         path: str,
         query: Mapping[str, object] | None = None,
         *,
-        body: JsonObject | list[JsonObject] | None = None,
+        body: Json = None,
         content_type: str = "",
         accept: str = "",
     ) -> JsonObject:
         """One request; what is not success raises its `ApiError`. `accept` asks for another form, say a Table."""
-        return decode_stored(await self.fetch(method, path, query, body=body, content_type=content_type, accept=accept))
+        answer = await self.fetch(method, path, query, body=body, content_type=content_type, accept=accept)
+        try:
+            return decode_stored(answer)
+        except msgspec.DecodeError as error:
+            raise UnreachableError(f"{path}: the server sent something that is not JSON: {error}") from error
 
     async def fetch(
         self,
@@ -63,7 +83,7 @@ class Client:
         path: str,
         query: Mapping[str, object] | None = None,
         *,
-        body: JsonObject | list[JsonObject] | None = None,
+        body: Json = None,
         content_type: str = "",
         accept: str = "",
     ) -> bytes:
@@ -135,6 +155,9 @@ def _texts(query: Mapping[str, object]) -> dict[str, str]:
 
 def _error(response: Response) -> ApiError:
     try:
-        return error_of(decode_object(response.body), code=response.status)
+        error = error_of(decode_object(response.body), code=response.status)
     except ApiError:
-        return error_of({"message": response.body[:200].decode(errors="replace")}, code=response.status)
+        error = error_of({"message": response.body[:200].decode(errors="replace")}, code=response.status)
+    if response.retry_after_s is not None and not error.retry_after_s:
+        error.retry_after_s = ceil(response.retry_after_s)
+    return error

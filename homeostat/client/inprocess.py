@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from homeostat.client.base import Response
+from homeostat.client.retries import parse_retry_after
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.edge.stream import Stream, unframe
@@ -99,13 +100,18 @@ class InProcess:
         answer = await self._answer(method, path, query, body=body, content_type=content_type, accept=accept)
         if not isinstance(answer, Reply):
             raise TypeError(f"{path} answers with a stream")
-        return Response(answer.status, answer.body if isinstance(answer.body, bytes) else b"".join(answer.body))
+        return _response(answer)
 
     async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
         answer = await self._answer("GET", path, query, accept=accept)
         if isinstance(answer, Reply):
-            body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
-            return Response(answer.status, body)
+            return _response(answer)
         stream = LocalStream()
         answer.start(stream)
         return stream.lines()
+
+
+def _response(answer: Reply) -> Response:
+    body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+    told = next((value for name, value in answer.headers if name.lower() == "retry-after"), None)
+    return Response(answer.status, body, parse_retry_after(told))

@@ -1,8 +1,8 @@
-"""Where a Kubernetes API is and who asks it, as kubeconfig files tell.
+"""The endpoint that kubeconfig files tell of.
 
 Several files are one: what an earlier one names wins. Certificates, keys and tokens are embedded or in files of their
-own, whose paths count from the kubeconfig that names them. What cannot be honoured yet (exec plugins, proxies,
-impersonation) is refused rather than passed over: a command must not act as somebody else than it was told to.
+own, whose paths count from the kubeconfig that names them. What cannot be honoured (passwords, the former auth
+providers) is refused rather than passed over: a command must not act as somebody else than it was told to.
 Blocking, and meant for the time before the first request.
 """
 
@@ -11,34 +11,19 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from homeostat.client.endpoint import Endpoint, KubeconfigError
+from homeostat.client.kubeuser import impersonation_of, plugin_of
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 
-_UNSUPPORTED_USER = ("exec", "auth-provider", "username", "as", "as-groups", "as-uid", "as-user-extra")
-_UNSUPPORTED_CLUSTER = ("proxy-url",)
+__all__ = ["Endpoint", "KubeconfigError", "load_endpoint"]
 
-
-class KubeconfigError(Exception):
-    """A kubeconfig that cannot be used; says which and what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """A server and a credential for it. Certificates and keys are PEM; None where there is none."""
-
-    server: str
-    namespace: str = "default"
-    authority: bytes | None = None
-    is_verified: bool = True
-    tls_server_name: str = ""
-    token: str = field(default="", repr=False)
-    certificate: bytes | None = field(default=None, repr=False)
-    key: bytes | None = field(default=None, repr=False)
+_UNSUPPORTED_USER = ("auth-provider", "username", "password")
 
 
 def load_endpoint(paths: Sequence[Path], *, context: str = "") -> Endpoint:
@@ -53,21 +38,25 @@ def load_endpoint(paths: Sequence[Path], *, context: str = "") -> Endpoint:
     entry, _ = _find(found, "context", chosen)
     cluster, cluster_home = _find(found, "cluster", str(entry.get("cluster") or ""))
     user, user_home = _find(found, "user", str(entry["user"])) if entry.get("user") else ({}, cluster_home)
-    _refuse(cluster, _UNSUPPORTED_CLUSTER, told)
     _refuse(user, _UNSUPPORTED_USER, told)
     certificate = _material(user, "client-certificate", user_home)
     key = _material(user, "client-key", user_home)
     if (certificate is None) != (key is None):
         raise KubeconfigError(f"{told}: a client certificate and its key go together, and one of them is missing")
+    authority = _material(cluster, "certificate-authority", cluster_home)
     return Endpoint(
         server=_server(cluster, told),
         namespace=str(entry.get("namespace") or "default"),
-        authority=_material(cluster, "certificate-authority", cluster_home),
+        authority=authority,
         is_verified=not cluster.get("insecure-skip-tls-verify"),
         tls_server_name=str(cluster.get("tls-server-name") or ""),
+        proxy=_proxy(cluster, told),
         token=_token(user, user_home),
+        token_file=user_home / str(user["tokenFile"]) if user.get("tokenFile") else None,
         certificate=certificate,
         key=key,
+        plugin=plugin_of(user, cluster, authority, home=user_home, told=told),
+        impersonation=impersonation_of(user, told),
     )
 
 
@@ -110,6 +99,16 @@ def _server(cluster: JsonObject, told: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise KubeconfigError(f'{told}: "{server}" is not the address of a server; expected https://host:port')
     return server
+
+
+def _proxy(cluster: JsonObject, told: str) -> str:
+    proxy = str(cluster.get("proxy-url") or "")
+    if proxy and (urlsplit(proxy).scheme not in {"http", "https"} or not urlsplit(proxy).hostname):
+        # It may have a password in it, so it is not told.
+        raise KubeconfigError(
+            f"{told}: this proxy-url is not supported; expected http://host:port or https://host:port"
+        )
+    return proxy
 
 
 def _material(entry: JsonObject, name: str, home: Path) -> bytes | None:

@@ -6,32 +6,19 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from homeostat.client.base import Client, Response
 from homeostat.client.http import HttpTransport, UnreachableError, open_transport
-from homeostat.client.kubeconfig import Endpoint, KubeconfigError, load_endpoint
+from homeostat.client.kubeconfig import Endpoint, KubeconfigError
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import serve
 from homeostat.edge.stream import Stream, frame
 from homeostat.objects.errors import NotFoundError
-from homeostat.plane import Plane, Settings, open_plane
 
 NAMESPACES = "/api/v1/namespaces"
-
-
-@pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
-        yield plane
-
-
-@pytest.fixture
-def endpoint(plane: Plane) -> Endpoint:
-    return load_endpoint([plane.kubeconfig_path])
 
 
 async def test_a_client_writes_reads_and_watches_a_plane(endpoint: Endpoint) -> None:

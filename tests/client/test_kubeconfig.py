@@ -24,6 +24,10 @@ def write(path: Path, *, cluster: Any = None, user: Any = None, **further: Any) 
     return path
 
 
+V1 = "client.authentication.k8s.io/v1"
+LOGIN = {"apiVersion": V1, "command": "login"}
+
+
 def embedded(text: str) -> str:
     return b64encode(text.encode()).decode()
 
@@ -49,6 +53,52 @@ def test_paths_of_files_count_from_the_kubeconfig(tmp_path: Path) -> None:
     path = write(tmp_path / "config", cluster={"certificate-authority": "ca.crt"}, user={"tokenFile": "token"})
     found = load_endpoint([path])
     assert (found.authority, found.token) == (b"ca", "secret")
+    assert found.token_file == tmp_path / "token"
+
+
+@pytest.mark.parametrize(
+    ("command", "found"), [("login", "login"), ("./bin/login", "{home}/bin/login"), ("/bin/login", "/bin/login")]
+)
+def test_a_plugin_is_on_the_path_or_beside_the_kubeconfig(tmp_path: Path, command: str, found: str) -> None:
+    path = write(tmp_path / "config", user={"exec": {"apiVersion": V1, "command": command, "args": ["a", 1]}})
+    plugin = load_endpoint([path]).plugin
+    assert plugin is not None
+    assert (plugin.command, plugin.arguments) == (found.format(home=tmp_path), ("a", "1"))
+    assert plugin.cluster is None
+
+
+def test_a_plugin_that_asks_is_told_of_the_cluster(tmp_path: Path) -> None:
+    extensions = [{"name": "client.authentication.k8s.io/exec", "extension": {"audience": "x"}}]
+    path = write(
+        tmp_path / "config",
+        cluster={"certificate-authority-data": embedded("ca"), "extensions": extensions},
+        user={"exec": {**LOGIN, "provideClusterInfo": True}},
+    )
+    plugin = load_endpoint([path]).plugin
+    assert plugin is not None
+    assert plugin.cluster == {
+        "server": "https://k8s.example:6443/",
+        "certificate-authority-data": embedded("ca"),
+        "config": {"audience": "x"},
+    }
+
+
+def test_impersonation_becomes_headers(tmp_path: Path) -> None:
+    user = {"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"acme.com/scope": ["x", "z"]}}
+    assert load_endpoint([write(tmp_path / "config", user=user)]).impersonation == (
+        ("Impersonate-User", "jane"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+        ("Impersonate-Extra-acme.com%2Fscope", "x"),
+        ("Impersonate-Extra-acme.com%2Fscope", "z"),
+    )
+
+
+def test_a_proxy_is_honoured_and_not_printed(tmp_path: Path) -> None:
+    found = load_endpoint([write(tmp_path / "config", cluster={"proxy-url": "http://me:secret@p:3128"})])
+    assert found.proxy == "http://me:secret@p:3128"
+    assert "secret" not in repr(found)
 
 
 def test_of_several_files_the_earlier_wins_and_missing_ones_are_passed_over(tmp_path: Path) -> None:
@@ -79,9 +129,16 @@ def test_secrets_are_not_in_what_is_printed(tmp_path: Path) -> None:
         pytest.param({"clusters": []}, 'no cluster named "c"', id="unknown cluster"),
         pytest.param({"users": "none"}, 'no user named "u"', id="users that are no list"),
         pytest.param({"cluster": {"server": "k8s.example"}}, "https://host:port", id="an address without a scheme"),
-        pytest.param({"cluster": {"proxy-url": "http://p"}}, '"proxy-url", which is not supported', id="proxy"),
-        pytest.param({"user": {"exec": {"command": "login"}}}, '"exec", which is not supported', id="exec plugin"),
-        pytest.param({"user": {"as": "root"}}, '"as", which is not supported', id="impersonation"),
+        pytest.param({"cluster": {"proxy-url": "socks5://p"}}, "proxy-url is not supported", id="socks proxy"),
+        pytest.param({"user": {"username": "root"}}, '"username", which is not supported', id="password"),
+        pytest.param({"user": {"auth-provider": {"name": "gcp"}}}, "not supported", id="auth provider"),
+        pytest.param({"user": {"exec": {"apiVersion": V1}}}, "exec has no command", id="exec without a command"),
+        pytest.param({"user": {"exec": {"command": "login"}}}, 'apiVersion "None"', id="exec of no version"),
+        pytest.param({"user": {"exec": {**LOGIN, "interactiveMode": "Always"}}}, "wants a terminal", id="terminal"),
+        pytest.param({"user": {"exec": {**LOGIN, "args": "-x"}}}, "args should be a list", id="exec.args"),
+        pytest.param({"user": {"exec": {**LOGIN, "env": [{}]}}}, "has no name", id="exec.env"),
+        pytest.param({"user": {"as-groups": ["a"]}}, 'want "as"', id="groups of nobody"),
+        pytest.param({"user": {"as": "a", "as-user-extra": ["b"]}}, "mapping", id="extras that are no mapping"),
         pytest.param({"user": {"client-key-data": "a2V5"}}, "go together", id="key without certificate"),
         pytest.param({"user": {"client-key-data": "?"}}, "not base64", id="not base64"),
         pytest.param({"user": {"tokenFile": "gone"}}, "cannot read", id="a file that is not there"),

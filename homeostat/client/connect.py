@@ -1,0 +1,19 @@
+"""From an endpoint to a client that is patient with its server: what a long-running program uses."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from homeostat.client.base import Client
+from homeostat.client.endpoint import Endpoint
+from homeostat.client.http import open_transport
+from homeostat.client.retries import Patience, Retrying
+
+
+@asynccontextmanager
+async def open_client(
+    endpoint: Endpoint, *, patience: Patience | None = None, on_warning: Callable[[str], None] = lambda _: None
+) -> AsyncIterator[Client]:
+    async with open_transport(endpoint, on_warning=on_warning) as transport:
+        yield Client(Retrying(transport, patience))

@@ -1,0 +1,159 @@
+"""A verb on a kind as an HTTP request. Pure.
+
+What is about one object wants its name, and its namespace where the kind has one: a request without them would be
+about all objects there are, and a `DELETE` of those is not what a missing name means.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from homeostat.client.base import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
+from homeostat.client.kinds import Kind
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, JsonObject
+
+Query = dict[str, object]
+Propagation = Literal["", "Background", "Foreground", "Orphan"]
+Form = Literal["merge", "json", "apply"]
+_FORMS = {"merge": MERGE_PATCH, "json": JSON_PATCH, "apply": APPLY_PATCH}
+
+
+class Request(NamedTuple):
+    method: str
+    path: str
+    query: Query
+    body: Json = None
+    content_type: str = ""
+
+
+class Selection(NamedTuple):
+    """Which objects of a kind: selectors as they are on the wire. No namespace means all of them."""
+
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+    def query(self) -> Query:
+        return {"labelSelector": self.labels, "fieldSelector": self.fields}
+
+
+class Writing(NamedTuple):
+    """How a write is to be taken. `validation` is Ignore, Warn or Strict."""
+
+    manager: str = ""
+    is_forced: bool = False
+    is_dry_run: bool = False
+    validation: str = ""
+
+    def query(self) -> Query:
+        return {
+            "fieldManager": self.manager,
+            "force": "true" if self.is_forced else "",
+            "dryRun": "All" if self.is_dry_run else "",
+            "fieldValidation": self.validation,
+        }
+
+
+EVERYTHING = Selection()
+PLAIN = Writing()
+
+
+class Requests:
+    """The requests of one kind."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+
+    def get(self, name: str, namespace: str = "", *, subresource: str = "") -> Request:
+        return Request("GET", self._one(name, namespace, subresource), {})
+
+    def list(
+        self, selection: Selection = EVERYTHING, *, limit: int = 500, token: str = "", version: str = ""
+    ) -> Request:
+        """One page. A version says how old the answer may be; it goes with the first page alone."""
+        query = {**selection.query(), "limit": limit, "continue": token, "resourceVersion": "" if token else version}
+        return Request("GET", self._kind.path(selection.namespace), query)
+
+    def watch(
+        self, selection: Selection = EVERYTHING, *, version: str = "", has_initial: bool = False, timeout_s: int = 0
+    ) -> Request:
+        """With bookmarks. `has_initial` asks for the state as ADDED events before the changes."""
+        query: Query = {"allowWatchBookmarks": "true", "resourceVersion": version, **selection.query()}
+        if has_initial:
+            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        if timeout_s:
+            query["timeoutSeconds"] = timeout_s
+        return Request("GET", self._kind.path(selection.namespace), query)
+
+    def create(self, obj: JsonObject, namespace: str = "", *, writing: Writing = PLAIN) -> Request:
+        self._check_namespace(namespace)
+        full = {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **obj}
+        return Request("POST", self._kind.path(namespace), writing.query(), full, "application/json")
+
+    def update(
+        self, obj: JsonObject, name: str, namespace: str = "", *, subresource: str = "", writing: Writing = PLAIN
+    ) -> Request:
+        full = {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **obj}
+        return Request("PUT", self._one(name, namespace, subresource), writing.query(), full, "application/json")
+
+    def patch(
+        self,
+        patch: Json,
+        name: str,
+        namespace: str = "",
+        *,
+        form: Form = "merge",
+        subresource: str = "",
+        writing: Writing = PLAIN,
+    ) -> Request:
+        if form == "apply":
+            if not writing.manager:
+                raise BadRequestError("an apply wants a field manager: the name under which its fields are owned")
+            patch = {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **patch}
+        return Request("PATCH", self._one(name, namespace, subresource), writing.query(), patch, _FORMS[form])
+
+    def delete(
+        self,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: Propagation = "",
+        grace_s: int | None = None,
+        is_dry_run: bool = False,
+    ) -> Request:
+        """With `uid` or `version` only while the object is still that one: `ConflictError` otherwise."""
+        options = _delete_options(propagation, grace_s, is_dry_run=is_dry_run)
+        if conditions := {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}:
+            options["preconditions"] = conditions
+        return Request("DELETE", self._one(name, namespace), {}, options, "application/json")
+
+    def delete_all(self, selection: Selection, *, propagation: Propagation = "") -> Request:
+        """Of one namespace where the kind has namespaces."""
+        self._check_namespace(selection.namespace)
+        options = _delete_options(propagation, None, is_dry_run=False)
+        path = self._kind.path(selection.namespace)
+        return Request("DELETE", path, selection.query(), options, "application/json")
+
+    def _one(self, name: str, namespace: str, subresource: str = "") -> str:
+        if not name:
+            raise BadRequestError(f"the name of the {self._kind.title} is missing")
+        self._check_namespace(namespace)
+        return self._kind.path(namespace, name, subresource)
+
+    def _check_namespace(self, namespace: str) -> None:
+        if self._kind.is_namespaced and not namespace:
+            raise BadRequestError(f"the namespace of the {self._kind.title} is missing")
+
+
+def _delete_options(propagation: Propagation, grace_s: int | None, *, is_dry_run: bool) -> JsonObject:
+    options: JsonObject = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if propagation:
+        options["propagationPolicy"] = propagation
+    if grace_s is not None:
+        options["gracePeriodSeconds"] = grace_s
+    if is_dry_run:
+        options["dryRun"] = ["All"]
+    return options

@@ -1,0 +1,115 @@
+"""Sends a request again where that is safe and the server may be better by then.
+
+| what came back | sent again |
+|---|---|
+| 429, and 503 with Retry-After | any request: the server has not taken it up |
+| 500, 502, 503, 504 without it | reads: of a write nobody knows whether it was done |
+| no connection | any request: the server has seen nothing of it |
+| a connection that broke | reads |
+
+Bounded in attempts and in time: the last answer is handed on. A server that asks for more patience than is left is not
+asked again. Watches are not: whoever follows one knows from where to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from homeostat.client.base import Response, Transport, UnreachableError
+
+_READS = frozenset({"GET", "HEAD"})
+_UNWELL = frozenset({500, 502, 503, 504})
+_LONGEST_DIGITS = 9
+
+
+def parse_retry_after(text: str | None) -> float | None:
+    """Seconds; None for no header, and for the date form, which no Kubernetes API sends."""
+    if text is None or not text.strip().isdecimal() or len(text.strip()) > _LONGEST_DIGITS:
+        return None
+    return float(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often and how long. The wait between attempts doubles from `first_s`, up to `longest_s`."""
+
+    attempts: int = 6
+    total_s: float = 60.0
+    first_s: float = 0.1
+    longest_s: float = 10.0
+
+    def wait_s(self, failures: int, told_s: float | None, chance: float) -> float:
+        """Never less than the server asked for, and spread: `chance` is uniform in [0, 1)."""
+        if told_s is not None:
+            return told_s + chance * self.first_s
+        return float(min(self.longest_s, self.first_s * 2 ** (failures - 1)) * (0.5 + 0.5 * chance))
+
+
+def is_worth_another(method: str, outcome: Response | UnreachableError) -> bool:
+    is_read = method in _READS
+    match outcome:
+        case UnreachableError():
+            return is_read or not outcome.was_sent
+        case Response(status=429):
+            return True
+        case Response(status=503, retry_after_s=told) if told is not None:
+            return True
+    return is_read and outcome.status in _UNWELL
+
+
+class Retrying:
+    """A transport around another one. Clock, sleep and chance are passed in, so tests take no time."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        patience: Patience | None = None,
+        *,
+        chance: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._transport = transport
+        self._patience = patience or Patience()
+        self._chance, self._clock, self._sleep = chance, clock, sleep
+
+    async def send(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
+    ) -> Response:
+        deadline = self._clock() + self._patience.total_s
+        failures = 0
+        while True:
+            outcome: Response | UnreachableError
+            try:
+                outcome = await self._transport.send(
+                    method, path, query=query, body=body, content_type=content_type, accept=accept
+                )
+                if outcome.status < 400:
+                    return outcome
+            except UnreachableError as error:
+                outcome = error
+            failures += 1
+            wait_s = self._wait_s(method, outcome, failures, deadline)
+            if wait_s is not None:
+                await self._sleep(wait_s)
+            elif isinstance(outcome, UnreachableError):
+                raise outcome
+            else:
+                return outcome
+
+    async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
+        return await self._transport.stream(path, query=query, accept=accept)
+
+    def _wait_s(
+        self, method: str, outcome: Response | UnreachableError, failures: int, deadline: float
+    ) -> float | None:
+        """None where it is not to be sent again."""
+        if failures >= self._patience.attempts or not is_worth_another(method, outcome):
+            return None
+        told_s = outcome.retry_after_s if isinstance(outcome, Response) else None
+        wait_s = self._patience.wait_s(failures, told_s, self._chance())
+        return wait_s if self._clock() + wait_s < deadline else None

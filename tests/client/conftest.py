@@ -1,0 +1,50 @@
+"""A real plane for each test, reached in process and over HTTP: what holds of one transport holds of the other."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.client.connect import open_client
+from homeostat.client.endpoint import Endpoint
+from homeostat.client.kubeconfig import load_endpoint
+from homeostat.plane import Plane, Settings, open_plane
+
+
+@pytest.fixture(scope="session")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory of a plane that has been started once, so that no test waits for keys and roles."""
+    data = tmp_path_factory.mktemp("plane")
+
+    async def start() -> None:
+        async with open_plane(Settings(data=data, port=0, operators=frozenset())):
+            pass
+
+    asyncio.run(start())
+    return data
+
+
+@pytest.fixture
+async def plane(first_start: Path, tmp_path: Path) -> AsyncIterator[Plane]:
+    data = shutil.copytree(first_start, tmp_path / "data")
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
+        yield plane
+
+
+@pytest.fixture
+def endpoint(plane: Plane) -> Endpoint:
+    return load_endpoint([plane.kubeconfig_path])
+
+
+@pytest.fixture(params=["in process", "http"])
+async def client(request: pytest.FixtureRequest, plane: Plane, endpoint: Endpoint) -> AsyncIterator[Client]:
+    if request.param == "in process":
+        yield plane.client
+        return
+    async with open_client(endpoint) as client:
+        yield client

@@ -1,0 +1,273 @@
+"""Objects seen through a struct of the fields one needs, over both transports."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import msgspec
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.client.kinds import CONFIG_MAP, DEPLOYMENT, EVENT, LEASE, NAMESPACE
+from homeostat.client.projection import Bookmark, Changed, Projection, ProjectionError
+from homeostat.client.requests import Selection, Writing
+from homeostat.objects.errors import (
+    AlreadyExistsError,
+    BadRequestError,
+    ConflictError,
+    ExpiredError,
+    InvalidError,
+    NotFoundError,
+)
+
+DEFAULT = "default"
+
+
+class Metadata(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    name: str
+    resource_version: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+
+
+class Map(msgspec.Struct, frozen=True):
+    metadata: Metadata
+    data: dict[str, str] = {}
+
+
+class Container(msgspec.Struct, frozen=True):
+    name: str
+    image: str
+
+
+class PodSpec(msgspec.Struct, frozen=True):
+    containers: list[Container]
+
+
+class Template(msgspec.Struct, frozen=True):
+    spec: PodSpec
+
+
+class DeploymentSpec(msgspec.Struct, frozen=True):
+    template: Template
+
+
+class DeploymentStatus(msgspec.Struct, frozen=True, rename="camel"):
+    observed_generation: int = 0
+
+
+class Deployment(msgspec.Struct, frozen=True):
+    metadata: Metadata
+    spec: DeploymentSpec
+    status: DeploymentStatus = DeploymentStatus()
+
+
+class LeaseSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    holder_identity: str = ""
+    lease_transitions: int = 0
+    renew_time: str | None = None
+
+
+class Lease(msgspec.Struct, frozen=True):
+    metadata: Metadata
+    spec: LeaseSpec = LeaseSpec()
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    metadata: Metadata
+    data: int
+
+
+@pytest.fixture
+def maps(client: Client) -> Projection[Map]:
+    return Projection(client, CONFIG_MAP, Map)
+
+
+def deployment(image: str) -> dict[str, object]:
+    containers = [
+        {"name": "log", "image": "log:1", "args": ["-v"]},
+        {"name": "web", "image": image, "ports": [{"containerPort": 80}]},
+    ]
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}
+    spec = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    return {"metadata": {"name": "web"}, "spec": spec}
+
+
+async def test_what_is_created_is_read_back_as_the_struct(maps: Projection[Map]) -> None:
+    made = await maps.create(Map(Metadata("a"), {"x": "1"}), DEFAULT)
+    assert made.metadata.resource_version
+    assert await maps.get("a", DEFAULT) == made
+    with pytest.raises(AlreadyExistsError):
+        await maps.create(Map(Metadata("a")), DEFAULT)
+    with pytest.raises(NotFoundError):
+        await maps.get("b", DEFAULT)
+
+
+async def test_a_list_goes_through_all_pages(maps: Projection[Map]) -> None:
+    for name in "abcde":
+        await maps.create(Map(Metadata(name, labels={"odd": "yes" if name in "ace" else "no"})), DEFAULT)
+    chosen = Selection(DEFAULT, labels="odd=yes")
+    assert [each.metadata.name async for each in maps.list(chosen, limit=1)] == ["a", "c", "e"]
+    everything = [page async for page in maps.pages(Selection(DEFAULT), limit=2)]
+    assert {page.version for page in everything} == {everything[0].version}
+    assert [each.metadata.name for page in everything for each in page.items if len(each.metadata.name) == 1] == [
+        *"abcde"
+    ]
+
+
+async def test_a_watch_tells_changes_in_order_and_ends(maps: Projection[Map]) -> None:
+    first = await maps.create(Map(Metadata("a")), DEFAULT)
+    await maps.patch({"data": {"x": "1"}}, "a", DEFAULT)
+    await maps.delete("a", DEFAULT)
+    chosen = Selection(DEFAULT, fields="metadata.name=a")
+    events = maps.watch(chosen, version=first.metadata.resource_version, timeout_s=1)
+    seen = [event async for event in events]
+    changes = [(each.type, each.obj.data) for each in seen if isinstance(each, Changed)]
+    assert changes == [("MODIFIED", {"x": "1"}), ("DELETED", {"x": "1"})]
+
+
+async def test_a_watch_may_begin_with_the_state(maps: Projection[Map]) -> None:
+    made = await maps.create(Map(Metadata("a")), DEFAULT)
+    chosen = Selection(DEFAULT, fields="metadata.name=a")
+    async with asyncio.timeout(5), aclosing(maps.watch(chosen, has_initial=True)) as events:
+        assert await anext(events) == Changed("ADDED", made)
+        end = await anext(events)
+    assert isinstance(end, Bookmark)
+    assert end.is_initial_end
+    assert int(end.version) >= int(made.metadata.resource_version)
+
+
+async def test_a_watch_from_before_what_is_known_is_expired(maps: Projection[Map]) -> None:
+    with pytest.raises((ExpiredError, BadRequestError)):
+        await anext(maps.watch(Selection(DEFAULT), version="nonsense"))
+
+
+async def test_an_edit_keeps_what_the_struct_does_not_name(client: Client) -> None:
+    deployments = Projection(client, DEPLOYMENT, Deployment)
+    await deployments.create(deployment("web:1"), DEFAULT)
+    before = await client.get(DEPLOYMENT.path(DEFAULT, "web"))
+
+    def upgrade(old: Deployment) -> Deployment:
+        log, web = old.spec.template.spec.containers
+        containers = [log, msgspec.structs.replace(web, image="web:2")]
+        return msgspec.structs.replace(old, spec=DeploymentSpec(Template(PodSpec(containers))))
+
+    await deployments.edit("web", DEFAULT, change=upgrade)
+    after = await client.get(DEPLOYMENT.path(DEFAULT, "web"))
+    before["spec"]["template"]["spec"]["containers"][1]["image"] = "web:2"
+    assert after["spec"] == before["spec"]
+
+
+async def test_an_edit_that_changes_nothing_writes_nothing(maps: Projection[Map]) -> None:
+    made = await maps.create(Map(Metadata("a")), DEFAULT)
+    assert await maps.edit("a", DEFAULT, change=lambda old: old) == made
+
+
+async def test_an_edit_loses_to_a_quicker_one(client: Client, maps: Projection[Map]) -> None:
+    made = await maps.create(Map(Metadata("a")), DEFAULT)
+    newer = await maps.patch({"data": {"x": "1"}}, "a", DEFAULT)
+    assert newer.metadata.resource_version != made.metadata.resource_version
+
+    def behind(old: Map) -> Map:
+        return msgspec.structs.replace(old, metadata=made.metadata, data={})
+
+    with pytest.raises(ConflictError):
+        await maps.edit("a", DEFAULT, change=behind)
+
+
+async def test_the_status_is_written_apart(client: Client) -> None:
+    deployments = Projection(client, DEPLOYMENT, Deployment)
+    await deployments.create(deployment("web:1"), DEFAULT)
+    patched = await deployments.patch({"status": {"observedGeneration": 1}}, "web", DEFAULT, subresource="status")
+    assert patched.status.observed_generation == 1
+
+    def observe(old: Deployment) -> Deployment:
+        return msgspec.structs.replace(old, status=DeploymentStatus(2))
+
+    assert (await deployments.edit("web", DEFAULT, change=observe)).status.observed_generation == 1
+    edited = await deployments.edit("web", DEFAULT, change=observe, subresource="status")
+    assert edited.status.observed_generation == 2
+
+
+async def test_patches_come_in_three_forms(maps: Projection[Map]) -> None:
+    me = Writing("me")
+    applied = await maps.patch({"data": {"x": "1"}}, "a", DEFAULT, form="apply", writing=me)
+    assert applied.data == {"x": "1"}
+    operations = [{"op": "add", "path": "/data/y", "value": "2"}]
+    assert (await maps.patch(operations, "a", DEFAULT, form="json")).data == {"x": "1", "y": "2"}
+    assert (await maps.patch({"data": {"y": None}}, "a", DEFAULT)).data == {"x": "1"}
+    with pytest.raises(ConflictError):
+        await maps.patch({"data": {"x": "9"}}, "a", DEFAULT, form="apply", writing=Writing("other"))
+    forced = Writing("other", is_forced=True)
+    assert (await maps.patch({"data": {"x": "9"}}, "a", DEFAULT, form="apply", writing=forced)).data == {"x": "9"}
+
+
+async def test_a_dry_run_leaves_nothing(maps: Projection[Map]) -> None:
+    await maps.create(Map(Metadata("a")), DEFAULT, writing=Writing(is_dry_run=True))
+    with pytest.raises(NotFoundError):
+        await maps.get("a", DEFAULT)
+
+
+async def test_a_deletion_meets_only_the_object_it_means(maps: Projection[Map]) -> None:
+    made = await maps.create(Map(Metadata("a")), DEFAULT)
+    with pytest.raises(ConflictError):
+        await maps.delete("a", DEFAULT, uid="another")
+    await maps.patch({"data": {"x": "1"}}, "a", DEFAULT)
+    with pytest.raises(ConflictError):
+        await maps.delete("a", DEFAULT, version=made.metadata.resource_version)
+    await maps.delete("a", DEFAULT, uid=made.metadata.uid, propagation="Background")
+    with pytest.raises(NotFoundError):
+        await maps.get("a", DEFAULT)
+
+
+async def test_a_selection_is_deleted_at_once(maps: Projection[Map]) -> None:
+    for name in "abc":
+        await maps.create(Map(Metadata(name, labels={"keep": "yes" if name == "b" else "no"})), DEFAULT)
+    await maps.delete_all(Selection(DEFAULT, labels="keep=no"))
+    assert [each.metadata.name async for each in maps.list(Selection(DEFAULT, labels="keep"))] == ["b"]
+
+
+async def test_a_lease_is_an_object_like_any(client: Client) -> None:
+    leases = Projection(client, LEASE, Lease)
+    moment = "2026-01-02T03:04:05.000006Z"
+    await leases.create(Lease(Metadata("lock"), LeaseSpec("a", 0, moment)), DEFAULT)
+    taken = await leases.edit(
+        "lock", DEFAULT, change=lambda old: msgspec.structs.replace(old, spec=LeaseSpec("b", 1, moment))
+    )
+    assert taken.spec == LeaseSpec("b", 1, moment)
+
+
+async def test_an_event_is_an_object_like_any(client: Client) -> None:
+    events = Projection(client, EVENT, Map)
+    made = {
+        "metadata": {"name": "web.1"},
+        "eventTime": "2026-01-02T03:04:05.000006Z",
+        "reportingController": "homeostat.dev/test",
+        "reportingInstance": "one",
+        "action": "Push",
+        "reason": "Pushed",
+        "type": "Normal",
+        "note": "pushed",
+        "regarding": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": DEFAULT},
+    }
+    assert (await events.create(made, DEFAULT)).metadata.name == "web.1"
+
+
+async def test_errors_are_of_the_shared_tree(client: Client) -> None:
+    namespaces = Projection(client, NAMESPACE, Map)
+    with pytest.raises(InvalidError) as caught:
+        await namespaces.create(Map(Metadata("Not A Name")))
+    assert caught.value.causes[0].field == "metadata.name"
+
+
+async def test_an_object_that_does_not_fit_is_told_with_its_field(client: Client, maps: Projection[Map]) -> None:
+    made = await maps.create(Map(Metadata("a"), {"x": "1"}), DEFAULT)
+    wrong = Projection(client, CONFIG_MAP, Wrong)
+    with pytest.raises(ProjectionError, match=r"configmap does not fit Wrong: .*\$\.data"):
+        await wrong.get("a", DEFAULT)
+    with pytest.raises(ProjectionError):
+        await anext(wrong.list(Selection(DEFAULT)))
+    version = str(int(made.metadata.resource_version) - 1)
+    with pytest.raises(ProjectionError):
+        await anext(wrong.watch(Selection(DEFAULT), version=version))
