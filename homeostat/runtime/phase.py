@@ -20,10 +20,14 @@ class Streaming:
 
 @dataclass(slots=True, frozen=True)
 class Listing:
-    """The page that `token` asks for, the first without; unpaged where a list outlived its tokens."""
+    """The page that `token` asks for, the first without; unpaged where a list outlived its tokens.
+
+    A comparison checks a watch that works, which goes on where the list cannot be had.
+    """
 
     token: str = ""
     is_paged: bool = True
+    is_comparison: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -61,6 +65,8 @@ def after_failure(phase: Phase, error: Exception | None, *, start: Streaming | L
         case Streaming():
             return phase if isinstance(error, TooManyRequestsError | UnavailableError) else Listing()
         case Listing() if isinstance(error, ExpiredError):
-            return Listing(is_paged=False)
+            return Listing(is_paged=False, is_comparison=phase.is_comparison)
+        case Listing(is_comparison=True):
+            return Watching()
         case Listing():
             return phase if isinstance(error, _NOT_NOW) else Listing(is_paged=phase.is_paged)

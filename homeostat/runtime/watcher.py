@@ -13,7 +13,7 @@ Between two attempts it is `Waiting`. Promises, each tested:
 - failures in a row wait longer each time; only a watch that works starts that count anew, so that a server which lists
   well but expires every watch is not asked for its lists again and again
 - what a faulty middleman drops is found by comparison, at the latest after `relist_every_s`; by pages, which come whole
-  or not at all, since he might drop some of a streamed list too
+  or not at all, since he might drop some of a streamed list too. Where that list fails, the watch goes on meanwhile
 
 Time is the event loop's: the clock on the wall may jump.
 """
@@ -25,7 +25,7 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Never, Protocol, TypeVar
 
 from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, error_of
@@ -163,7 +163,7 @@ class Watcher(Generic[V]):
         if isinstance(phase, Listing):
             return await self._list(phase)
         if isinstance(phase, Watching) and self._is_relist_due():
-            return Listing()
+            return Listing(is_comparison=True)
         return await self._read(phase)
 
     def _recover(self, error: Exception | None) -> Phase:
@@ -173,6 +173,8 @@ class Watcher(Generic[V]):
         if isinstance(reached, Streaming) and isinstance(error, BadRequestError | InvalidError | SilentError):
             # The server is too old to stream its lists, and is not asked again.
             self._start = Listing()
+        if isinstance(reached, Listing) and reached.is_comparison:
+            self._relist_at = asyncio.get_running_loop().time() + self._pace.silence_s
         return after_failure(reached, error, start=self._start)
 
     def _is_steady(self, lived_s: float, error: Exception | None) -> bool:
@@ -216,7 +218,7 @@ class Watcher(Generic[V]):
         for unfit in page.unfit:
             self._leave_out(unfit)
         if page.token:
-            return Listing(page.token, phase.is_paged)
+            return replace(phase, token=page.token)
         self._swap(listing, page.version)
         return Watching()
 
@@ -234,7 +236,7 @@ class Watcher(Generic[V]):
                 raise
             if not self._is_relist_due():
                 raise SilentError(f"nothing came for {self._pace.silence_s:g} s") from None
-        return Listing() if self._is_relist_due() else None
+        return Listing(is_comparison=True) if self._is_relist_due() else None
 
     def _open(self, phase: Streaming | Watching) -> AsyncGenerator[bytes, None]:
         query = self._source.query() | {"allowWatchBookmarks": "true"}
@@ -247,10 +249,11 @@ class Watcher(Generic[V]):
     async def _follow(self, lines: AsyncGenerator[bytes, None], watchdog: asyncio.Timeout) -> None:
         now = asyncio.get_running_loop().time
         decode = self._projection.event
+        rewind_s = min(_REWIND_EVERY_S, self._pace.silence_s / 8)
         rewound_at, count = now(), 0
         async for line in lines:
             self._heard_at = heard_at = now()
-            if heard_at - rewound_at >= _REWIND_EVERY_S:
+            if heard_at - rewound_at >= rewind_s:
                 # Not at each line: a timer costs more than an event.
                 rewound_at = heard_at
                 watchdog.reschedule(min(heard_at + self._pace.silence_s, self._relist_at))

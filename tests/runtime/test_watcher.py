@@ -327,6 +327,26 @@ async def test_what_was_dropped_is_found_by_the_periodic_list() -> None:
 
 
 @virtual_time
+async def test_a_comparison_that_fails_is_tried_again_while_the_watch_goes_on() -> None:
+    web, db = pod("web", 3), pod("db", 4)
+    beats: list[Step] = [each for version in range(9, 99) for each in (30.0, mark(version))]
+    script = Script(
+        [*initial(7, web), *beats], UnavailableError("busy"), [line("ADDED", pod("new", 90)), *beats], page(95, db)
+    )
+    followed = await follow(script, seconds=700, pace=Pace(backoff=PACE.backoff, relist_every_s=600))
+    assert script.forms == ["stream", "list limit=500", "watch 27", "list limit=500", "watch 95"]
+    assert script.asked_at == [0, 600, 601, 675, 675]
+    assert [each.name for each in followed.changes] == ["web", "new", "web", "new", "db"]
+
+
+@virtual_time
+async def test_a_busy_stream_is_not_taken_for_a_silent_one() -> None:
+    busy: list[Step] = [each for version in range(8, 2_000) for each in (0.1, mark(version))]
+    script = Script([*initial(7), *busy, QUIET])
+    assert (await follow(script, seconds=180)).watcher.restarts == 0
+
+
+@virtual_time
 async def test_an_object_that_does_not_fit_is_left_out_and_the_rest_goes_on() -> None:
     unfit = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", "namespace": "shop", **_V9}, "node": 1}})
     items = encode({"metadata": {"resourceVersion": "7"}, "items": [{"metadata": {"name": "odd", **_V9}, "node": 1}]})
@@ -366,6 +386,9 @@ BUSY, GONE, ODD = UnavailableError("x"), ExpiredError("x"), ForbiddenError("x")
         (Listing("t"), UnreachableError("x"), Listing("t")),
         (Listing("t"), GONE, Listing(is_paged=False)),
         (Listing("t"), ODD, Listing()),
+        (Listing("t", is_comparison=True), BUSY, Watching()),
+        (Listing("t", is_comparison=True), ODD, Watching()),
+        (Listing("t", is_comparison=True), GONE, Listing(is_paged=False, is_comparison=True)),
         (Listing(is_paged=False), GarbledError(), Listing(is_paged=False)),
     ],
     ids=str,
