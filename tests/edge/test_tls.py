@@ -29,8 +29,15 @@ class Issued(NamedTuple):
     key_file: Path
 
 
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    names = "content_commitment key_encipherment data_encipherment key_agreement encipher_only decipher_only"
+    unused = dict.fromkeys(names.split(), False)
+    return x509.KeyUsage(digital_signature=True, key_cert_sign=signs, crl_sign=signs, **unused)
+
+
 def issue(directory: Path, name: str, issuer: Issued | None = None) -> Issued:
     key = ec.generate_private_key(ec.SECP256R1())
+    signer = issuer.key if issuer else key
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
     certificate = (
@@ -43,7 +50,11 @@ def issue(directory: Path, name: str, issuer: Issued | None = None) -> Issued:
         .not_valid_after(now + datetime.timedelta(hours=1))
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(issuer.key if issuer else key, hashes.SHA256())
+        # Python 3.13 verifies strictly: every certificate says whose key it has and whose key signed it.
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
+        .add_extension(_usage(signs=issuer is None), critical=True)
+        .sign(signer, hashes.SHA256())
     )
     certificate_file, key_file = directory / f"{name}.crt", directory / f"{name}.key"
     certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
