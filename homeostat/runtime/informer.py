@@ -24,7 +24,8 @@ from typing import Any, Generic, Never, TypeVar, cast
 from homeostat.runtime.cache import Cache, CacheWriter, Change
 from homeostat.runtime.decoding import Projected, Projection, name_of, version_of
 from homeostat.runtime.index import KeysOf
-from homeostat.runtime.watcher import Api, Pace, Source, Watcher
+from homeostat.runtime.source import Api, Source
+from homeostat.runtime.watcher import Pace, Watcher
 
 V = TypeVar("V", bound=Projected)
 Handler = Callable[[Change[V]], None]

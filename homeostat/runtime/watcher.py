@@ -23,10 +23,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Generic, Never, Protocol, TypeVar
+from typing import Generic, Never, TypeVar
 
 from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, error_of
 from homeostat.runtime.backoff import Backoff
@@ -54,40 +54,14 @@ from homeostat.runtime.phase import (
     Watching,
     after_failure,
 )
+from homeostat.runtime.source import Api, Source
 
 log = logging.getLogger(__name__)
 
 V = TypeVar("V", bound=Projected)
-_METADATA = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 _REWIND_EVERY_S = 1.0
 _YIELD_EVERY = 256
 _BACKOFF = Backoff(first_s=0.1, cap_s=30.0)
-
-
-class Api(Protocol):
-    """What a watcher needs of a client."""
-
-    async def fetch(
-        self, method: str, path: str, query: Mapping[str, object] | None = None, *, accept: str = ""
-    ) -> bytes: ...
-
-    def lines(self, path: str, *, accept: str = "", **query: object) -> AsyncGenerator[bytes, None]: ...
-
-
-@dataclass(slots=True, frozen=True)
-class Source:
-    """Which objects: a collection's path, all of it or one namespace's, and what the server selects of it."""
-
-    path: str
-    label_selector: str = ""
-    field_selector: str = ""
-    is_metadata_only: bool = False
-
-    def query(self) -> dict[str, object]:
-        return {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
-
-    def accept(self, kind: str) -> str:
-        return _METADATA.format(kind) if self.is_metadata_only else ""
 
 
 @dataclass(slots=True, frozen=True)

@@ -16,7 +16,7 @@ from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.cache import Change
 from homeostat.runtime.index import by_label
 from homeostat.runtime.informer import Informer, Informers
-from homeostat.runtime.watcher import Source
+from homeostat.runtime.source import Source
 from tests.runtime.faulty import CONFIG_MAPS, QUICK, FaultyTransport, Mirror, agree, eventually, remove, write
 from tests.runtime.projections import Metadata, Pod
 

@@ -25,7 +25,8 @@ from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.cache import Change
 from homeostat.runtime.decoding import GarbledError, Projection
 from homeostat.runtime.phase import Listing, Phase, SilentError, Streaming, Waiting, Watching, after_failure
-from homeostat.runtime.watcher import Pace, Source, Watcher
+from homeostat.runtime.source import Source
+from homeostat.runtime.watcher import Pace, Watcher
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod, pod, pod_cache
 
