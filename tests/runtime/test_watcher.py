@@ -269,6 +269,25 @@ async def test_a_silent_stream_is_given_up_and_resumed() -> None:
 
 
 @virtual_time
+async def test_a_server_that_only_ever_keeps_silent_is_asked_less_and_less_often() -> None:
+    script = Script(initial(7))
+    await follow(script, seconds=400)
+    assert script.asked_at == [0, 1, 78, 157, 240, 323]
+
+
+@virtual_time
+async def test_lines_that_are_all_there_let_others_run() -> None:
+    followed = Followed(Script([*initial(7), *(mark(version) for version in range(8, 5_000)), QUIET]), PACE)
+    task = asyncio.create_task(followed.watcher.run())
+    seen = []
+    while followed.writer.cache.version < 4_999:
+        await asyncio.sleep(0)
+        seen.append(followed.writer.cache.version)
+    assert len(seen) > 10
+    task.cancel()
+
+
+@virtual_time
 async def test_a_list_that_never_comes_is_asked_for_again() -> None:
     script = Script(InvalidError("no"), [QUIET], page(7, pod("web", 3)), [QUIET])
     followed = await follow(script, seconds=120)
