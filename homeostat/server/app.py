@@ -30,7 +30,7 @@ from homeostat.server.answer import one, warning_headers
 from homeostat.server.attributes import Attributes
 from homeostat.server.authn import Authenticator, host_is_loopback, origin_is_loopback
 from homeostat.server.authz import Authorizer
-from homeostat.server.body import check_kind, parse_body
+from homeostat.server.body import check_kind, parse_body, settle_body
 from homeostat.server.call import Answer, Backend, Call
 from homeostat.server.deadlines import Deadlines
 from homeostat.server.eager import Started, run_eagerly
@@ -227,6 +227,8 @@ class App:
             return await run(call)
         self.in_flight.enter(verb)
         try:
+            if call.body:
+                await settle_body(call)
             return await run(call)
         except ApiError as error:
             error.warnings = tuple(call.warnings)

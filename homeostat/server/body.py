@@ -6,6 +6,7 @@ defaults. What comes out of here has a typed metadata and nothing its kind does 
 
 from __future__ import annotations
 
+import asyncio
 import json as stdlib_json
 import re
 from typing import Any
@@ -19,6 +20,7 @@ from homeostat.server.negotiate import body_type
 _MAX_TOLD = 10
 _LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MAX_WARNINGS = 100
+_LARGE_YAML_BYTES = 64 * 1024
 
 
 def parse_body(call: Call) -> Json:
@@ -37,6 +39,18 @@ def parse_body(call: Call) -> Json:
             if call.options.field_validation != "Ignore":
                 report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
             return value
+
+
+async def settle_body(call: Call) -> None:
+    """Read a large YAML body in a thread, and leave the call with the JSON of it: others need not wait for that."""
+    if len(call.body) < _LARGE_YAML_BYTES or "yaml" not in call.content_type or call.body.lstrip()[:1] == b"{":
+        return
+    from homeostat.objects import yaml
+
+    is_patch = "patch" in call.content_type
+    call.body = await asyncio.to_thread(lambda: encode(yaml.load(call.body)))
+    if not is_patch:
+        call.content_type = "application/json"
 
 
 def read_object(call: Call) -> JsonObject:

@@ -207,6 +207,21 @@ async def test_unknown_and_repeated_fields_are_treated_as_asked(api: Api, valida
     assert warnings == (told if validation == "Warn" else [])
 
 
+@pytest.mark.parametrize(("method", "type_"), [("POST", "application/yaml"), ("PATCH", "application/apply-patch+yaml")])
+async def test_a_large_yaml_body_holds_nobody_up(api: Api, method: str, type_: str) -> None:
+    lines = b"".join(b"  key%d: value\n" % number for number in range(60_000))
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: large\ndata:\n" + lines
+    path = CONFIGMAPS if method == "POST" else f"{CONFIGMAPS}/large"
+    turns = 0
+    writing = asyncio.ensure_future(api(method, path, body, type=type_, fieldManager="me"))
+    while not writing.done():
+        await asyncio.sleep(0.001)
+        turns += 1
+    answer = await writing
+    assert (answer.status, len(answer.json["data"])) == (201, 60_000)
+    assert turns > 5
+
+
 async def test_repeated_fields_do_not_hide_behind_spaces(api: Api) -> None:
     body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"1","x" :"2"}}'
     assert (await api("POST", CONFIGMAPS, body, fieldValidation="Strict")).status == 400
