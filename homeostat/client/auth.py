@@ -1,7 +1,8 @@
 """What a request shows to be let in, and where that comes from: fixed, a file that is renewed, or a plugin.
 
 Promises: a file is read anew every few seconds and when the server refused what was in it; a plugin runs once for all
-who wait, again shortly before what it gave expires, and after a refusal, but not for each refusal of many.
+who wait, again shortly before what it gave expires, and after a refusal, but not for each refusal of many. One that
+fails is a `KubeconfigError` as long as it never worked, and an `UnreachableError` after that, so that watches go on.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from homeostat.client.endpoint import Endpoint, ExecPlugin
+from homeostat.client.base import UnreachableError
+from homeostat.client.endpoint import Endpoint, ExecPlugin, KubeconfigError
 from homeostat.client.execplugin import Issued, run_plugin
 
 _REREAD_S = 10.0
@@ -83,22 +85,36 @@ class Plugin:
         self._lock = asyncio.Lock()
         self._issued: Issued | None = None
         self._shown = base
-        self._issued_at = 0.0
+        self._issued_at = self._failed_at = 0.0
+        self._failure: str | None = None
 
     async def show(self, refused: Shown | None = None) -> Shown:
         if self._is_good(refused):
             return self._shown
-        # Whoever waits here finds what the first one brought.
+        # Whoever waits here finds what the first one brought, or why there is nothing.
         async with self._lock:
             if not self._is_good(refused):
-                self._issued = issued = await run_plugin(self._plugin, environ=self._environ)
-                self._issued_at = self._now()
+                await self._renew()
+        return self._shown
+
+    async def _renew(self) -> None:
+        if self._failure is None or self._now() - self._failed_at >= _BETWEEN_RENEWALS_S:
+            try:
+                issued = await run_plugin(self._plugin, environ=self._environ)
+            except KubeconfigError as error:
+                self._failure, self._failed_at = str(error), self._now()
+            else:
+                self._failure, self._issued, self._issued_at = None, issued, self._now()
                 self._shown = Shown(
                     issued.token or self._base.token,
                     issued.certificate or self._base.certificate,
                     issued.key or self._base.key,
                 )
-        return self._shown
+                return
+        if self._issued is None:
+            raise KubeconfigError(self._failure)
+        # It has worked before: a bad moment, not a bad configuration.
+        raise UnreachableError(self._failure, was_sent=False)
 
     def _is_good(self, refused: Shown | None) -> bool:
         if self._issued is None:

@@ -72,10 +72,7 @@ class Client:
     ) -> JsonObject:
         """One request; what is not success raises its `ApiError`. `accept` asks for another form, say a Table."""
         answer = await self.fetch(method, path, query, body=body, content_type=content_type, accept=accept)
-        try:
-            return decode_stored(answer)
-        except msgspec.DecodeError as error:
-            raise UnreachableError(f"{path}: the server sent something that is not JSON: {error}") from error
+        return _decoded(answer, path)
 
     async def fetch(
         self,
@@ -134,7 +131,7 @@ class Client:
         """Events until the server ends the watch; an ERROR event raises its error."""
         async with aclosing(self.lines(path, accept=accept, **query)) as lines:
             async for line in lines:
-                event = decode_stored(line)
+                event = _decoded(line, path)
                 if event["type"] == "ERROR":
                     raise error_of(event["object"])
                 yield Event(event["type"], event["object"])
@@ -145,12 +142,24 @@ class Client:
         lines = await self._transport.stream(path, query=urlencode(texts), accept=accept)
         if isinstance(lines, Response):
             raise _error(lines)
-        async for line in lines:
-            yield line
+        try:
+            async for line in lines:
+                yield line
+        finally:
+            # Leaving a watch ends it on the server too, and now rather than when the garbage is collected.
+            if isinstance(lines, AsyncGenerator):
+                await lines.aclose()
 
 
 def _texts(query: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in query.items() if value not in {"", None}}
+
+
+def _decoded(data: bytes, path: str) -> JsonObject:
+    try:
+        return decode_stored(data)
+    except msgspec.DecodeError as error:
+        raise UnreachableError(f"{path}: the server sent something that is not JSON: {error}") from error
 
 
 def _error(response: Response) -> ApiError:

@@ -79,7 +79,6 @@ class _Resource(msgspec.Struct, rename="camel"):
 
 class _Version(msgspec.Struct):
     version: str
-    freshness: str = ""
     resources: list[_Resource] = []
 
 

@@ -50,7 +50,7 @@ class PageMetadata(msgspec.Struct, frozen=True, rename={"resource_version": "res
     token: str = ""
 
 
-class Changed(msgspec.Struct, Generic[T], frozen=True):
+class Changed(msgspec.Struct, Generic[T], frozen=True, rename={"obj": "object"}):
     """`type` is ADDED, MODIFIED or DELETED."""
 
     type: str
@@ -78,6 +78,7 @@ class _Mark(msgspec.Struct):
     metadata: _MarkMetadata
 
 
+_CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 _line = msgspec.json.Decoder(_Line)
 _mark = msgspec.json.Decoder(_Mark)
 
@@ -89,6 +90,7 @@ class Projection(Generic[T]):
         self._requests = Requests(kind)
         self._shape = shape
         self._one = msgspec.json.Decoder(shape)
+        self._changed: msgspec.json.Decoder[Changed[T]] = msgspec.json.Decoder(Changed[shape])  # type: ignore[valid-type]
         self._page: msgspec.json.Decoder[Page[T]] = msgspec.json.Decoder(Page[shape])  # type: ignore[valid-type]
 
     async def get(self, name: str, namespace: str = "") -> T:
@@ -192,6 +194,14 @@ class Projection(Generic[T]):
             raise self._unfit(error) from error
 
     def _event(self, line: bytes) -> Changed[T] | Bookmark:
+        try:
+            event = self._changed.decode(line)
+        except msgspec.DecodeError:
+            return self._rare_event(line)
+        return event if event.type in _CHANGES else self._rare_event(line)
+
+    def _rare_event(self, line: bytes) -> Changed[T] | Bookmark:
+        """What is not a change, or does not look like one: its object need not fit the struct."""
         try:
             event = _line.decode(line)
             if event.type == "BOOKMARK":

@@ -14,7 +14,7 @@ import pytest
 from homeostat.client.auth import Plugin, Shown, TokenFile
 from homeostat.client.endpoint import Endpoint, ExecPlugin, KubeconfigError
 from homeostat.client.execplugin import parse_credential, run_plugin
-from homeostat.client.http import HttpTransport, open_transport
+from homeostat.client.http import HttpTransport, UnreachableError, open_transport
 from homeostat.client.incluster import is_in_cluster, load_in_cluster
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -89,6 +89,30 @@ async def test_a_refusal_renews_but_not_every_one_of_many(tmp_path: Path) -> Non
     clock.now += 5
     renewed = await asyncio.gather(*(credential.show(refused=first) for _ in range(3)))
     assert {each.token for each in renewed} == {"t2"}
+
+
+async def test_a_plugin_that_fails_runs_once_for_all(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    plugin = python(f"open({str(runs)!r}, 'a').write('x'); raise SystemExit('log in first')")
+    credential = Plugin(plugin, Shown(), environ={}, now=Clock(NOW))
+    results = await asyncio.gather(*(credential.show() for _ in range(3)), return_exceptions=True)
+    assert [type(each) for each in results] == [KubeconfigError] * 3
+    assert runs.read_text() == "x"
+
+
+async def test_a_plugin_that_worked_before_has_a_bad_moment(tmp_path: Path) -> None:
+    clock = Clock(NOW)
+    path = tmp_path / "gone" / "runs"
+    path.parent.mkdir()
+    credential = Plugin(counting(path, expires="2026-01-02T03:05:05Z"), Shown(), environ={}, now=clock)
+    await credential.show()
+    path.parent.rename(tmp_path / "away")
+    clock.now += 60
+    with pytest.raises(UnreachableError, match="FileNotFoundError"):
+        await credential.show()
+    (tmp_path / "away").rename(path.parent)
+    clock.now += 5
+    assert (await credential.show()).token == "t2"
 
 
 async def test_a_plugin_is_told_what_is_asked_for() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -139,6 +139,22 @@ async def test_a_silent_watch_is_given_up() -> None:
         await anext(events)
         with pytest.raises(UnreachableError, match="no answer in time"):
             await anext(events)
+
+
+async def test_leaving_a_watch_ends_it_at_once() -> None:
+    ended = asyncio.Event()
+
+    async def behaviour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(chunked(b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n'))
+        await reader.read()
+        ended.set()
+        writer.close()
+
+    async with served(behaviour) as client:
+        async with aclosing(Projection(client, POD, Pod).watch()) as events:
+            await anext(events)
+        await asyncio.wait_for(ended.wait(), 5)
 
 
 @pytest.mark.parametrize(
