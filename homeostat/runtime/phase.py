@@ -49,11 +49,17 @@ State = Phase | Waiting
 
 
 class SilentError(Exception):
-    """An open stream on which nothing comes."""
+    """A stream on which nothing comes any more."""
+
+
+class UnheardError(Exception):
+    """A stream on which nothing ever came. A server put back to a backup does not refuse a version that it has yet to
+    reach: it waits.
+    """
 
 
 _NOT_NOW = (TooManyRequestsError, UnavailableError, UnreachableError, SilentError, OSError)
-FAILURES = (ApiError, UnreachableError, SilentError, GarbledError, OSError)
+FAILURES = (ApiError, UnreachableError, SilentError, UnheardError, GarbledError, OSError)
 """What the world does to a watch; any other error is a mistake of ours and ends it."""
 
 

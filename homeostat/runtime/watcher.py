@@ -9,7 +9,8 @@
 Between two attempts it is `Waiting`. Promises, each tested:
 
 - a stream that breaks, is refused for now or is closed is resumed where it was; nothing between is lost
-- a stream that says nothing for `silence_s`, although bookmarks were asked for, is given up and resumed
+- a stream that says nothing for `silence_s`, although bookmarks were asked for, is given up and resumed; where that one
+  never says anything, the version is not trusted any more
 - failures in a row wait longer each time; only a watch that works starts that count anew, so that a server which lists
   well but expires every watch is not asked for its lists again and again
 - what a faulty middleman drops is found by comparison, at the latest after `relist_every_s`; by pages, which come whole
@@ -50,6 +51,7 @@ from homeostat.runtime.phase import (
     SilentError,
     State,
     Streaming,
+    UnheardError,
     Waiting,
     Watching,
     after_failure,
@@ -61,6 +63,7 @@ log = logging.getLogger(__name__)
 V = TypeVar("V", bound=Projected)
 _REWIND_EVERY_S = 1.0
 _YIELD_EVERY = 256
+_CANNOT_STREAM = (BadRequestError, InvalidError, SilentError, UnheardError)
 _BACKOFF = Backoff(first_s=0.1, cap_s=30.0)
 
 
@@ -144,7 +147,7 @@ class Watcher(Generic[V]):
         self.restarts += 1
         reached = self.state
         assert not isinstance(reached, Waiting)
-        if isinstance(reached, Streaming) and isinstance(error, BadRequestError | InvalidError | SilentError):
+        if isinstance(reached, Streaming) and isinstance(error, _CANNOT_STREAM):
             # The server is too old to stream its lists, and is not asked again.
             self._start = Listing()
         if isinstance(reached, Listing) and reached.is_comparison:
@@ -152,7 +155,7 @@ class Watcher(Generic[V]):
         return after_failure(reached, error, start=self._start)
 
     def _is_steady(self, lived_s: float, error: Exception | None) -> bool:
-        is_watch = isinstance(self.state, Watching) and not isinstance(error, SilentError)
+        is_watch = isinstance(self.state, Watching) and not isinstance(error, SilentError | UnheardError)
         return is_watch and lived_s >= self._pace.steady_s
 
     async def _wait(self, failures: int, error: Exception | None, then: Phase) -> None:
@@ -201,7 +204,8 @@ class Watcher(Generic[V]):
             self._begin()
         else:
             self._listing = None
-        deadline = min(asyncio.get_running_loop().time() + self._pace.silence_s, self._relist_at)
+        opened_at = asyncio.get_running_loop().time()
+        deadline = min(opened_at + self._pace.silence_s, self._relist_at)
         try:
             async with asyncio.timeout_at(deadline) as watchdog, aclosing(self._open(phase)) as lines:
                 await self._follow(lines, watchdog)
@@ -209,7 +213,9 @@ class Watcher(Generic[V]):
             if not watchdog.expired():
                 raise
             if not self._is_relist_due():
-                raise SilentError(f"nothing came for {self._pace.silence_s:g} s") from None
+                is_heard = self._heard_at is not None and self._heard_at >= opened_at
+                silence = SilentError if is_heard else UnheardError
+                raise silence(f"nothing came for {self._pace.silence_s:g} s") from None
         return Listing(is_comparison=True) if self._is_relist_due() else None
 
     def _open(self, phase: Streaming | Watching) -> AsyncGenerator[bytes, None]:

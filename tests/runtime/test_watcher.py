@@ -24,7 +24,16 @@ from homeostat.objects.json import encode
 from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.cache import Change
 from homeostat.runtime.decoding import GarbledError, Projection
-from homeostat.runtime.phase import Listing, Phase, SilentError, Streaming, Waiting, Watching, after_failure
+from homeostat.runtime.phase import (
+    Listing,
+    Phase,
+    SilentError,
+    Streaming,
+    UnheardError,
+    Waiting,
+    Watching,
+    after_failure,
+)
 from homeostat.runtime.source import Source
 from homeostat.runtime.watcher import Pace, Watcher
 from homeostat.testing.clock import virtual_time
@@ -269,9 +278,18 @@ async def test_a_silent_stream_is_given_up_and_resumed() -> None:
 
 
 @virtual_time
+async def test_a_resumed_stream_that_never_says_anything_is_listed_anew() -> None:
+    script = Script([*initial(7, pod("web", 3)), QUIET], [QUIET], [*initial(5, pod("db", 4)), QUIET])
+    followed = await follow(script, seconds=200)
+    assert script.forms == ["stream", "watch 7", "stream"]
+    assert (followed.held, followed.writer.cache.version) == (["db@4"], 5)
+
+
+@virtual_time
 async def test_a_server_that_only_ever_keeps_silent_is_asked_less_and_less_often() -> None:
     script = Script(initial(7))
     await follow(script, seconds=400)
+    assert script.forms == ["stream", "watch 7", "stream", *["list limit=2"] * 3]
     assert script.asked_at == [0, 1, 78, 157, 240, 323]
 
 
@@ -395,6 +413,7 @@ BUSY, GONE, ODD = UnavailableError("x"), ExpiredError("x"), ForbiddenError("x")
         (Watching(), None, Watching()),
         (Watching(), BUSY, Watching()),
         (Watching(), SilentError(), Watching()),
+        (Watching(), UnheardError(), Streaming()),
         (Watching(), GONE, Streaming()),
         (Watching(), ODD, Streaming()),
         (Watching(), GarbledError(), Streaming()),
