@@ -2,7 +2,8 @@
 
 Promises: a kind that is known costs no request; one that is not known makes the server be asked anew, but at most
 every few seconds, so that an operator whose definition is not there yet does not flood it; all who miss something at
-the same time wait for the same answer.
+the same time wait for the same answer. `NotFoundError` is said only after an answer: while the server cannot be asked,
+what is not known is `UnavailableError`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from math import ceil
 
-from homeostat.client.base import Client
+from homeostat.client.base import Client, UnreachableError
 from homeostat.client.kinds import Kind, read_discovery
-from homeostat.objects.errors import NotFoundError
+from homeostat.objects.errors import ApiError, NotFoundError, UnavailableError
 
 AGGREGATED = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
@@ -23,9 +25,7 @@ _BETWEEN_S = 5.0
 
 async def fetch_kinds(client: Client) -> list[Kind]:
     """All that the server tells, in its order of preference: the core group first."""
-    documents = await asyncio.gather(
-        client.fetch("GET", "/api", accept=AGGREGATED), client.fetch("GET", "/apis", accept=AGGREGATED)
-    )
+    documents = [await client.fetch("GET", path, accept=AGGREGATED) for path in ("/api", "/apis")]
     return [kind for document in documents for kind in read_discovery(document)]
 
 
@@ -35,6 +35,7 @@ class Discovery:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._asked_at = float("-inf")
+        self._trouble: ApiError | UnreachableError | None = None
         self._by_name: dict[tuple[str, str], Kind] = {}
         self._by_word: dict[tuple[str, str], Kind] = {}
 
@@ -58,21 +59,32 @@ class Discovery:
         """Ask the server now, whatever is known."""
         async with self._lock:
             await self._ask()
+            if self._trouble is not None:
+                raise self._trouble
 
     async def _look(self, known: Callable[[], Kind | None]) -> Kind | None:
         found = known()
         if found is not None:
             return found
+        # Held over the request: who misses something waits for the same answer, and what is known needs no lock.
         async with self._lock:
             if (found := known()) is None and self._clock() - self._asked_at >= _BETWEEN_S:
                 await self._ask()
                 found = known()
+            if found is None and self._trouble is not None:
+                told = f"the server cannot be asked for its kinds: {self._trouble}"
+                raise UnavailableError(told, retry_after_s=ceil(_BETWEEN_S)) from self._trouble
         return found
 
     async def _ask(self) -> None:
         # Counted from the question, so that a server that fails is not asked by everybody in turn.
         self._asked_at = self._clock()
-        self._learn(await fetch_kinds(self._client))
+        try:
+            self._learn(await fetch_kinds(self._client))
+        except (ApiError, UnreachableError) as error:
+            self._trouble = error
+        else:
+            self._trouble = None
 
     def _learn(self, kinds: Sequence[Kind]) -> None:
         self._by_name = {(each.api_version, each.kind): each for each in reversed(kinds)}

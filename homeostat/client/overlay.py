@@ -7,6 +7,8 @@ or key, or is unchanged.
 
 from __future__ import annotations
 
+from operator import eq
+
 from homeostat.objects.json import Json
 
 _MARKS = ("name", "type", "key", "uid", "containerPort", "ip")
@@ -19,7 +21,11 @@ def overlay(whole: Json, old: Json, new: Json) -> Json:
     if isinstance(whole, dict) and isinstance(old, dict) and isinstance(new, dict):
         return _overlay_object(whole, old, new)
     if isinstance(whole, list) and isinstance(old, list) and isinstance(new, list) and len(whole) == len(old):
-        return [_overlay_item(whole, old, item) for item in new]
+        places = _matches(old, new)
+        return [
+            overlay(whole[places[index]], old[places[index]], item) if index in places else item
+            for index, item in enumerate(new)
+        ]
     return new
 
 
@@ -36,11 +42,18 @@ def _overlay_object(whole: dict[str, Json], old: dict[str, Json], new: dict[str,
     return result
 
 
-def _overlay_item(whole: list[Json], old: list[Json], item: Json) -> Json:
-    for before, seen in zip(whole, old, strict=True):
-        if seen == item or _is_same(seen, item):
-            return overlay(before, seen, item)
-    return item
+def _matches(old: list[Json], new: list[Json]) -> dict[int, int]:
+    """Which item each new one was before. Items that look alike are taken in their order, each once."""
+    places: dict[int, int] = {}
+    left = list(range(len(old)))
+    for is_match in (eq, _is_same):
+        for index, item in enumerate(new):
+            if index not in places and isinstance(item, dict | list):
+                place = next((each for each in left if is_match(old[each], item)), None)
+                if place is not None:
+                    places[index] = place
+                    left.remove(place)
+    return places
 
 
 def _is_same(seen: Json, item: Json) -> bool:

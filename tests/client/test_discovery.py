@@ -10,7 +10,7 @@ import pytest
 from homeostat.client.base import Client, Response, Transport
 from homeostat.client.discovery import Discovery
 from homeostat.client.kinds import DEFINITION, DEPLOYMENT, Kind, read_discovery
-from homeostat.objects.errors import BadRequestError, NotFoundError
+from homeostat.objects.errors import BadRequestError, InternalError, NotFoundError, UnavailableError
 from homeostat.plane import Plane
 
 WIDGETS = {
@@ -83,16 +83,21 @@ async def test_what_is_known_costs_nothing_and_a_miss_asks_again_after_a_while(p
     assert transport.count == 4
 
 
-async def test_a_failing_server_is_not_asked_by_everybody_and_what_is_known_stays(plane: Plane) -> None:
+async def test_while_a_server_fails_nothing_is_said_to_be_missing_and_what_is_known_stays(plane: Plane) -> None:
     transport = Counting(plane.client._transport)
     now = 0.0
     discovery = Discovery(Client(transport), clock=lambda: now)
     pod = await discovery.find("v1", "Pod")
     now, transport.is_refusing = 5.0, True
     results = await asyncio.gather(*(discovery.find_word("wd") for _ in range(5)), return_exceptions=True)
-    assert all(isinstance(each, Exception) for each in results)
-    assert transport.count == 4
+    assert [type(each) for each in results] == [UnavailableError] * 5
+    assert transport.count == 3
     assert await discovery.find("v1", "Pod") == pod
+    with pytest.raises(InternalError):
+        await discovery.refresh()
+    now, transport.is_refusing = 10.0, False
+    with pytest.raises(NotFoundError):
+        await discovery.find_word("wd")
 
 
 @pytest.mark.parametrize("document", [b'{"kind":"APIGroupList"}', b"[]", b"<html>"])

@@ -31,6 +31,12 @@ SEEN = [{"name": "web", "image": "web:1"}, {"name": "log", "image": "log:1"}]
         pytest.param([WEB, LOG], SEEN, [SEEN[1], SEEN[0]], [LOG, WEB], id="items may change places"),
         pytest.param([WEB, LOG], SEEN, [SEEN[1]], [LOG], id="an item goes"),
         pytest.param([WEB], SEEN[:1], [*SEEN[:1], {"name": "x"}], [WEB, {"name": "x"}], id="an item comes"),
+        pytest.param(
+            [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}], [{"port": 53}, {"port": 53}],
+            [{"port": 53}, {"port": 53}, {"port": 80}],
+            [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}, {"port": 80}],
+            id="items that look alike stay apart",
+        ),
         pytest.param({"a": [1]}, {"a": [1]}, {"a": {"b": 1}}, {"a": {"b": 1}}, id="another type"),
     ],
 )  # fmt: skip
