@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from homeostat.client.http import UnreachableError
+from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import ApiError, ExpiredError, TooManyRequestsError, UnavailableError
 from homeostat.runtime.decoding import GarbledError
 
