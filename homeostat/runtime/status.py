@@ -1,0 +1,184 @@
+"""The status of an object: seen at the start of a reconcile, computed in full, written at most once at the end.
+
+Three promises, each with tests: nothing is sent where nothing changed, and time alone changes nothing; what others keep
+in the status stays as it is; a status computed from one version of an object is never written over another version.
+
+The last is held by the resourceVersion and not by the uid: a merge patch replaces the list of conditions whole, so the
+list must still be the one that was seen, and servers overlook the uid in a patch of a custom object's status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import msgspec
+
+from homeostat.client.projection import Projection
+from homeostat.client.requests import PLAIN, Writing
+from homeostat.objects.conditions import ABNORMAL, Condition, set_condition
+from homeostat.objects.decision import Receipt
+from homeostat.objects.errors import ConflictError
+from homeostat.objects.json import Json, JsonObject
+
+_OURS = frozenset({"conditions", "observedGeneration"})
+_RECEIPT_ATTEMPTS = 10
+
+
+class SnapshotMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    deletion_timestamp: str | None = None
+    finalizers: tuple[str, ...] = ()
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """One version of an object, as far as the runtime itself writes to it. A write returns the next one."""
+
+    metadata: SnapshotMetadata
+    status: JsonObject | None = None
+
+
+def snapshot_of(obj: JsonObject) -> Snapshot:
+    return msgspec.convert(obj, Snapshot)
+
+
+def plan_status(
+    snapshot: Snapshot,
+    conditions: Iterable[Condition],
+    fields: Mapping[str, Json] | None = None,
+    *,
+    now: datetime,
+) -> JsonObject | None:
+    """The merge patch after which the status says this; None where it does already, or where there is nothing to say.
+
+    Conditions of other types stay, but the abnormal ones go unless they are named: absent, they are good. Of `fields`,
+    by their wire names, each value is the whole of its field, and one that is None is removed.
+    """
+    conditions, fields = tuple(conditions), fields or {}
+    if not conditions and not fields:
+        return None
+    if taken := _OURS & fields.keys():
+        raise ValueError(f"status fields {sorted(taken)} are the runtime's own; give conditions as conditions")
+    held = snapshot.status or {}
+    wanted = dict(fields)
+    if conditions:
+        wanted["conditions"] = _conditions(held.get("conditions") or (), conditions, now)
+    if snapshot.metadata.generation:
+        wanted["observedGeneration"] = snapshot.metadata.generation
+    return _patch(snapshot, wanted)
+
+
+def plan_receipt(snapshot: Snapshot, receipt: Receipt) -> JsonObject | None:
+    """The merge patch that adds a receipt: its fields and nothing else, for the generation is not dealt with yet."""
+    if taken := _OURS & receipt.status.keys():
+        raise ValueError(f"status fields {sorted(taken)} are the runtime's own; a receipt cannot set them")
+    return _patch(snapshot, receipt.status)
+
+
+async def write_status(
+    objects: Projection[Snapshot],
+    snapshot: Snapshot,
+    patch: JsonObject | None,
+    *,
+    writing: Writing = PLAIN,
+) -> Snapshot:
+    """Sends what was planned; `ConflictError` where the object is no longer the one that was seen."""
+    if patch is None:
+        return snapshot
+    name, namespace = snapshot.metadata.name, snapshot.metadata.namespace
+    return await objects.patch(patch, name, namespace, subresource="status", writing=writing)
+
+
+async def write_receipt(
+    objects: Projection[Snapshot], snapshot: Snapshot, receipt: Receipt, *, writing: Writing = PLAIN
+) -> Snapshot:
+    """Unlike a status, a receipt outlives changes by others: what was done stays done, whatever the object says now.
+
+    `ConflictError` only where another object has taken the name, or where others never cease to write.
+    """
+    for _ in range(_RECEIPT_ATTEMPTS - 1):
+        try:
+            return await write_status(objects, snapshot, plan_receipt(snapshot, receipt), writing=writing)
+        except ConflictError:
+            current = await objects.get(snapshot.metadata.name, snapshot.metadata.namespace)
+            if current.metadata.uid != snapshot.metadata.uid:
+                raise
+            snapshot = current
+    return await write_status(objects, snapshot, plan_receipt(snapshot, receipt), writing=writing)
+
+
+def _conditions(held: Iterable[Json], new: tuple[Condition, ...], now: datetime) -> list[Json]:
+    """The list as it stands on the wire: what is not ours may have fields that we do not know, and keeps them."""
+    gone = set(ABNORMAL) - {each.type for each in new}
+    result = [each for each in held if _type(each) not in gone]
+    for condition in new:
+        result = _with_condition(result, condition, now)
+    return result
+
+
+def _with_condition(held: list[Json], new: Condition, now: datetime) -> list[Json]:
+    at = next((at for at, each in enumerate(held) if _type(each) == new.type), len(held))
+    before = _read(held[at]) if at < len(held) else None
+    (after,) = set_condition(() if before is None else (before,), new, now=now)
+    item = held[at] if after == before else msgspec.to_builtins(after)
+    return [*held[:at], item, *(each for each in held[at + 1 :] if _type(each) != new.type)]
+
+
+def _type(condition: Json) -> Json:
+    return condition.get("type") if isinstance(condition, dict) else None
+
+
+def _read(condition: Json) -> Condition | None:
+    try:
+        return msgspec.convert(condition, Condition)
+    except msgspec.ValidationError:
+        return None
+
+
+def _patch(snapshot: Snapshot, wanted: Mapping[str, Json]) -> JsonObject | None:
+    difference = _difference(snapshot.status or {}, wanted)
+    if not difference:
+        return None
+    patch: JsonObject = {"status": difference}
+    if snapshot.metadata.resource_version:
+        patch["metadata"] = {"resourceVersion": snapshot.metadata.resource_version}
+    return patch
+
+
+def _difference(held: Mapping[str, Json], wanted: Mapping[str, Json]) -> JsonObject:
+    """The merge patch that makes the fields of `wanted` what they are there."""
+    patch: JsonObject = {}
+    for name, value in wanted.items():
+        before = held.get(name)
+        if value is None:
+            if name in held:
+                patch[name] = None
+        elif isinstance(value, Mapping) and isinstance(before, dict):
+            removed = dict.fromkeys(before.keys() - value.keys())
+            if below := _difference(before, {**removed, **value}):
+                patch[name] = below
+        elif not _is_same(before, value):
+            patch[name] = _bare(value)
+    return patch
+
+
+def _bare(value: Json) -> Json:
+    """Without the fields that are None: in a new object there is nothing for them to remove."""
+    if isinstance(value, Mapping):
+        return {name: _bare(each) for name, each in value.items() if each is not None}
+    return value
+
+
+def _is_same(one: Json, other: Json) -> bool:
+    """As JSON: true is not 1, but 1.0 is 1."""
+    if one is other:
+        return True
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

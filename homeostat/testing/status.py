@@ -1,0 +1,84 @@
+"""What holds of the status of every object that an operator looks after, whatever the operator.
+
+    check_status(await client.get(path))
+
+It is true at any moment and not only in the end, so a test may check each version that a watch shows. All that is wrong
+is told at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from homeostat.objects.conditions import ABNORMAL, READY
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.timestamp import TimestampError, parse_time
+
+_STATUSES = ("True", "False", "Unknown")
+_is_camel_case = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII).fullmatch
+
+
+def check_status(obj: JsonObject) -> None:
+    """`AssertionError` with everything that is wrong with the object's status."""
+    if faults := list(_faults(obj)):
+        metadata = obj.get("metadata") or {}
+        title = f'{obj.get("kind", "object")} "{metadata.get("name", "")}"'
+        raise AssertionError("\n".join(f"{title}: {each}" for each in faults))
+
+
+def _faults(obj: JsonObject) -> Iterator[str]:
+    status = obj.get("status") or {}
+    generation = (obj.get("metadata") or {}).get("generation") or 0
+    yield from _generation_faults("status", status, generation)
+    found = status.get("conditions") or []
+    conditions = [each for each in found if isinstance(each, dict) and isinstance(each.get("type"), str)]
+    if len(conditions) < len(found):
+        yield f"{len(found) - len(conditions)} of the conditions have no type"
+    for each in conditions:
+        yield from _condition_faults(f"condition {each['type']}", each, generation)
+    yield from _joint_faults(conditions)
+
+
+def _joint_faults(conditions: list[JsonObject]) -> Iterator[str]:
+    for name, count in Counter(each["type"] for each in conditions).items():
+        if count > 1:
+            yield f"condition {name} stands {count} times; a type stands once"
+    true = {each["type"] for each in conditions if each.get("status") == "True"}
+    if all(each["type"] != READY for each in conditions):
+        yield f"condition {READY} is missing; say Unknown where it is not known"
+    if READY in true:
+        for name in ABNORMAL:
+            if name in true:
+                yield f"condition {name} is True beside {READY}=True"
+
+
+def _condition_faults(title: str, condition: JsonObject, generation: int) -> Iterator[str]:
+    status, reason, message = (condition.get(key) for key in ("status", "reason", "message"))
+    if status not in _STATUSES:
+        yield f"{title} has status {status!r}; it is one of {', '.join(_STATUSES)}"
+    if not isinstance(reason, str) or not _is_camel_case(reason):
+        yield f"{title} has reason {reason!r}; a reason is a word in CamelCase"
+    if status != "True" and (not isinstance(message, str) or not message.strip()):
+        yield f"{title} is {status} and has no message; say what is the matter"
+    yield from _time_faults(title, condition.get("lastTransitionTime"))
+    yield from _generation_faults(title, condition, generation)
+
+
+def _time_faults(title: str, moment: Json) -> Iterator[str]:
+    if not isinstance(moment, str):
+        yield f"{title} has lastTransitionTime {moment!r}; it is a time as in RFC 3339"
+        return
+    try:
+        parse_time(moment)
+    except TimestampError as error:
+        yield f"{title} has a wrong lastTransitionTime: {error}"
+
+
+def _generation_faults(title: str, holder: JsonObject, generation: int) -> Iterator[str]:
+    observed = holder.get("observedGeneration", 0)
+    if isinstance(observed, bool) or not isinstance(observed, int):
+        yield f"{title} has observedGeneration {observed!r}; it is a number"
+    elif observed > generation:
+        yield f"{title} has observedGeneration {observed}, but the object's generation is {generation}"
