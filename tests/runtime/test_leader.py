@@ -204,6 +204,27 @@ async def test_losing_the_lease_cancels_the_work(open_road: OpenRoad) -> None:
 
 
 @virtual_time
+async def test_a_request_that_hangs_does_not_hold_the_work_beyond_the_term(open_road: OpenRoad) -> None:
+    road = open_road()
+    election = candidate(road, "first")
+    ended_at: list[float] = []
+
+    async def work() -> None:
+        try:
+            await for_ever()
+        finally:
+            ended_at.append(asyncio.get_running_loop().time())
+
+    task = asyncio.create_task(election.run(work))
+    await until(lambda: election.is_leading, within_s=1)
+    blocked_at = asyncio.get_running_loop().time()
+    road.is_blocked = True
+    with pytest.raises(LeadershipLostError):
+        await task
+    assert 9.9 < ended_at[0] - blocked_at <= 10.0
+
+
+@virtual_time
 async def test_a_lease_is_not_free_because_its_own_times_are_old(open_road: OpenRoad) -> None:
     spec = {"holderIdentity": "ancient", "leaseDurationSeconds": 15, "renewTime": "2001-01-01T00:00:00.000000Z"}
     await Client(open_road()).create(LEASE.path("default"), {"metadata": {"name": "operators"}, "spec": spec})

@@ -103,6 +103,24 @@ async def test_what_differs_is_another_event(plane: Plane, about: About, type_: 
     assert [each["count"] for each in await events(plane)] == [1, 1]
 
 
+async def test_a_repeat_counts_all_that_waited(plane: Plane) -> None:
+    recorder = Recorder(plane.client, "gitops")
+    for times in (1, 3, 2):
+        for _ in range(times):
+            recorder.record(WEB, "Normal", "Pulled", "main")
+        await recorder.flush()
+    assert [each["count"] for each in await events(plane)] == [6]
+
+
+async def test_what_is_said_often_enough_stays_one_event(plane: Plane) -> None:
+    recorder = Recorder(plane.client, "gitops", same_within_s=0.5)
+    for _ in range(4):
+        recorder.record(WEB, "Normal", "Pulled", "main")
+        await recorder.flush()
+        await asyncio.sleep(0.2)
+    assert [each["count"] for each in await events(plane)] == [4]
+
+
 async def test_what_was_last_said_long_ago_is_written_anew(plane: Plane) -> None:
     recorder = Recorder(plane.client, "gitops", same_within_s=0.05)
     for _ in range(2):
