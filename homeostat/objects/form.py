@@ -32,10 +32,6 @@ any_list = _of_type("an array", "array")
 any_object = _of_type("an object", "object")
 
 
-def anything(_: Json, __: str) -> list[Cause]:
-    return []
-
-
 def list_of(form: Form) -> Form:
     def check(value: Json, path: str) -> list[Cause]:
         if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""ObjectMeta: the types of its fields, checked quickly, and small questions about it. Pure."""
+"""ObjectMeta: the types of its fields, checked quickly. Pure."""
 
 from __future__ import annotations
 
@@ -87,13 +87,3 @@ def clean_metadata(obj: JsonObject) -> list[str]:
 
 def _told(error: msgspec.ValidationError) -> str:
     return str(error).replace("$", "metadata")
-
-
-def is_terminating(obj: JsonObject) -> bool:
-    return "deletionTimestamp" in obj["metadata"]
-
-
-def full_name(obj: JsonObject) -> str:
-    metadata = obj["metadata"]
-    namespace = metadata.get("namespace")
-    return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])

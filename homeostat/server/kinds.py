@@ -163,10 +163,6 @@ class Registry:
             None,
         )
 
-    def stored(self, resource: str) -> Kind | None:
-        """The kind that reads and writes a stored resource."""
-        return next((each for each in self._by_path.values() if each.is_stored and each.resource == resource), None)
-
     def all(self) -> list[Kind]:
         return list(self._by_path.values())
 
