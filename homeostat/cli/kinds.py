@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from homeostat.cli.failure import Failure
 from homeostat.client.base import Client
 from homeostat.client.discovery import fetch_kinds
-from homeostat.client.kinds import Kind
+from homeostat.objects.kind import Kind
 
 __all__ = ["Kind", "Kinds", "discover"]
 

@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from math import ceil
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.kinds import Kind, read_discovery
+from homeostat.client.kinds import read_discovery
 from homeostat.objects.errors import ApiError, NotFoundError, UnavailableError
+from homeostat.objects.kind import Kind
 
 AGGREGATED = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")

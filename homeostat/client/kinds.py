@@ -1,65 +1,13 @@
-"""A kind as a client knows it, and the kinds that a server's discovery tells of. Pure."""
+"""The kinds that a server's discovery tells of. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import quote
 
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
-
-_STEPS = frozenset({".", ".."})
-
-
-class Kind(msgspec.Struct, frozen=True):
-    group: str
-    version: str
-    plural: str
-    kind: str
-    is_namespaced: bool
-    singular: str = ""
-    short_names: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    verbs: frozenset[str] = frozenset()
-
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def title(self) -> str:
-        """As one object of it is called: `configmap`, `deployment.apps`."""
-        return f"{self.kind.lower()}.{self.group}" if self.group else self.kind.lower()
-
-    def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
-        """Of an object, or of all; the namespace counts where the kind has one, and none means all of them."""
-        if namespace in _STEPS or name in _STEPS:
-            raise BadRequestError(f'"{name}" in namespace "{namespace}" cannot be the name of a {self.title}')
-        parts = ["", "apis", self.group, self.version] if self.group else ["", "api", self.version]
-        if self.is_namespaced and namespace:
-            parts += ["namespaces", quote(namespace, safe="")]
-        parts.append(self.plural)
-        if name:
-            parts.append(quote(name, safe=""))
-        if subresource:
-            parts.append(subresource)
-        return "/".join(parts)
-
-    def words(self) -> set[str]:
-        return {self.plural, self.singular, self.kind.lower(), *self.short_names} - {""}
-
-
-NAMESPACE = Kind("", "v1", "namespaces", "Namespace", is_namespaced=False)
-POD = Kind("", "v1", "pods", "Pod", is_namespaced=True)
-CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap", is_namespaced=True)
-SECRET = Kind("", "v1", "secrets", "Secret", is_namespaced=True)
-EVENT = Kind("events.k8s.io", "v1", "events", "Event", is_namespaced=True)
-LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease", is_namespaced=True)
-DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment", is_namespaced=True)
-DEFINITION = Kind(
-    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", is_namespaced=False
-)
+from homeostat.objects.kind import Kind
 
 
 class _Named(msgspec.Struct, frozen=True):

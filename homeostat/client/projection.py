@@ -21,11 +21,11 @@ from typing import Generic, TypeVar
 import msgspec
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.kinds import Kind
 from homeostat.client.overlay import overlay
 from homeostat.client.requests import EVERYTHING, PLAIN, Form, Propagation, Request, Requests, Selection, Writing
 from homeostat.objects.errors import error_of
 from homeostat.objects.json import Json, JsonObject, decode_stored
+from homeostat.objects.kind import Kind
 
 T = TypeVar("T", bound=msgspec.Struct)
 INITIAL_END = "k8s.io/initial-events-end"

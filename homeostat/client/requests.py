@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from homeostat.client.base import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
-from homeostat.client.kinds import Kind
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.kind import Kind
 
 Query = dict[str, object]
 Propagation = Literal["", "Background", "Foreground", "Orphan"]

@@ -30,9 +30,9 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.kinds import LEASE
 from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import LEASE
 from homeostat.objects.timestamp import format_micro_time
 
 log = logging.getLogger(__name__)

@@ -27,9 +27,9 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.kinds import Kind
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
 from homeostat.objects.timestamp import format_time
 from homeostat.runtime.breaker import Breaker
 

@@ -9,8 +9,9 @@ import pytest
 
 from homeostat.client.base import Client, Response, Transport
 from homeostat.client.discovery import Discovery
-from homeostat.client.kinds import DEFINITION, DEPLOYMENT, Kind, read_discovery
+from homeostat.client.kinds import read_discovery
 from homeostat.objects.errors import BadRequestError, InternalError, NotFoundError, UnavailableError
+from homeostat.objects.kind import DEFINITION, DEPLOYMENT, Kind
 from homeostat.plane import Plane
 
 WIDGETS = {

@@ -13,11 +13,11 @@ import pytest
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.endpoint import Endpoint
 from homeostat.client.http import open_transport
-from homeostat.client.kinds import POD
 from homeostat.client.projection import Changed, Projection
 from homeostat.client.proxies import proxy_of
 from homeostat.client.retries import Patience, Retrying
 from homeostat.objects.errors import ExpiredError, TooManyRequestsError, UnavailableError
+from homeostat.objects.kind import POD
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from homeostat.client.base import Client
-from homeostat.client.kinds import CONFIG_MAP, DEPLOYMENT, EVENT, LEASE, NAMESPACE
 from homeostat.client.projection import Bookmark, Changed, Projection, ProjectionError
 from homeostat.client.requests import Selection, Writing
 from homeostat.objects.errors import (
@@ -20,6 +19,7 @@ from homeostat.objects.errors import (
     InvalidError,
     NotFoundError,
 )
+from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT, EVENT, LEASE, NAMESPACE
 
 DEFAULT = "default"
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from homeostat.client.kinds import LEASE, NAMESPACE, POD
 from homeostat.client.requests import Request, Requests, Selection, Writing
 from homeostat.objects.errors import BadRequestError
+from homeostat.objects.kind import LEASE, NAMESPACE, POD
 
 PODS, LEASES, NAMESPACES = Requests(POD), Requests(LEASE), Requests(NAMESPACE)
 WEB = Selection("shop", labels="app=web", fields="spec.nodeName=n")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.client.kinds import CONFIG_MAP
 from homeostat.client.projection import Projection
 from homeostat.objects.errors import ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import CONFIG_MAP
 from homeostat.objects.patch import merge_patch
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.finalizer import add_finalizer, plan_addition, plan_removal, remove_finalizer

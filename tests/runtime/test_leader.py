@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from homeostat.client.base import Client, Response, UnreachableError
-from homeostat.client.kinds import LEASE
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import LEASE
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.leader import Election, LeadershipLostError, Terms, unique_identity
 from homeostat.testing.clock import virtual_time

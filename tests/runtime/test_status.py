@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.client.base import Client
-from homeostat.client.kinds import Kind
 from homeostat.client.projection import Projection
 from homeostat.objects.conditions import Condition
 from homeostat.objects.decision import Receipt
 from homeostat.objects.errors import ConflictError
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.kind import Kind
 from homeostat.objects.patch import merge_patch
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.status import (
