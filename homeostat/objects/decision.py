@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
@@ -17,18 +17,28 @@ from homeostat.objects.json import Json
 A = TypeVar("A")
 
 
+class Notice(msgspec.Struct, frozen=True):
+    """Something to tell people about the object, as an Event."""
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+
+
 class Decision(msgspec.Struct, Generic[A], frozen=True):
     """Actions to carry out in order, and what the status shall say.
 
     Without actions the object is settled, and only such a decision may say that it is ready: a status tells what was
     seen, and what is still to be done was not seen. `status` holds fields of the object's status by their wire names;
-    a field that is None is removed. `conditions` need no times: they get them when they are set.
+    a field that is None is removed. `conditions` need no times: they get them when they are set. `notices` are told
+    once the status is written, so that what is noticed by comparing with the status before is told once.
     """
 
     actions: tuple[A, ...] = ()
     conditions: tuple[Condition, ...] = ()
     requeue_after: timedelta | None = None
     status: Mapping[str, Json] = msgspec.field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
 
     def __post_init__(self) -> None:
         if self.actions and is_true(self.conditions, READY):
