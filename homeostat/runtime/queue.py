@@ -123,11 +123,11 @@ class WorkQueue(Generic[K]):
         if self._is_closed and not self._working:
             self._drained.set()
 
-    def retry(self, key: K) -> float:
+    def retry(self, key: K, *, at_least_s: float = 0.0) -> float:
         """Adds a taken key again after its backoff, in seconds, which is returned."""
         self.retries += 1
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        delay_s = self._backoff.delay_s(failures, self._chance())
+        delay_s = max(at_least_s, self._backoff.delay_s(failures, self._chance()))
         self.add(key, after_s=delay_s, priority=Priority(self._working.get(key, Priority.CHANGE)))
         return delay_s
 
