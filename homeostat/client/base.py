@@ -5,7 +5,7 @@ What carries the requests is a `Transport`: HTTP to a server, or the embedded pl
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from math import ceil
 from typing import NamedTuple, Protocol
@@ -59,6 +59,10 @@ class Event(NamedTuple):
 class Client:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+
+    def over(self, wrap: Callable[[Transport], Transport]) -> Client:
+        """A client of the same server whose requests go through what `wrap` makes of the transport."""
+        return Client(wrap(self._transport))
 
     async def request(
         self,

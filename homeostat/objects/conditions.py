@@ -21,6 +21,7 @@ Status = Literal["True", "False", "Unknown"]
 READY = "Ready"
 RECONCILING = "Reconciling"
 STALLED = "Stalled"
+PAUSED = "Paused"
 ABNORMAL = (STALLED, RECONCILING)
 """The types that tools which wait for objects know to be good when False; the graver one first."""
 

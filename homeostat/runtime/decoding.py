@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from homeostat.objects.declared import Declared
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.index import Name
 
@@ -135,6 +136,7 @@ class Projection(Generic[V]):
 
     def __init__(self, struct: type[V]) -> None:
         shape: Any = struct
+        self._is_declared = issubclass(shape, Declared)
         self._object: msgspec.json.Decoder[V] = msgspec.json.Decoder(shape)
         self._list: msgspec.json.Decoder[_List[V]] = msgspec.json.Decoder(_List[shape])
         kinds: Any = Added[shape] | Modified[shape] | Deleted[shape] | Bookmark | Refused
@@ -144,19 +146,25 @@ class Projection(Generic[V]):
         try:
             try:
                 listed = self._list.decode(body)
+                metadata = listed.metadata
+                page: Page[V] = Page(listed.items or [], [], metadata.token, int(metadata.version))
             except msgspec.ValidationError:
-                return self._page_of_some(body)
-            metadata = listed.metadata
-            return Page(listed.items or [], [], metadata.token, int(metadata.version))
+                page = self._page_of_some(body)
+            for obj in page.objects if self._is_declared else ():
+                _cut_loose(obj)
+            return page
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise GarbledError(f"the list cannot be read: {error}") from error
 
     def event(self, line: bytes) -> Event[V]:
         try:
             try:
-                return self._event.decode(line)
+                event = self._event.decode(line)
             except msgspec.ValidationError as error:
                 return _unfit(_bare_event.decode(line).object, error)
+            if self._is_declared and isinstance(event, Added | Modified):
+                _cut_loose(event.object)
+            return event
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise GarbledError(f"the event cannot be read: {error}") from error
 
@@ -169,6 +177,12 @@ class Projection(Generic[V]):
             except msgspec.ValidationError as error:
                 page.unfit.append(_unfit(_bare.decode(raw), error))
         return page
+
+
+def _cut_loose(obj: Any) -> None:
+    """A status that was left encoded is a part of the bytes it came in, and would keep all of them in memory."""
+    if obj.status:
+        msgspec.structs.force_setattr(obj, "status", obj.status.copy())
 
 
 def name_of(obj: Projected) -> Name:

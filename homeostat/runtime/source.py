@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
+from typing import NamedTuple, Protocol
 
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 
@@ -22,6 +23,27 @@ class Api(Protocol):
     def lines(self, path: str, *, accept: str = "", **query: object) -> AsyncGenerator[bytes, None]: ...
 
 
+class Place(NamedTuple):
+    """What a path is about, whatever its version: a collection of a group, in one namespace or in none."""
+
+    group: str
+    plural: str
+    namespace: str = ""
+
+
+def place_of(path: str) -> Place:
+    """Of a collection, an object or a subresource."""
+    parts = path.split("/")
+    group, rest = ("", parts[3:]) if parts[1:2] == ["api"] else ("".join(parts[2:3]), parts[4:])
+    namespace = ""
+    if rest[:1] == ["namespaces"] and len(rest) > 2:
+        namespace, rest = rest[1], rest[2:]
+    return Place(group, "".join(rest[:1]), namespace)
+
+
+_source_place = lru_cache(maxsize=1024)(place_of)
+
+
 @dataclass(slots=True, frozen=True)
 class Source:
     """Which objects: a collection's path, all of it or one namespace's, and what the server selects of it."""
@@ -30,6 +52,15 @@ class Source:
     label_selector: str = ""
     field_selector: str = ""
     is_metadata_only: bool = False
+
+    @property
+    def place(self) -> Place:
+        return _source_place(self.path)
+
+    @property
+    def is_whole(self) -> bool:
+        """Every object of the place is in it."""
+        return not self.label_selector and not self.field_selector
 
     def query(self) -> dict[str, object]:
         return {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}

@@ -16,12 +16,14 @@ import msgspec
 
 from homeostat.client.projection import Projection
 from homeostat.client.requests import PLAIN, Writing
-from homeostat.objects.conditions import ABNORMAL, Condition, set_condition
+from homeostat.objects.conditions import ABNORMAL, PAUSED, Condition, set_condition
 from homeostat.objects.decision import Receipt
+from homeostat.objects.declared import Declared
 from homeostat.objects.errors import ConflictError
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import Json, JsonObject, decode_stored
 
 _OURS = frozenset({"conditions", "observedGeneration"})
+_PASSING = frozenset({*ABNORMAL, PAUSED})
 _RECEIPT_ATTEMPTS = 10
 
 
@@ -42,8 +44,20 @@ class Snapshot(msgspec.Struct, frozen=True):
     status: JsonObject | None = None
 
 
-def snapshot_of(obj: JsonObject) -> Snapshot:
-    return msgspec.convert(obj, Snapshot)
+def snapshot_of(obj: Declared) -> Snapshot:
+    metadata = obj.metadata
+    return Snapshot(
+        SnapshotMetadata(
+            metadata.name,
+            metadata.namespace,
+            metadata.uid,
+            metadata.resource_version,
+            metadata.generation,
+            metadata.deletion_timestamp,
+            metadata.finalizers,
+        ),
+        decode_stored(bytes(obj.status)) if obj.status else None,
+    )
 
 
 def plan_status(
@@ -52,11 +66,13 @@ def plan_status(
     fields: Mapping[str, Json] | None = None,
     *,
     now: datetime,
+    is_observed: bool = True,
 ) -> JsonObject | None:
     """The merge patch after which the status says this; None where it does already, or where there is nothing to say.
 
     Conditions of other types stay, but the abnormal ones go unless they are named: absent, they are good. Of `fields`,
-    by their wire names, each value is the whole of its field, and one that is None is removed.
+    by their wire names, each value is the whole of its field, and one that is None is removed. Without `is_observed`
+    the object's generation was not dealt with, and the status does not say so.
     """
     conditions, fields = tuple(conditions), fields or {}
     if not conditions and not fields:
@@ -67,7 +83,7 @@ def plan_status(
     wanted = dict(fields)
     if conditions:
         wanted["conditions"] = _conditions(held.get("conditions") or (), conditions, now)
-    if snapshot.metadata.generation:
+    if snapshot.metadata.generation and is_observed:
         wanted["observedGeneration"] = snapshot.metadata.generation
     return _patch(snapshot, wanted)
 
@@ -113,7 +129,7 @@ async def write_receipt(
 
 def _conditions(held: Iterable[Json], new: tuple[Condition, ...], now: datetime) -> list[Json]:
     """The list as it stands on the wire: what is not ours may have fields that we do not know, and keeps them."""
-    gone = set(ABNORMAL) - {each.type for each in new}
+    gone = _PASSING - {each.type for each in new}
     result = [each for each in held if _type(each) not in gone]
     for condition in new:
         result = _with_condition(result, condition, now)

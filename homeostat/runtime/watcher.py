@@ -97,6 +97,8 @@ class Watcher(Generic[V]):
         self.restarts = 0
         self.relists = 0
         self.unfit = 0
+        self.is_telling_list = False
+        """The changes told right now are what a list differs by, and not what just happened."""
         self._api, self._source, self._projection = api, source, projection
         self._writer, self._tell = writer, tell
         self._pace, self._chance = pace, chance
@@ -276,8 +278,12 @@ class Watcher(Generic[V]):
         changes += [change for obj in self._gone if (change := self._writer.remove(obj)) is not None]
         self._gone = []
         self.state = Watching()
-        for change in changes:
-            self._tell(change)
+        self.is_telling_list = True
+        try:
+            for change in changes:
+                self._tell(change)
+        finally:
+            self.is_telling_list = False
         self.synced.set()
 
     def _leave_out(self, unfit: Unfit) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from homeostat.objects.kind import CONFIG_MAP
 from homeostat.objects.patch import merge_patch
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.finalizer import add_finalizer, plan_addition, plan_removal, remove_finalizer
-from homeostat.runtime.status import Snapshot, snapshot_of
+from homeostat.runtime.status import Snapshot
 
 OURS = "homeostat.example/cleanup"
 THEIRS = "other.example/keep"
@@ -25,6 +26,10 @@ names = st.lists(st.sampled_from([THEIRS, "other.example/a", "other.example/b", 
 
 def held(*finalizers: str) -> JsonObject:
     return {"metadata": {"name": "c", "resourceVersion": "7", "finalizers": list(finalizers)}}
+
+
+def snapshot_of(obj: JsonObject) -> Snapshot:
+    return msgspec.convert(obj, Snapshot)
 
 
 def others(finalizers: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +24,6 @@ from homeostat.runtime.status import (
     Snapshot,
     plan_receipt,
     plan_status,
-    snapshot_of,
     write_receipt,
     write_status,
 )
@@ -40,6 +40,10 @@ WIDGET = Kind("shop.example", "v1", "widgets", "Widget", is_namespaced=True)
 def widget(status: JsonObject | None = None, *, generation: int = 3) -> JsonObject:
     metadata = {"name": "w", "namespace": "default", "uid": "u", "resourceVersion": "7", "generation": generation}
     return {"metadata": metadata} | ({} if status is None else {"status": status})
+
+
+def snapshot_of(obj: JsonObject) -> Snapshot:
+    return msgspec.convert(obj, Snapshot)
 
 
 def status_after(obj: JsonObject, patch: JsonObject | None) -> JsonObject:

@@ -1,0 +1,134 @@
+"""What a reconcile writes, watched on its way to the server: who may write, and what must be seen before the next look.
+
+Promises, each tested:
+
+- the answer to a write tells the caches of its kind which version they have to reach, and `caught_up` returns when all
+  that was written in a scope was seen: a reconcile never sees an older version of an object than it wrote
+- in a scope that may not write, nothing is sent: neither by a leader that leads no more nor in a dry run
+
+A scope is the work on one object. Tasks that it starts belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import msgspec
+
+from homeostat.client.base import Response, Transport
+from homeostat.runtime.cache import Cache
+from homeostat.runtime.informer import Informers
+from homeostat.runtime.source import Place, Source, place_of
+
+_MOST_PENDING = 1000
+
+
+class RefusedWriteError(Exception):
+    """A write that must not happen: this process leads no more, or it only says what it would do."""
+
+
+class Scope:
+    """The writes of one object's reconciles. `refusal` tells why none may be sent; empty where they may."""
+
+    __slots__ = ("_pending", "_refusal")
+
+    def __init__(self, refusal: Callable[[], str] = lambda: "") -> None:
+        self._refusal = refusal
+        self._pending: dict[tuple[int, str, str], Cache[Any]] = {}
+
+    def check(self, method: str, path: str) -> None:
+        if told := self._refusal():
+            raise RefusedWriteError(f"{method} {path} was not sent: {told}")
+
+    def wrote(self, cache: Cache[Any], namespace: str, name: str) -> None:
+        if len(self._pending) >= _MOST_PENDING:
+            self._forget_seen()
+        self._pending[id(cache), namespace, name] = cache
+
+    @property
+    def is_behind(self) -> bool:
+        self._forget_seen()
+        return bool(self._pending)
+
+    async def caught_up(self) -> None:
+        """Every write of the scope was seen. The caller sets the timeout."""
+        while self._pending:
+            (key, cache) = next(iter(self._pending.items()))
+            await cache.await_version(key[1], key[2])
+            self._pending.pop(key, None)
+
+    def _forget_seen(self) -> None:
+        self._pending = {key: cache for key, cache in self._pending.items() if cache.is_behind(key[1], key[2])}
+
+
+_current: ContextVar[Scope | None] = ContextVar("homeostat_writes", default=None)
+
+
+@contextmanager
+def writing_in(scope: Scope) -> Iterator[None]:
+    token = _current.set(scope)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+class _Metadata(msgspec.Struct, rename="camel", gc=False):
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Written(msgspec.Struct, gc=False):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+_written = msgspec.json.Decoder(_Written)
+
+
+class Watched:
+    """A transport that lets through what its scope allows and tells the caches what was written."""
+
+    def __init__(self, transport: Transport, informers: Informers) -> None:
+        self._transport, self._informers = transport, informers
+
+    async def send(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
+    ) -> Response:
+        scope = None if method == "GET" else _current.get()
+        if scope is not None:
+            scope.check(method, path)
+        response = await self._transport.send(
+            method, path, query=query, body=body, content_type=content_type, accept=accept
+        )
+        if scope is not None and response.status < 300 and "dryRun=" not in query:
+            self._tell(scope, path, response.body)
+        return response
+
+    async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
+        return await self._transport.stream(path, query=query, accept=accept)
+
+    def _tell(self, scope: Scope, path: str, body: bytes) -> None:
+        try:
+            metadata = _written.decode(body).metadata
+            version = int(metadata.resource_version or 0)
+        except (msgspec.DecodeError, ValueError):
+            return
+        if not version or not metadata.name:
+            return
+        place = place_of(path)
+        for informer in self._informers:
+            if _is_about(informer.source, informer.cache, place, metadata):
+                informer.cache.wrote(metadata.namespace, metadata.name, version)
+                scope.wrote(informer.cache, metadata.namespace, metadata.name)
+
+
+def _is_about(source: Source, cache: Cache[Any], place: Place, metadata: _Metadata) -> bool:
+    """Whether the watch of this source will tell of the write."""
+    own = source.place
+    if own[:2] != place[:2] or own.namespace not in {"", metadata.namespace}:
+        return False
+    return source.is_whole or cache.get(metadata.namespace, metadata.name) is not None
