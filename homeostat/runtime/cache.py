@@ -100,6 +100,10 @@ class CacheWriter(Generic[V]):
         for index, keys_of in (indexes or {}).items():
             self.add_index(index, keys_of)
 
+    @property
+    def version(self) -> int:
+        return self.cache.version
+
     def add_index(self, index: str, keys_of: KeysOf[V]) -> None:
         """At any time: what is held is indexed at once."""
         if index in self.cache._indexes:
@@ -140,6 +144,12 @@ class CacheWriter(Generic[V]):
             del cache._objects[namespace]
         cache._count -= 1
         return self._changed(Change(namespace, name, held, None))
+
+    def leave_out(self, namespace: str, name: str, version: int) -> Change[V] | None:
+        """What cannot be read is not shown, rather than shown as it was."""
+        self.advance(version)
+        held = self.cache.get(namespace, name)
+        return None if held is None else self.remove(held)
 
     def advance(self, version: int) -> None:
         """BOOKMARK: everything up to this version was sent."""

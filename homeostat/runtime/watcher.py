@@ -1,4 +1,4 @@
-"""Keeps a cache equal to what a server has: lists, then watches, and never ends by itself.
+"""Keeps a cache, or another sink, equal to what a server has: lists, then watches, and never ends by itself.
 
     Streaming ──▶ Watching        the state as the first events of a watch, where the server can
     Listing ──▶ Listing ──▶ ...   page by page where it cannot
@@ -31,8 +31,7 @@ from typing import Generic, Never, TypeVar
 
 from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, error_of
 from homeostat.runtime.backoff import Backoff
-from homeostat.runtime.cache import CacheWriter, Change
-from homeostat.runtime.cache import Listing as CacheListing
+from homeostat.runtime.cache import Change
 from homeostat.runtime.decoding import (
     Added,
     Bookmark,
@@ -56,6 +55,7 @@ from homeostat.runtime.phase import (
     Watching,
     after_failure,
 )
+from homeostat.runtime.sink import Sink, SinkListing
 from homeostat.runtime.source import Api, Source
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Pace:
 
 
 class Watcher(Generic[V]):
-    """Writes `writer`'s cache and tells each change. `state`, `restarts`, `relists` and `unfit` are for metrics."""
+    """Writes the sink and tells each change. `state`, `restarts`, `relists` and `unfit` are for metrics."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Watcher(Generic[V]):
         source: Source,
         projection: Projection[V],
         *,
-        writer: CacheWriter[V],
+        writer: Sink[V],
         tell: Callable[[Change[V]], None],
         pace: Pace = Pace(),  # noqa: B008
         chance: Callable[[], float] = random.random,
@@ -104,7 +104,7 @@ class Watcher(Generic[V]):
         self._pace, self._chance = pace, chance
         self._start: Streaming | Listing = Streaming()
         self.state: State = self._start
-        self._listing: CacheListing[V] | None = None
+        self._listing: SinkListing[V] | None = None
         self._gone: list[V] = []
         self._relist_at = 0.0
         self._heard_at: float | None = None
@@ -172,7 +172,7 @@ class Watcher(Generic[V]):
     def _is_relist_due(self) -> bool:
         return asyncio.get_running_loop().time() >= self._relist_at
 
-    def _begin(self) -> CacheListing[V]:
+    def _begin(self) -> SinkListing[V]:
         if self.synced.is_set():
             self.relists += 1
         # Watches that began together should not list together for ever.
@@ -225,7 +225,7 @@ class Watcher(Generic[V]):
         if isinstance(phase, Streaming):
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         else:
-            query |= {"resourceVersion": self._writer.cache.version}
+            query |= {"resourceVersion": self._writer.version}
         return self._api.lines(self._source.path, accept=self._source.accept("PartialObjectMetadata"), **query)
 
     async def _follow(self, lines: AsyncGenerator[bytes, None], watchdog: asyncio.Timeout) -> None:
@@ -271,7 +271,7 @@ class Watcher(Generic[V]):
         if change is not None:
             self._tell(change)
 
-    def _swap(self, listing: CacheListing[V], version: int) -> None:
+    def _swap(self, listing: SinkListing[V], version: int) -> None:
         self._listing = None
         changes = listing.swap(version)
         # Removed while the list was being sent, and not come back since.
@@ -287,13 +287,10 @@ class Watcher(Generic[V]):
         self.synced.set()
 
     def _leave_out(self, unfit: Unfit) -> None:
-        """What cannot be read is not shown, rather than shown as it was."""
         self.unfit += 1
         log.error(
             "object does not fit its projection",
             extra={"path": self._source.path, "object": f"{unfit.namespace}/{unfit.name}", "reason": unfit.reason},
         )
         if self._listing is None:
-            held = self._writer.cache.get(unfit.namespace, unfit.name)
-            self._writer.advance(unfit.version)
-            self._apply(None if held is None else self._writer.remove(held))
+            self._apply(self._writer.leave_out(unfit.namespace, unfit.name, unfit.version))
