@@ -43,3 +43,11 @@ def test_sorts_past_a_bound_are_counted_together() -> None:
     found = told(metrics)
     assert found['apiserver_request_total{code="200",resource="other",subresource="",verb="get"}'] == 1_000
     assert sum(value for name, value in found.items() if name.startswith("apiserver_request_total")) == 6_000
+
+
+def test_figures_of_others_are_on_the_same_page() -> None:
+    metrics, other = Metrics(), Metrics()
+    other.gauge("homeostat_queue_depth", "Keys that wait", lambda: 5)
+    metrics.include(other)
+    assert told(metrics)["homeostat_queue_depth"] == 5
+    assert metrics.text().count(b"# TYPE apiserver_request_total counter") == 1
