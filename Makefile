@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help up setup dev check format test bench lock clean
+.PHONY: help up setup dev check format test cluster bench lock clean
 
 help: ## Show what can be done here
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ format: dev ## Format the code and fix what can be fixed
 
 test: dev ## Run every test (ARGS="tests/store -k watch" to choose)
 	$(BIN)/pytest $(ARGS)
+
+cluster: dev ## Build a real kube-apiserver and etcd for the tests, with Go
+	$(BIN)/python -m tools.build_cluster
 
 bench: dev ## Measure the plane under load and print a table
 	$(BIN)/python -m benchmarks $(ARGS)
