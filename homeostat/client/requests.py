@@ -110,7 +110,9 @@ class Requests:
         if form == "apply":
             if not writing.manager:
                 raise BadRequestError("an apply wants a field manager: the name under which its fields are owned")
-            patch = {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **patch}
+            # An apply may create, and what is created by it must say its own name.
+            metadata = {"name": name, **(patch.get("metadata") or {})}
+            patch = {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **patch, "metadata": metadata}
         return Request("PATCH", self._one(name, namespace, subresource), writing.query(), patch, _FORMS[form])
 
     def delete(

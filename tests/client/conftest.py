@@ -1,4 +1,4 @@
-"""A real plane for each test, reached in process and over HTTP: what holds of one transport holds of the other."""
+"""A real plane for each test, reached in process and over HTTP, and a real cluster: what holds of one holds of all."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from homeostat.client.connect import open_client
 from homeostat.client.endpoint import Endpoint
 from homeostat.client.kubeconfig import load_endpoint
 from homeostat.plane import Plane, Settings, open_plane
+from tests.cluster.fixtures import create_namespace
 
 
 @pytest.fixture(scope="session")
@@ -41,10 +42,17 @@ def endpoint(plane: Plane) -> Endpoint:
     return load_endpoint([plane.kubeconfig_path])
 
 
-@pytest.fixture(params=["in process", "http"])
+@pytest.fixture(params=["in process", "http", pytest.param("cluster", marks=pytest.mark.cluster)])
 async def client(request: pytest.FixtureRequest, plane: Plane, endpoint: Endpoint) -> AsyncIterator[Client]:
     if request.param == "in process":
         yield plane.client
         return
-    async with open_client(endpoint) as client:
+    server = endpoint if request.param == "http" else request.getfixturevalue("cluster").endpoint
+    async with open_client(server) as client:
         yield client
+
+
+@pytest.fixture
+async def home(client: Client) -> str:
+    """A namespace of the test's own."""
+    return await create_namespace(client)

@@ -1,4 +1,4 @@
-"""Which kinds a server has, over both transports."""
+"""Which kinds a server has, over every transport and on a real cluster."""
 
 from __future__ import annotations
 

@@ -64,8 +64,12 @@ def test_a_verb_is_a_method_a_path_and_a_query(
 
 def test_bodies_say_what_they_are() -> None:
     assert PODS.create({"metadata": {}}, "shop").body == {"apiVersion": "v1", "kind": "Pod", "metadata": {}}
-    applied = LEASES.patch({}, "a", "b", form="apply", writing=Writing("me"))
-    assert applied.body == {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+    applied = LEASES.patch({"metadata": {"labels": {}}}, "a", "b", form="apply", writing=Writing("me"))
+    assert applied.body == {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "a", "labels": {}},
+    }
     assert applied.content_type == "application/apply-patch+yaml"
     assert PODS.patch([], "a", "shop", form="json").content_type == "application/json-patch+json"
 

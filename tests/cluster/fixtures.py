@@ -95,11 +95,11 @@ async def real_api(cluster: Cluster) -> AsyncIterator[Api]:
 
 
 @pytest.fixture(params=["plane", pytest.param("cluster", marks=pytest.mark.cluster)])
-async def api(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Api]:
+async def api(request: pytest.FixtureRequest, started_once: Path, tmp_path: Path) -> AsyncIterator[Api]:
     """A plane in this process, reached without a socket; then a real cluster over HTTP."""
     if request.param == "cluster":
         opening = _real(request.getfixturevalue("cluster"))
     else:
-        opening = _embedded(shutil.copytree(request.getfixturevalue("started_once"), tmp_path / "plane"))
+        opening = _embedded(shutil.copytree(started_once, tmp_path / "plane"))
     async with opening as api:
         yield api

@@ -22,6 +22,7 @@ CM = f"{NS}/configmaps"
 DEPLOY = "/apis/apps/v1/namespaces/diff/deployments"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WIDGETS = "/apis/example.com/v1/namespaces/diff/widgets"
+NAMELESS = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": "9"}}
 RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/diff"
 
 
@@ -154,6 +155,8 @@ STEPS = [
     Step("apply less", "PATCH", f"{CM}/applied?fieldManager=one", cm("applied", {"x": "1"}), APPLY),
     Step("apply conflict", "PATCH", f"{CM}/applied?fieldManager=two", cm("applied", {"x": "9"}), APPLY),
     Step("apply forced", "PATCH", f"{CM}/applied?fieldManager=two&force=true", cm("applied", {"x": "9"}), APPLY),
+    Step("apply nameless", "PATCH", f"{CM}/nameless?fieldManager=one", NAMELESS, APPLY),
+    Step("apply nameless to what is there", "PATCH", f"{CM}/applied?fieldManager=two", NAMELESS, APPLY),
     Step("apply without manager", "PATCH", f"{CM}/applied", cm("applied"), APPLY),
     Step("apply unknown field", "PATCH", f"{CM}/applied?fieldManager=one", {**cm("applied"), "bogus": 1}, APPLY),
     Step("secret", "POST", f"{NS}/secrets", secret(stringData={"p": "secret"})),

@@ -109,6 +109,8 @@ async def apply(call: Call) -> Answer:
     if call.store.get(call.key) is None and not call.subresource:
         call.require_create()
         _refuse_uid(call, configuration)
+        if not configuration["metadata"].get("name"):
+            raise BadRequestError(f'metadata.name is missing; to create "{call.name}" an apply must name it')
         try:
             created = await create(call, conform(call, _merge(call, None, configuration)))
         except AlreadyExistsError:
