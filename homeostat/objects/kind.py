@@ -31,6 +31,11 @@ class Kind(msgspec.Struct, frozen=True):
         """As one object of it is called: `configmap`, `deployment.apps`."""
         return f"{self.kind.lower()}.{self.group}" if self.group else self.kind.lower()
 
+    @property
+    def full_name(self) -> str:
+        """Whatever the version: `ConfigMap`, `Deployment.apps`."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
     def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
         """Of an object, or of all; the namespace counts where the kind has one, and none means all of them."""
         if namespace in _STEPS or name in _STEPS:

@@ -13,7 +13,8 @@
 | `UnreachableError` | backoff | warning |
 | any other error | backoff | error, with its traceback |
 
-Work that should come again without having failed adds its key to the queue and returns.
+Work that should come again without having failed adds its key to the queue and returns. Whoever has a table of his own
+gives `conclude` in the place of this one.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class LostError(Exception):
 
 
 class Workers(Generic[K]):
-    """`on_error` is told of each failure before it is retried; it neither waits nor raises."""
+    """`on_error` is told of each failure before it is retried. Neither it nor `conclude` waits or raises."""
 
     def __init__(
         self,
@@ -48,9 +49,11 @@ class Workers(Generic[K]):
         name: str,
         count: int = 1,
         on_error: Callable[[K, Exception], None] | None = None,
+        conclude: Callable[[K, Exception | None], None] | None = None,
     ) -> None:
         self._queue, self._handle = queue, handle
         self._name, self._count, self._on_error = name, count, on_error
+        self._conclude = conclude or self._forget_or_retry
         self._tasks: list[asyncio.Task[None]] = []
 
     async def run(self) -> None:
@@ -78,9 +81,9 @@ class Workers(Generic[K]):
             try:
                 await self._attempt(key)
             except Exception as error:
-                self._retry(key, error)
+                self._conclude(key, error)
             else:
-                self._queue.forget(key)
+                self._conclude(key, None)
             finally:
                 self._queue.done(key)
 
@@ -94,7 +97,10 @@ class Workers(Generic[K]):
             # Nobody cancelled this worker: let through, it would end one worker, and a task group says nothing of it.
             raise LostError("what the work waited for was cancelled") from error
 
-    def _retry(self, key: K, error: Exception) -> None:
+    def _forget_or_retry(self, key: K, error: Exception | None) -> None:
+        if error is None:
+            self._queue.forget(key)
+            return
         if self._on_error is not None:
             self._on_error(key, error)
         asked_s = min(error.retry_after_s, _LONGEST_RETRY_AFTER_S) if isinstance(error, ApiError) else 0.0

@@ -29,6 +29,8 @@ class FaultyTransport:
         self.refusals: deque[ApiError] = deque()
         self.stream_refusals: deque[ApiError] = deque()
         self.bend: Callable[[bytes], list[bytes]] = lambda line: [line]
+        self.held: dict[str, asyncio.Event] = {}
+        """By path: lines of its watch are kept back until it is set."""
         self.streams = 0
         self.sent: list[str] = []
 
@@ -46,10 +48,12 @@ class FaultyTransport:
         if self.stream_refusals:
             return _response(self.stream_refusals.popleft())
         lines = await self._inner.stream(path, query=query, accept=accept)
-        return lines if isinstance(lines, Response) else self._bent(lines)
+        return lines if isinstance(lines, Response) else self._bent(path, lines)
 
-    async def _bent(self, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _bent(self, path: str, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for line in lines:
+            if path in self.held:
+                await self.held[path].wait()
             for each in self.bend(line):
                 yield each
 

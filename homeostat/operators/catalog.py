@@ -1,0 +1,81 @@
+"""Operators by name: ours, those of installed packages, and a file or module of your own.
+
+    policy                one of ours, or an entry point of the group `homeostat.operators`
+    ./greeter.py          a file
+    shop.operators.stock  a module
+
+An operator is a module with `register(setup)` and the `KINDS` that it declares. It is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from homeostat.runtime.setup import OperatorModule
+
+GROUP = "homeostat.operators"
+OURS: dict[str, str] = {}
+"""Module by name, in the order in which they are listed."""
+
+
+class UnknownOperatorError(Exception):
+    """No such operator, or what was found is none."""
+
+
+def known_operators() -> list[str]:
+    """Ours and those of installed packages."""
+    return list(dict.fromkeys([*OURS, *(each.name for each in entry_points(group=GROUP))]))
+
+
+def load_operator(name: str) -> OperatorModule:
+    try:
+        module = _module(name)
+    except ImportError as error:
+        raise UnknownOperatorError(f'the operator "{name}" cannot be imported: {error}') from error
+    if not callable(getattr(module, "register", None)) or not hasattr(module, "KINDS"):
+        raise UnknownOperatorError(f'"{name}" is no operator: it has no register(setup) and KINDS')
+    return module
+
+
+def operator_name(name: str) -> str:
+    """A short one, for leases, logs and metrics: that of the file or module."""
+    stem = Path(name).stem if name.endswith(".py") else name.rpartition(".")[2]
+    return stem.replace("_", "-")
+
+
+def _module(name: str) -> ModuleType:
+    if name in OURS:
+        return import_module(OURS[name])
+    if name.endswith(".py"):
+        return _file(Path(name))
+    for each in entry_points(group=GROUP, name=name):
+        found: ModuleType = each.load()
+        return found
+    if "." in name:
+        return import_module(name)
+    raise UnknownOperatorError(
+        f'no operator is named "{name}"; there are: {", ".join(known_operators()) or "none"}; '
+        "a file is named with its .py, a module with its package"
+    )
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UnknownOperatorError(f'there is no file "{path}"')
+    # Under a name that no other module has, and listed, for whoever looks up the types of its structs.
+    name = f"homeostat_operator_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,279 @@
+"""Keeps the objects of one kind as they are declared: when to look at which, and what becomes of a look.
+
+Promises, each with a test:
+
+- an object is never looked at twice at once, and never in an older version than this controller wrote
+- after acting the object is looked at again; the same actions right after acting count as a failure and back off
+- an object whose looks cause each other gets its turns rationed, and nobody else notices
+- whatever a look ends with, the object is not lost: it is settled, due again, or another's business
+
+| a look ends with | queue | conditions | log |
+|---|---|---|---|
+| a `Decision` | forget; add after `requeue_after` | those decided | none |
+| the object gone | forget | none | none |
+| `ConflictError` | retry | untouched | debug |
+| `Wait(reason, after)` | forget; add after | Reconciling=True | info |
+| `Stalled(reason)` | forget until the spec or a dependency changes | Stalled=True, Ready=False | warning, Event |
+| a write that we refused | forget: whoever leads looks | untouched | info |
+| any other error | retry with backoff | Ready=False, reason of the error | error, once |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from homeostat.client.base import UnreachableError
+from homeostat.client.projection import ProjectionError
+from homeostat.objects.decision import Decision, Notice, Stalled, Wait
+from homeostat.objects.declared import Declared
+from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
+from homeostat.objects.kind import Kind
+from homeostat.runtime.breaker import Breaker
+from homeostat.runtime.cache import Change
+from homeostat.runtime.informer import Informer
+from homeostat.runtime.look import Look, Looker, Options, Tools, is_paused
+from homeostat.runtime.predicates import Predicate
+from homeostat.runtime.queue import Priority, WorkQueue
+from homeostat.runtime.reconcile import Operator, Request
+from homeostat.runtime.routes import Route, to_itself
+from homeostat.runtime.tracing import Span
+from homeostat.runtime.verdict import of_error, of_stall, of_wait, reason_of
+from homeostat.runtime.workers import Workers
+from homeostat.runtime.writes import RefusedWriteError, Scope, writing_in
+
+log = logging.getLogger(__name__)
+
+Obj = TypeVar("Obj", bound=Declared)
+World = TypeVar("World")
+Action = TypeVar("Action")
+V = TypeVar("V", bound=Any)
+_CATCH_UP_S = 30.0
+_WRITE_S = 60.0
+_UNWRITTEN = (ApiError, UnreachableError, ProjectionError, RefusedWriteError, TimeoutError)
+_End = Decision[Action] | Exception | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[Action]):
+    """What a look would decide; `trouble` where it could not."""
+
+    request: Request
+    decision: Decision[Action] | None
+    trouble: str = ""
+
+
+class Controller(Generic[Obj, World, Action]):
+    """Runs any number of terms, one at a time, each with a queue of its own."""
+
+    def __init__(
+        self,
+        name: str,
+        kind: Kind,
+        informer: Informer[Obj],
+        operator: Operator[Obj, World, Action],
+        *,
+        tools: Tools,
+        options: Options,
+    ) -> None:
+        self.name, self.kind, self.informer = name, kind, informer
+        self.queue: WorkQueue[Request] | None = None
+        self.breaker: Breaker[Request] = Breaker()
+        self._tools, self._options = tools, options
+        self._looker = Looker(name, kind, operator, tools=tools, options=options)
+        self._routes: list[tuple[Informer[Any], Callable[[Change[Any]], None]]] = []
+        self._workers: Workers[Request] | None = None
+        self._scopes: dict[Request, Scope] = {}
+        self._acted: dict[Request, tuple[Action, ...]] = {}
+        self._troubled: dict[Request, str] = {}
+        self._is_catching_up = False
+        tools.metrics.watch_breaker(name, self.breaker)
+        self.also(informer, to_itself(kind.full_name), when=options.when)
+
+    def also(self, informer: Informer[V], route: Route[V], *, when: Predicate[V] | None = None) -> None:
+        """Changes of these objects too are worth a look at those that the route names."""
+
+        def observe(change: Change[V]) -> None:
+            if self.queue is None or (when is not None and not when(change)):
+                return
+            is_old_news = self._is_catching_up or informer.watcher.is_telling_list
+            priority = Priority.RESYNC if is_old_news else Priority.CHANGE
+            for request in route(change):
+                self.queue.add(request, priority=priority)
+
+        self._routes.append((informer, observe))
+
+    def look(self, namespace: str, name: str, *, after_s: float = 0.0) -> None:
+        """Asks for a look at something that no cache tells of."""
+        if self.queue is not None:
+            self.queue.add(Request(self.kind.full_name, namespace, name), after_s=after_s)
+
+    async def run(self) -> None:
+        """One term: until `close`, or until cancelled. The caches are in sync when it begins."""
+        queue: WorkQueue[Request] = WorkQueue()
+        self.queue = queue
+        self._tools.metrics.watch_queue(self.name, queue)
+        self._workers = Workers(
+            queue, self._work, name=self.name, count=self._options.concurrency, conclude=self._after
+        )
+        try:
+            self._is_catching_up = True
+            for informer, handler in self._routes:
+                informer.add_handler(handler)
+            self._is_catching_up = False
+            await self._workers.run()
+        finally:
+            for informer, handler in self._routes:
+                informer.remove_handler(handler)
+            queue.close()
+            self.queue = self._workers = None
+            for memory in (self._scopes, self._acted, self._troubled):
+                memory.clear()
+
+    async def close(self, grace_s: float) -> bool:
+        """Ends the term: takes up nothing more, and cancels what does not end within the grace."""
+        return True if self._workers is None else await self._workers.close(grace_s)
+
+    async def plan(self, obj: Obj) -> Plan[Action]:
+        """What a look would decide. Nothing is written."""
+        request = Request(self.kind.full_name, obj.metadata.namespace, obj.metadata.name)
+        if is_paused(obj):
+            return Plan(request, Decision())
+        try:
+            with writing_in(Scope(lambda: "this is a dry run")):
+                async with asyncio.timeout(self._options.timeout_s):
+                    return Plan(request, await self._looker.decide(obj))
+        except Exception as error:
+            return Plan(request, None, f"{reason_of(error)}: {error}")
+
+    async def _work(self, request: Request) -> None:
+        started = asyncio.get_running_loop().time()
+        queue = self.queue
+        assert queue is not None
+        wait_s = self.breaker.admit(request, started)
+        if wait_s:
+            queue.add(request, after_s=wait_s)
+            self._tools.metrics.reconciled(self.name, "rationed", 0.0)
+            return
+        scope = self._scopes.get(request) or Scope(self._tools.refusal)
+        with writing_in(scope), self._tools.tracer.span("reconcile", controller=self.name, object=str(request)) as span:
+            outcome = await self._attempt(request, scope, queue, span)
+            span.set(outcome=outcome)
+        if scope.is_behind:
+            self._scopes[request] = scope
+        else:
+            self._scopes.pop(request, None)
+        self._tools.metrics.reconciled(self.name, outcome, asyncio.get_running_loop().time() - started)
+
+    async def _attempt(self, request: Request, scope: Scope, queue: WorkQueue[Request], span: Span) -> str:
+        """What the look came to, in one word. An error is the end of the look and not of the worker."""
+        look: Look[Obj] | None = None
+        end: _End[Action] = None
+        try:
+            async with asyncio.timeout(_CATCH_UP_S):
+                await scope.caught_up()
+            obj = self.informer.cache.get(request.namespace, request.name)
+            if obj is not None:
+                look = Look(obj)
+                end = await self._looker.look(look, is_repeated=lambda each: self._is_repeated(request, each))
+        except Exception as error:
+            span.record_error(error)
+            end = error
+        try:
+            async with asyncio.timeout(_WRITE_S):
+                return await self._conclude(request, end, look, queue)
+        except _UNWRITTEN as error:
+            log.debug("the status could not be written", extra=_told(request, error))
+            if isinstance(error, NotFoundError):
+                self._forget(request, queue)
+                return "gone"
+            queue.retry(request)
+            return "conflict" if isinstance(error, ConflictError) else "failed"
+
+    async def _conclude(
+        self, request: Request, end: _End[Action], look: Look[Obj] | None, queue: WorkQueue[Request]
+    ) -> str:
+        match end:
+            case None:
+                self._forget(request, queue)
+                return "gone"
+            case Decision():
+                return self._requeue(request, end, queue)
+            case ConflictError():
+                queue.retry(request)
+                log.debug("a race was lost", extra=_told(request, end))
+                return "conflict"
+            case RefusedWriteError():
+                self._settle(request, queue)
+                log.info("nothing was written", extra=_told(request, end))
+                return "refused"
+            case Wait():
+                self._settle(request, queue)
+                queue.add(request, after_s=end.after.total_seconds())
+                log.info("waiting", extra=_told(request, end))
+                if look is not None:
+                    await self._looker.report(look, of_wait(end, look.snapshot))
+                return "waiting"
+            case Stalled():
+                self._settle(request, queue)
+                log.warning("stalled", extra=_told(request, end))
+                if look is not None:
+                    self._looker.tell(look.obj, Notice("Warning", end.reason, str(end)))
+                    await self._looker.report(look, of_stall(end))
+                return "stalled"
+            case _:
+                queue.retry(request, at_least_s=end.retry_after_s if isinstance(end, ApiError) else 0.0)
+                self._complain(request, end)
+                if look is not None:
+                    await self._looker.report(look, of_error(end))
+                return "failed"
+
+    def _requeue(self, request: Request, decision: Decision[Action], queue: WorkQueue[Request]) -> str:
+        if decision.is_settled:
+            self._settle(request, queue)
+            if decision.requeue_after is not None:
+                queue.add(request, after_s=decision.requeue_after.total_seconds())
+            return "settled"
+        self._troubled.pop(request, None)
+        if self._is_repeated(request, decision):
+            # Forgotten here, so that after the backoff it is done again.
+            del self._acted[request]
+            queue.retry(request)
+            return "repeated"
+        self._acted[request] = decision.actions
+        queue.add(request)
+        return "acted"
+
+    def _is_repeated(self, request: Request, decision: Decision[Action]) -> bool:
+        """The world does not show yet what was done right before."""
+        return bool(decision.actions) and self._acted.get(request) == decision.actions
+
+    def _complain(self, request: Request, error: Exception) -> None:
+        """What goes on failing in the same way is logged once."""
+        trouble = f"{reason_of(error)}: {error}"
+        if self._troubled.get(request) != trouble:
+            self._troubled[request] = trouble
+            is_theirs = isinstance(error, ApiError | UnreachableError | TimeoutError)
+            log.error("failed", extra=_told(request, error), exc_info=None if is_theirs else error)
+
+    def _settle(self, request: Request, queue: WorkQueue[Request]) -> None:
+        queue.forget(request)
+        self._acted.pop(request, None)
+        self._troubled.pop(request, None)
+
+    def _forget(self, request: Request, queue: WorkQueue[Request]) -> None:
+        self._settle(request, queue)
+        self.breaker.forget(request)
+
+    def _after(self, request: Request, error: Exception | None) -> None:
+        """Of a look nothing is left to do here; an error that got past it is a mistake of ours."""
+        if error is not None and self.queue is not None:
+            self.queue.retry(request)
+            log.error("a look broke off", extra=_told(request, error), exc_info=error)
+
+
+def _told(request: Request, error: Exception) -> dict[str, str]:
+    return {"object": str(request), "reason": reason_of(error), "told": str(error)}

@@ -1,0 +1,47 @@
+"""Puts the definitions of an operator's kinds onto a server, and returns when the server has them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from homeostat.client.base import Client
+from homeostat.objects.customkind import CustomKind
+from homeostat.objects.errors import UnavailableError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DEFINITION
+
+_MANAGER = "homeostat"
+_LOOK_EVERY_S = 0.05
+_ESTABLISHED_WITHIN_S = 30.0
+
+
+async def install(client: Client, kinds: Iterable[CustomKind]) -> None:
+    """What is there already is brought up to date. `UnavailableError` where a server does not establish one."""
+    for kind in kinds:
+        definition = kind.definition()
+        path = DEFINITION.path("", definition["metadata"]["name"])
+        found = await client.apply(path, definition, manager=_MANAGER, force=True)
+        try:
+            async with asyncio.timeout(_ESTABLISHED_WITHIN_S):
+                while not _is_established(found):
+                    await asyncio.sleep(_LOOK_EVERY_S)
+                    found = await client.get(path)
+        except TimeoutError:
+            raise UnavailableError(
+                f"{path}: not established after {_ESTABLISHED_WITHIN_S:g} s: {_why(found)}"
+            ) from None
+
+
+def _is_established(definition: JsonObject) -> bool:
+    return ("Established", "True") in {(each["type"], each["status"]) for each in _conditions(definition)}
+
+
+def _why(definition: JsonObject) -> str:
+    wrong = [each.get("message", "") for each in _conditions(definition) if each["status"] != "True"]
+    return "; ".join(wrong) or "the server says nothing of it"
+
+
+def _conditions(definition: JsonObject) -> list[JsonObject]:
+    found: list[JsonObject] = (definition.get("status") or {}).get("conditions") or []
+    return found

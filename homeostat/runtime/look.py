@@ -1,0 +1,152 @@
+"""One look at one object: observe, decide, act, and one status write at the end.
+
+Everything that touches the object or its operator is here; when to look, and what becomes of a look that failed, is the
+controller's business. Promises, each with a test:
+
+- the finalizer is there before the first effect and goes when a terminating object needs nothing more
+- a receipt is written before the next effect
+- a paused object is left alone and says so
+- notices are told once the status is written
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from homeostat.client.base import Client
+from homeostat.client.projection import Projection
+from homeostat.client.requests import Writing
+from homeostat.objects.conditions import Condition
+from homeostat.objects.decision import Decision, Notice
+from homeostat.objects.declared import Declared
+from homeostat.objects.json import Json
+from homeostat.objects.kind import Kind
+from homeostat.runtime.finalizer import add_finalizer, remove_finalizer
+from homeostat.runtime.metrics import Metrics
+from homeostat.runtime.predicates import Predicate, annotations_changed, any_of, generation_changed, labels_changed
+from homeostat.runtime.reconcile import Operator
+from homeostat.runtime.recorder import About, Recorder
+from homeostat.runtime.status import Snapshot, plan_status, snapshot_of, write_receipt, write_status
+from homeostat.runtime.tracing import Tracer
+from homeostat.runtime.verdict import of_pause
+
+PAUSE = "homeostat.dev/paused"
+Obj = TypeVar("Obj", bound=Declared)
+World = TypeVar("World")
+Action = TypeVar("Action")
+_COUNTS: Predicate[Any] = any_of(generation_changed, annotations_changed(), labels_changed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    finalizer: str = ""
+    """Held by every object from before the first effect until nothing of it is left."""
+    concurrency: int = 8
+    timeout_s: float = 300.0
+    """Longest look, from observe to the last effect."""
+    has_status: bool = True
+    """Off for kinds whose status is another's business: then only Events and logs tell."""
+    when: Predicate[Any] = _COUNTS
+    """Which changes of an object are worth a look; unless told, those of spec, labels, annotations and deletion."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What the controllers of an operator share. `refusal` tells why nothing may be written now; empty if it may."""
+
+    client: Client
+    recorder: Recorder
+    metrics: Metrics
+    tracer: Tracer
+    refusal: Callable[[], str] = lambda: ""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+class Look(Generic[Obj]):
+    """`snapshot` follows what the look itself writes."""
+
+    __slots__ = ("obj", "snapshot")
+
+    def __init__(self, obj: Obj) -> None:
+        self.obj = obj
+        self.snapshot = snapshot_of(obj)
+
+
+class Looker(Generic[Obj, World, Action]):
+    def __init__(
+        self, name: str, kind: Kind, operator: Operator[Obj, World, Action], *, tools: Tools, options: Options
+    ) -> None:
+        self._kind, self._operator = kind, operator
+        self._tools, self._options = tools, options
+        self._objects = Projection(tools.client, kind, Snapshot)
+        self._writing = Writing(manager=f"homeostat-{name}")
+
+    async def look(
+        self, look: Look[Obj], *, is_repeated: Callable[[Decision[Action]], bool]
+    ) -> Decision[Action] | None:
+        """The decision that was carried out; None where the object is no business of ours any more.
+
+        Actions that `is_repeated` knows to have been done right before are not done again.
+        """
+        async with asyncio.timeout(self._options.timeout_s):
+            obj, finalizer = look.obj, self._options.finalizer
+            if is_paused(obj):
+                await self.report(look, of_pause(PAUSE), is_observed=False)
+                return Decision()
+            if obj.is_terminating and finalizer not in obj.metadata.finalizers:
+                return None
+            if finalizer:
+                look.snapshot = await add_finalizer(self._objects, look.snapshot, finalizer, writing=self._writing)
+            decision = await self.decide(obj)
+            if obj.is_terminating and decision.is_settled:
+                await remove_finalizer(self._objects, look.snapshot, finalizer, writing=self._writing)
+                self._tell(obj, decision)
+                return None
+            if not is_repeated(decision):
+                await self._act(look, decision)
+            await self.report(look, decision.conditions, decision.status)
+            self._tell(obj, decision)
+            return decision
+
+    async def decide(self, obj: Obj) -> Decision[Action]:
+        """Reads and writes nothing; what a dry run is made of."""
+        with self._tools.tracer.span("observe"):
+            world = await self._operator.observe(obj)
+        return self._operator.decide(obj, world)
+
+    async def report(
+        self,
+        look: Look[Obj],
+        conditions: Iterable[Condition],
+        fields: Mapping[str, Json] | None = None,
+        *,
+        is_observed: bool = True,
+    ) -> None:
+        if self._options.has_status:
+            now = self._tools.now()
+            patch = plan_status(look.snapshot, conditions, fields, now=now, is_observed=is_observed)
+            look.snapshot = await write_status(self._objects, look.snapshot, patch, writing=self._writing)
+
+    def tell(self, obj: Obj, notice: Notice) -> None:
+        metadata = obj.metadata
+        about = About(self._kind.api_version, self._kind.kind, metadata.namespace, metadata.name, metadata.uid)
+        self._tools.recorder.record(about, notice.type, notice.reason, notice.message)
+
+    async def _act(self, look: Look[Obj], decision: Decision[Action]) -> None:
+        for action in decision.actions:
+            with self._tools.tracer.span("act", action=type(action).__name__):
+                receipt = await self._operator.act(look.obj, action)
+            if receipt is not None:
+                look.snapshot = await write_receipt(self._objects, look.snapshot, receipt, writing=self._writing)
+
+    def _tell(self, obj: Obj, decision: Decision[Action]) -> None:
+        for notice in decision.notices:
+            self.tell(obj, notice)
+
+
+def is_paused(obj: Declared) -> bool:
+    return obj.metadata.annotations.get(PAUSE, "false") != "false"

@@ -1,0 +1,134 @@
+"""All operators of a process on one server: shared caches, one recorder, one stop.
+
+    manager = Manager(client, leases="homeostat")
+    manager.add("greeter", greeter.register)
+    await manager.run()
+
+Everything runs in one task group: an error that nobody expected ends all of it, and loudly, since a process that goes
+on with half its watches dead is what nobody notices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from homeostat.client.base import Client
+from homeostat.runtime.controller import Plan
+from homeostat.runtime.host import Host
+from homeostat.runtime.informer import Informers
+from homeostat.runtime.leader import TERMS, Election, Terms, unique_identity
+from homeostat.runtime.look import Tools
+from homeostat.runtime.metrics import Metrics
+from homeostat.runtime.recorder import Recorder
+from homeostat.runtime.setup import Setup
+from homeostat.runtime.tracing import Tracer
+from homeostat.runtime.watcher import Pace
+from homeostat.runtime.writes import Watched
+
+log = logging.getLogger(__name__)
+
+COMPONENT = "homeostat"
+_FLUSH_WITHIN_S = 5.0
+
+
+class Manager:
+    """Made inside a running event loop. `leases` is the namespace of the Leases, one an operator, so that the operators
+    of several processes spread; without it this process leads from the start.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str = "",
+        leases: str = "",
+        identity: str = "",
+        terms: Terms = TERMS,
+        pace: Pace = Pace(),  # noqa: B008
+        grace_s: float = 20.0,
+        tracer: Tracer | None = None,
+    ) -> None:
+        self.identity = identity or unique_identity()
+        self.metrics = Metrics()
+        self.informers = Informers(client, pace=pace)
+        self.client = client.over(lambda transport: Watched(transport, self.informers))
+        self.recorder = Recorder(client, COMPONENT, instance=self.identity)
+        self._bare, self._namespace, self._leases, self._terms = client, namespace, leases, terms
+        self._grace_s, self._tracer = grace_s, tracer or Tracer()
+        self._hosts: list[Host] = []
+        self._stopping = asyncio.Event()
+        self.metrics.watch_informers(self.informers)
+        self.metrics.watch_recorder(self.recorder)
+
+    def add(self, name: str, register: Callable[[Setup], None]) -> Setup:
+        """Before `run`. Of one name there is one operator."""
+        if any(each.setup.name == name for each in self._hosts):
+            raise ValueError(f'the operator "{name}" is there already')
+        election = self._election(name) if self._leases else None
+
+        def refusal() -> str:
+            return "" if election is None or election.is_leading else "this process does not lead"
+
+        tools = Tools(
+            client=self.client, recorder=self.recorder, metrics=self.metrics, tracer=self._tracer, refusal=refusal
+        )
+        setup = Setup(name, self.informers, tools=tools, namespace=self._namespace)
+        register(setup)
+        self._hosts.append(Host(setup, election))
+        return setup
+
+    async def run(self) -> None:
+        """Until `stop`: then running work gets its grace, Events are written and leases given back."""
+        async with asyncio.TaskGroup() as tasks:
+            background = [tasks.create_task(self.informers.run()), tasks.create_task(self.recorder.run())]
+            for host in self._hosts:
+                tasks.create_task(host.run(), name=host.setup.name)
+            await self._stopping.wait()
+            await asyncio.gather(*(each.close(self._grace_s) for each in self._hosts))
+            for task in background:
+                task.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FLUSH_WITHIN_S):
+                await self.recorder.flush()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Manager]:
+        """Runs inside the block and is stopped at its end, whatever ends it."""
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(self.run())
+            try:
+                yield self
+            finally:
+                self.stop()
+                await asyncio.wait([task])
+
+    def troubles(self) -> list[str]:
+        """Why not everything works yet, or any more; empty when it does."""
+        return [f"{host.setup.name}: {each}" for host in self._hosts for each in host.troubles()]
+
+    async def plan(self) -> list[Plan[Any]]:
+        """A dry run: what every object would get now. The caller sets the timeout."""
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(self.informers.run())
+            await self.informers.synced()
+            plans = [
+                await controller.plan(obj)
+                for host in self._hosts
+                for controller in host.setup.controllers
+                for obj in controller.informer.cache
+            ]
+            watching.cancel()
+        return plans
+
+    def _election(self, name: str) -> Election:
+        lease = f"{COMPONENT}-{name}"
+        election = Election(self._bare, self._leases, lease, self.identity, terms=self._terms)
+        self.metrics.watch_election(lease, lambda: election.is_leading)
+        return election

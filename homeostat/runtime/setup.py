@@ -1,0 +1,107 @@
+"""What an operator is set up with: everything it may ask the runtime for, before anything runs.
+
+    def register(setup: Setup) -> None:
+        pods = setup.watch(POD, Pod)
+        controller = setup.control(POLICY, Policy, Scorer(pods.cache), Options(finalizer="example.dev/cleanup"))
+        controller.also(pods, to_mapped(POLICY.full_name, policies_of))
+
+An operator is a module with this function and the `KINDS` that it declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from homeostat.client.base import Client
+from homeostat.objects.customkind import CustomKind
+from homeostat.objects.declared import Declared
+from homeostat.objects.kind import Kind
+from homeostat.runtime.controller import Controller
+from homeostat.runtime.decoding import Projected
+from homeostat.runtime.index import KeysOf
+from homeostat.runtime.informer import Informer, Informers
+from homeostat.runtime.look import Options, Tools
+from homeostat.runtime.metrics import Metrics
+from homeostat.runtime.reconcile import Operator
+from homeostat.runtime.recorder import Recorder
+from homeostat.runtime.source import Source
+
+V = TypeVar("V", bound=Projected)
+Obj = TypeVar("Obj", bound=Declared)
+World = TypeVar("World")
+Action = TypeVar("Action")
+Job = Callable[[], Awaitable[None]]
+_USUAL = Options()
+
+
+class OperatorModule(Protocol):
+    @property
+    def KINDS(self) -> Sequence[CustomKind]: ...  # noqa: N802
+
+    def register(self, setup: Setup) -> None: ...
+
+
+class Setup:
+    """Of one operator. `client` is for the operator's own use: its writes are watched. `namespace` is the only one that
+    the operator may look at; empty for all.
+    """
+
+    def __init__(self, name: str, informers: Informers, *, tools: Tools, namespace: str) -> None:
+        self.name, self.namespace = name, namespace
+        self.controllers: list[Controller[Any, Any, Any]] = []
+        self.informers: list[Informer[Any]] = []
+        self.jobs: list[Job] = []
+        self._shared, self._tools = informers, tools
+
+    @property
+    def client(self) -> Client:
+        return self._tools.client
+
+    @property
+    def recorder(self) -> Recorder:
+        return self._tools.recorder
+
+    @property
+    def metrics(self) -> Metrics:
+        return self._tools.metrics
+
+    def watch(
+        self,
+        kind: Kind,
+        shape: type[V],
+        *,
+        labels: str = "",
+        fields: str = "",
+        is_metadata_only: bool = False,
+        indexes: Mapping[str, KeysOf[V]] | None = None,
+    ) -> Informer[V]:
+        """A cache of the objects of a kind in this projection; the same one for all who ask for the same."""
+        path = kind.path(self.namespace if kind.is_namespaced else "")
+        informer = self._shared.get(Source(path, labels, fields, is_metadata_only), shape, indexes)
+        if informer not in self.informers:
+            self.informers.append(informer)
+        return informer
+
+    def control(
+        self,
+        kind: Kind,
+        shape: type[Obj],
+        operator: Operator[Obj, World, Action],
+        options: Options = _USUAL,
+        *,
+        name: str = "",
+        labels: str = "",
+    ) -> Controller[Obj, World, Action]:
+        """Looks after the objects of a kind. `name` is wanted where an operator looks after several."""
+        name = f"{self.name}-{name}" if name else self.name
+        if any(each.name == name for each in self.controllers):
+            raise ValueError(f'the operator has a controller "{name}" already; give this one a name of its own')
+        informer = self.watch(kind, shape, labels=labels)
+        controller = Controller(name, kind, informer, operator, tools=self._tools, options=options)
+        self.controllers.append(controller)
+        return controller
+
+    def run(self, job: Job) -> None:
+        """Runs beside the controllers, while this process leads; cancelled at the end. An error ends the manager."""
+        self.jobs.append(job)

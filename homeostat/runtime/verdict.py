@@ -1,0 +1,66 @@
+"""What the conditions of an object say when a look at it ended without a decision. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from homeostat.client.base import UnreachableError
+from homeostat.objects.conditions import PAUSED, READY, RECONCILING, STALLED, Condition
+from homeostat.objects.decision import Stalled, Wait
+from homeostat.objects.json import Json
+from homeostat.runtime.status import Snapshot
+
+_LONGEST_MESSAGE = 2048
+_is_reason = re.compile(r"[A-Z][A-Za-z0-9]{0,127}", re.ASCII).fullmatch
+
+Conditions = tuple[Condition, ...]
+
+
+def of_wait(wait: Wait, snapshot: Snapshot) -> Conditions:
+    """What was not ready stays so; what was ready is so no more, as far as anybody knows."""
+    reason, message = reason_of(wait), _message(wait)
+    conditions: Conditions = (Condition(RECONCILING, "True", reason, message),)
+    if _held_ready(snapshot) != "False":
+        conditions += (Condition(READY, "Unknown", reason, message),)
+    return conditions
+
+
+def of_stall(stall: Stalled) -> Conditions:
+    reason, message = reason_of(stall), _message(stall)
+    return (Condition(STALLED, "True", reason, message), Condition(READY, "False", reason, message))
+
+
+def of_error(error: Exception) -> Conditions:
+    return (Condition(READY, "False", reason_of(error), _message(error)),)
+
+
+def of_pause(annotation: str) -> Conditions:
+    told = f'the annotation "{annotation}" is set: nothing is done for this object until it is removed'
+    return (Condition(PAUSED, "True", "PausedByAnnotation", told),)
+
+
+def reason_of(error: Exception) -> str:
+    """The error's own reason where it has one, else what sort of error it is."""
+    own = getattr(error, "reason", "")
+    if isinstance(own, str) and _is_reason(own):
+        return own
+    match error:
+        case TimeoutError():
+            return "TimedOut"
+        case UnreachableError():
+            return "Unreachable"
+        case _:
+            name = type(error).__name__.lstrip("_")
+            return name if _is_reason(name) else "Failed"
+
+
+def _message(error: Exception) -> str:
+    told = str(error) or ("it took too long" if isinstance(error, TimeoutError) else reason_of(error))
+    return told if len(told) <= _LONGEST_MESSAGE else told[: _LONGEST_MESSAGE - 3] + "..."
+
+
+def _held_ready(snapshot: Snapshot) -> Json:
+    conditions = (snapshot.status or {}).get("conditions") or ()
+    return next(
+        (each.get("status") for each in conditions if isinstance(each, dict) and each.get("type") == READY), None
+    )

@@ -1,0 +1,39 @@
+"""Waits until something holds, and says what was seen last where it never does."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, overload
+
+T = TypeVar("T")
+_LOOK_EVERY_S = 0.01
+
+
+@overload
+async def eventually(
+    see: Callable[[], Awaitable[T]], holds: Callable[[T], object] = ..., *, within_s: float = ...
+) -> T: ...
+@overload
+async def eventually(see: Callable[[], T], holds: Callable[[T], object] = ..., *, within_s: float = ...) -> T: ...
+
+
+async def eventually(see: Callable[[], Any], holds: Callable[[Any], object] = bool, *, within_s: float = 10.0) -> Any:
+    """What `see` returned when it held. An error of `see` counts as not yet; the last one causes the failure."""
+    error: Exception | None = None
+    told = "nothing"
+    deadline = asyncio.get_running_loop().time() + within_s
+    while True:
+        try:
+            seen = see()
+            if inspect.isawaitable(seen):
+                seen = await seen
+            if holds(seen):
+                return seen
+            error, told = None, repr(seen)
+        except Exception as caught:
+            error, told = caught, repr(caught)
+        if asyncio.get_running_loop().time() >= deadline:
+            raise AssertionError(f"it did not hold within {within_s:g} s; last seen: {told}") from error
+        await asyncio.sleep(_LOOK_EVERY_S)

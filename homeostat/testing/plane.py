@@ -1,0 +1,36 @@
+"""A plane of its own for a test, with operators running on it.
+
+    async with open_test_plane(tmp_path, greeter) as plane:
+        await plane.client.create("/apis/example.dev/v1/namespaces/default/greetings", {...})
+
+The real server and the real runtime, in this process, on a free port without credentials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
+from homeostat.runtime.setup import OperatorModule
+
+
+@asynccontextmanager
+async def open_test_plane(
+    data: Path, *operators: OperatorModule, has_housekeeping: bool = False
+) -> AsyncIterator[Plane]:
+    """Inside the block the operators are ready for work; at its end they are stopped as `homeostat run` stops them."""
+    housekeeping = frozenset({"housekeeping"} if has_housekeeping else ())
+    settings = Settings(data=data, port=0, is_open=True, operators=housekeeping)
+    async with AsyncExitStack() as stack:
+        plane = await stack.enter_async_context(open_plane(settings))
+        manager = Manager(plane.client)
+        for number, operator in enumerate(operators):
+            await install(plane.client, operator.KINDS)
+            manager.add(f"operator-{number}", operator.register)
+        await stack.enter_async_context(manager.running())
+        await manager.informers.synced()
+        yield plane

@@ -1,0 +1,366 @@
+"""The sequence that all operators share, on a real plane."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.runtime.look import PAUSE, Options
+from homeostat.runtime.manager import Manager
+from homeostat.testing.eventually import eventually
+from homeostat.testing.status import check_status
+from tests.runtime.faulty import FaultyTransport
+from tests.runtime.widgets import FINALIZER, Remove, Start, Widget, Widgets, Write, Writer, managed, path, widget
+
+
+NOTES = "/api/v1/namespaces/default/configmaps"
+
+
+class CarelessWriter(Writer):
+    async def observe(self, obj: Widget) -> str | None:
+        await self._write(obj, "too early")
+        return None
+
+
+class Careless(Widgets):
+    writer_type = CarelessWriter
+
+
+@pytest.fixture
+async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=tmp_path, port=0, is_open=True, operators=frozenset())) as plane:
+        yield plane
+
+
+@pytest.fixture
+async def client(plane: Plane) -> Client:
+    return plane.client
+
+
+@pytest.fixture
+def widgets() -> Widgets:
+    return Widgets()
+
+
+def conditions(obj: JsonObject) -> dict[str, tuple[str, str]]:
+    found = (obj.get("status") or {}).get("conditions") or []
+    return {each["type"]: (each["status"], each["reason"]) for each in found}
+
+
+async def settled(client: Client, name: str, ready: tuple[str, str]) -> JsonObject:
+    obj = await eventually(lambda: client.get(path(name)), lambda obj: conditions(obj).get("Ready") == ready)
+    check_status(obj)
+    return obj
+
+
+async def is_gone(client: Client, name: str) -> bool:
+    try:
+        await client.get(path(name))
+    except NotFoundError:
+        return True
+    return False
+
+
+async def test_what_is_declared_becomes_so_and_the_status_says_it(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a"))
+        obj = await settled(client, "a", ("True", "Written"))
+        assert obj["status"]["text"] == "hello"
+        assert obj["status"]["observedGeneration"] == 1
+        assert obj["metadata"]["finalizers"] == [FINALIZER]
+        note = await client.get(f"{NOTES}/a")
+        assert note["data"] == {"text": "hello"}
+        assert note["metadata"]["ownerReferences"][0]["uid"] == obj["metadata"]["uid"]
+        assert widgets.writer.acts == [("a", Write("hello"))]
+
+
+async def test_a_changed_spec_is_followed(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a"))
+        await settled(client, "a", ("True", "Written"))
+        await client.merge(path("a"), {"spec": {"text": "bye"}})
+        await eventually(lambda: client.get(path("a")), lambda obj: obj["status"].get("text") == "bye")
+        assert (await client.get(f"{NOTES}/a"))["data"] == {"text": "bye"}
+
+
+async def test_drift_of_what_was_made_is_undone(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a"))
+        await settled(client, "a", ("True", "Written"))
+        await client.merge(f"{NOTES}/a", {"data": {"text": "other"}})
+        await eventually(lambda: client.get(f"{NOTES}/a"), lambda obj: obj["data"] == {"text": "hello"})
+        await client.delete(f"{NOTES}/a")
+        await eventually(lambda: client.get(f"{NOTES}/a"), lambda obj: obj["data"] == {"text": "hello"})
+
+
+async def test_what_was_there_before_is_looked_at(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a"))
+        await settled(client, "a", ("True", "Written"))
+    again = Widgets()
+    await client.merge(f"{NOTES}/a", {"data": {"text": "while nobody looked"}})
+    async with managed(client, again):
+        await eventually(lambda: client.get(f"{NOTES}/a"), lambda obj: obj["data"] == {"text": "hello"})
+
+
+async def test_a_settled_object_costs_no_writes(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", againAfterS=0.05))
+        obj = await settled(client, "a", ("True", "Written"))
+        looks = widgets.writer.looks["a"]
+        await eventually(lambda: widgets.writer.looks["a"] > looks + 3)
+        after = await client.get(path("a"))
+        assert after["metadata"]["resourceVersion"] == obj["metadata"]["resourceVersion"]
+
+
+async def test_a_deleted_object_is_cleaned_up_after_and_then_goes(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a"))
+        await settled(client, "a", ("True", "Written"))
+        await client.merge(path("a"), {"metadata": {"finalizers": [FINALIZER, "other.example/keep"]}})
+        await client.delete(path("a"))
+        await eventually(
+            lambda: client.get(path("a")), lambda obj: obj["metadata"]["finalizers"] == ["other.example/keep"]
+        )
+        assert widgets.writer.acts[-1] == ("a", Remove())
+        with pytest.raises(NotFoundError):
+            await client.get(f"{NOTES}/a")
+        await client.merge(path("a"), {"metadata": {"finalizers": []}})
+        await eventually(lambda: is_gone(client, "a"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        pytest.param(
+            "wait",
+            {"Ready": ("Unknown", "ImageMissing"), "Reconciling": ("True", "ImageMissing")},
+            id="wait",
+        ),
+        pytest.param("stall", {"Ready": ("False", "BadText"), "Stalled": ("True", "BadText")}, id="stalled"),
+        pytest.param("fail", {"Ready": ("False", "ZeroDivisionError")}, id="a mistake of ours"),
+        pytest.param("refuse", {"Ready": ("False", "ServiceUnavailable")}, id="an error of the API"),
+    ],
+)
+async def test_the_conditions_say_how_a_look_ended(
+    client: Client, widgets: Widgets, mode: str, expected: dict[str, tuple[str, str]]
+) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", mode=mode))
+        obj = await eventually(lambda: client.get(path("a")), lambda obj: conditions(obj) == expected)
+        check_status(obj)
+
+
+async def test_a_look_that_has_to_wait_comes_again_after_its_time(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", mode="wait"))
+        await eventually(lambda: widgets.writer.looks["a"] >= 4)
+        await client.merge(path("a"), {"spec": {"mode": ""}})
+        obj = await settled(client, "a", ("True", "Written"))
+        assert "Reconciling" not in conditions(obj)
+
+
+async def test_a_stalled_object_is_left_until_it_changes_and_an_event_tells(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", mode="stall"))
+        await settled(client, "a", ("False", "BadText"))
+        looks = widgets.writer.looks["a"]
+        events = await eventually(
+            lambda: client.list("/api/v1/namespaces/default/events"), lambda found: len(found[0]) > 0
+        )
+        (event,) = events[0]
+        assert (event["type"], event["reason"], event["involvedObject"]["name"]) == ("Warning", "BadText", "a")
+        await asyncio.sleep(0.3)
+        assert widgets.writer.looks["a"] == looks
+        await client.merge(path("a"), {"spec": {"mode": ""}})
+        await settled(client, "a", ("True", "Written"))
+
+
+async def test_what_fails_is_retried_with_backoff_and_logged_once(
+    client: Client, widgets: Widgets, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        async with managed(client, widgets):
+            await client.create(path(), widget("a", mode="fail"))
+            await eventually(lambda: widgets.writer.looks["a"] >= 5)
+            await client.merge(path("a"), {"spec": {"mode": ""}})
+            await settled(client, "a", ("True", "Written"))
+    assert [each.exc_info is not None for each in caplog.records if each.message == "failed"] == [True]
+
+
+async def test_a_lost_race_is_tried_again_and_says_nothing(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", mode="conflict"))
+        await eventually(lambda: widgets.writer.looks["a"] >= 4)
+        assert conditions(await client.get(path("a"))) == {}
+
+
+async def test_one_bad_object_does_not_hold_up_the_others(client: Client) -> None:
+    widgets = Widgets(Options(concurrency=2, timeout_s=0.5))
+    async with managed(client, widgets):
+        await client.create(path(), widget("bad", mode="hang"))
+        await eventually(lambda: widgets.writer.at_work == 1)
+        for number in range(20):
+            await client.create(path(), widget(f"good-{number}"))
+        for number in range(20):
+            await settled(client, f"good-{number}", ("True", "Written"))
+        await settled(client, "bad", ("False", "TimedOut"))
+
+
+async def test_the_same_actions_right_after_acting_back_off(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", mode="blind"))
+        await eventually(lambda: len(widgets.writer.acts) >= 3)
+        await asyncio.sleep(0.3)
+        # Without a backoff there would be hundreds; with it each comes after twice the time.
+        assert 3 <= len(widgets.writer.acts) <= 6
+        assert widgets.writer.looks["a"] <= 2 * len(widgets.writer.acts) + 1
+
+
+async def test_a_receipt_is_written_and_the_effect_not_repeated(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", mode="run"))
+        obj = await settled(client, "a", ("True", "Ran"))
+        assert obj["status"]["run"] == "run-1"
+        assert widgets.writer.acts == [("a", Start())]
+    again = Widgets()
+    async with managed(client, again):
+        await eventually(lambda: again.writer.looks["a"] >= 1)
+        assert again.writer.acts == []
+
+
+async def test_a_look_never_sees_less_than_was_written(client: Client) -> None:
+    """The watch of the ConfigMaps lags: without waiting for it, the note would be written again."""
+    slow = FaultyTransport(client._transport)
+    lagging = client.over(lambda _: slow)
+    held = asyncio.Event()
+    widgets = Widgets()
+    async with managed(lagging, widgets, Manager(lagging)):
+        await eventually(lambda: widgets.controller.queue is not None)
+        slow.held["/api/v1/configmaps"] = held
+        await client.create(path(), widget("a"))
+        await eventually(lambda: client.get(f"{NOTES}/a"))
+        await asyncio.sleep(0.2)
+        assert widgets.writer.looks["a"] == 1
+        held.set()
+        await settled(client, "a", ("True", "Written"))
+        assert widgets.writer.acts == [("a", Write("hello"))]
+
+
+async def test_a_paused_object_is_left_alone_and_says_so(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        paused = widget("a")
+        paused["metadata"]["annotations"] = {PAUSE: "true"}
+        await client.create(path(), paused)
+        obj = await eventually(lambda: client.get(path("a")), lambda obj: "Paused" in conditions(obj))
+        assert conditions(obj) == {"Paused": ("True", "PausedByAnnotation")}
+        assert "observedGeneration" not in obj["status"]
+        assert widgets.writer.looks["a"] == 0
+        await client.merge(path("a"), {"metadata": {"annotations": {PAUSE: None}}})
+        obj = await settled(client, "a", ("True", "Written"))
+        assert "Paused" not in conditions(obj)
+
+
+async def test_notices_become_events_once(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", againAfterS=0.05))
+        await settled(client, "a", ("True", "Written"))
+        await eventually(lambda: widgets.writer.looks["a"] > 5)
+        events, _ = await client.list("/api/v1/namespaces/default/events")
+        assert [(each["reason"], each["message"], each["count"]) for each in events] == [
+            ("Written", '"" became "hello"', 1)
+        ]
+
+
+async def test_what_the_server_refuses_for_a_while_is_not_lost(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("a", mode="busy"))
+        await settled(client, "a", ("True", "Written"))
+
+
+async def test_an_object_that_changes_all_the_time_is_rationed(client: Client) -> None:
+    widgets = Widgets()
+    async with managed(client, widgets):
+        await client.create(path(), widget("hot", againAfterS=0.001))
+        await client.create(path(), widget("calm"))
+        await eventually(lambda: widgets.controller.breaker.trips > 0)
+        looks = widgets.writer.looks["hot"]
+        await asyncio.sleep(0.5)
+        assert widgets.writer.looks["hot"] <= looks + 2
+        await client.merge(path("calm"), {"spec": {"text": "still served"}})
+        await eventually(lambda: client.get(path("calm")), lambda obj: obj["status"].get("text") == "still served")
+
+
+async def test_without_a_status_nothing_is_written_to_it(client: Client) -> None:
+    widgets = Widgets(Options(has_status=False))
+    async with managed(client, widgets):
+        await client.create(path(), widget("a"))
+        await eventually(lambda: client.get(f"{NOTES}/a"))
+        await client.create(path(), widget("b", mode="stall"))
+        await eventually(lambda: client.list("/api/v1/namespaces/default/events"), lambda found: len(found[0]) > 0)
+        assert "status" not in await client.get(path("a"))
+        assert "status" not in await client.get(path("b"))
+
+
+async def test_stopping_lets_running_work_end(client: Client) -> None:
+    widgets = Widgets(Options(timeout_s=5))
+    manager = Manager(client, grace_s=5)
+    async with managed(client, widgets, manager):
+        await client.create(path(), widget("a", mode="hang"))
+        await eventually(lambda: widgets.writer.at_work == 1)
+        manager.stop()
+        await client.create(path(), widget("late"))
+        await asyncio.sleep(0.1)
+        widgets.writer.release.set()
+    assert widgets.writer.acts == [("a", Write("hello"))]
+    assert widgets.writer.looks["late"] == 0
+
+
+async def test_work_that_does_not_end_in_its_grace_is_cut_off(client: Client) -> None:
+    widgets = Widgets()
+    manager = Manager(client, grace_s=0.2)
+    started = 0.0
+    async with managed(client, widgets, manager):
+        await client.create(path(), widget("a", mode="hang"))
+        await eventually(lambda: widgets.writer.at_work == 1)
+        started = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() - started < 2
+    assert widgets.writer.at_work == 0
+
+
+async def test_a_dry_run_says_what_would_be_done_and_does_nothing(client: Client, widgets: Widgets) -> None:
+    async with managed(client, widgets):
+        await client.create(path(), widget("done"))
+        await settled(client, "done", ("True", "Written"))
+    await client.create(path(), widget("new"))
+    await client.create(path(), widget("odd", mode="stall"))
+    before = (await client.list(path()))[1]
+    manager = Manager(client)
+    manager.add("widgets", Widgets().register)
+    plans = {each.request.name: each for each in await manager.plan()}
+    assert plans["done"].decision is not None
+    assert plans["done"].decision.actions == ()
+    assert plans["new"].decision is not None
+    assert plans["new"].decision.actions == (Write("hello"),)
+    assert plans["odd"].trouble == "BadText: the text cannot be written by anyone"
+    assert (await client.list(path()))[1] == before
+
+
+async def test_an_operator_that_writes_while_it_should_only_look_is_refused_in_a_dry_run(client: Client) -> None:
+    async with managed(client, Widgets()):
+        pass
+    await client.create(path(), widget("a"))
+    manager = Manager(client)
+    manager.add("widgets", Careless().register)
+    (plan,) = await manager.plan()
+    assert "was not sent: this is a dry run" in plan.trouble
+    with pytest.raises(ApiError):
+        await client.get(f"{NOTES}/a")
