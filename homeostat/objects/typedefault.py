@@ -74,7 +74,17 @@ def _written(value: Any, info: inspect.Type, where: str) -> Json:
             return {key: _written(each, info.value_type, where) for key, each in value.items()}
         case inspect.RawType() if not value:
             return None
-    return msgspec.json.decode(msgspec.json.encode(value, order="deterministic"))
+    return _as_json(value, info, where)
+
+
+def _as_json(value: Any, info: inspect.Type, where: str) -> Json:
+    try:
+        written = msgspec.json.decode(msgspec.json.encode(value, order="deterministic"))
+    except TypeError as error:
+        raise TypeError(f"{where}: the default is {value!r}, which JSON cannot say: {error}") from error
+    if isinstance(info, inspect.AnyType) and written != value:
+        raise TypeError(f"{where}: the default is {value!r}, which comes back from JSON as {written!r}; make it that")
+    return written
 
 
 def _written_struct(value: msgspec.Struct, info: inspect.StructType, where: str) -> JsonObject:
