@@ -1,0 +1,137 @@
+"""The kinds of this operator, as the original names them: `DevOpsPolicy`, `PolicyAuditResult`, `ClusterDevOpsPolicy`.
+
+What a policy may say is `spec.py`. A status is what was last seen; its fields are the original's, and below them what
+is new. `violations` is a number.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.declared import Declared
+from homeostat.objects.kind import Kind
+from homeostat.operators.policy.spec import ClusterPolicySpec, Count, Part, PolicySpec, Score, Severity
+
+GROUP: Final = "devops.stochastic.io"
+FINALIZER: Final = f"{GROUP}/cleanup"
+PATCHED_BY: Final = f"{GROUP}/patched-by"
+OPERATOR: Final = "kube-devops-operator"
+PATCHED_AT: Final = f"{GROUP}/patched-at"
+INJECTED: Final = f"{GROUP}/injected"
+OPT_OUT: Final = f"{GROUP}/enforcement"
+"""On a workload, with the value `disabled`: leave it as it is."""
+
+HEALTHY: Final = "Healthy"
+"""The type of the condition that tells whether the score is good enough."""
+INTERVAL_S: Final = 30
+HEARTBEAT_S: Final = 300
+"""How old `lastEvaluated` may get while nothing else changes."""
+MOST_WORKLOADS: Final = 100
+MOST_NAMESPACES: Final = 50
+
+_Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+
+
+class PolicyStatus(Status, frozen=True, omit_defaults=True):
+    healthy: bool | None = None
+    health_score: Score | None = None
+    violations: Count | None = None
+    last_evaluated: _Time | None = None
+    message: str | None = None
+    remediations_applied: Count | None = None
+    remediations_failed: Count | None = None
+    remediated_workloads: Annotated[tuple[str, ...], Meta(max_length=MOST_WORKLOADS)] = ()
+
+    classification: str | None = None
+    pods: Count | None = None
+    exempted: Count | None = None
+    planned_remediations: Annotated[tuple[str, ...], Meta(max_length=MOST_WORKLOADS)] = ()
+
+
+class NamespaceScore(Part, frozen=True):
+    name: str
+    health_score: Score
+    pods: Count
+    violations: Count
+
+
+class ClusterPolicyStatus(PolicyStatus, frozen=True, omit_defaults=True):
+    namespaces: Annotated[tuple[NamespaceScore, ...], Meta(max_length=MOST_NAMESPACES)] = ()
+    """Those with the lowest scores."""
+
+
+class DevOpsPolicy(Declared, frozen=True):
+    spec: PolicySpec = PolicySpec()
+
+
+class ClusterDevOpsPolicy(Declared, frozen=True):
+    spec: ClusterPolicySpec = ClusterPolicySpec()
+
+
+class Violation(msgspec.Struct, frozen=True, rename="camel"):
+    pod_name: str
+    container_name: str
+    violation_type: str
+    severity: Severity
+    message: str
+
+
+class AuditSpec(Part, frozen=True, kw_only=True):
+    """One evaluation as it was, for the record."""
+
+    policy_name: str
+    cluster_name: str | None = None
+    timestamp: _Time
+    health_score: Score
+    total_violations: Count
+    total_pods: Count
+    classification: str
+    violations: Annotated[tuple[Violation, ...], Meta(max_length=1000)] = ()
+
+
+class PolicyAuditResult(Declared, frozen=True):
+    spec: AuditSpec
+
+
+_COLUMNS = (
+    Column("Score", ".status.healthScore", "integer"),
+    Column("Healthy", ".status.healthy", "boolean"),
+    Column("Violations", ".status.violations", "integer"),
+    Column("Mode", ".spec.enforcementMode"),
+    READY_COLUMN,
+    Column("Message", ".status.message", priority=1),
+    AGE_COLUMN,
+)
+
+DEVOPS_POLICY = CustomKind(
+    Kind(GROUP, "v1", "devopspolicies", "DevOpsPolicy", is_namespaced=True, short_names=("dop",)),
+    spec=PolicySpec,
+    status=PolicyStatus,
+    columns=_COLUMNS,
+    description="What is expected of the Pods of a namespace, and how well they keep it.",
+)
+CLUSTER_DEVOPS_POLICY = CustomKind(
+    Kind(GROUP, "v1", "clusterdevopspolicies", "ClusterDevOpsPolicy", is_namespaced=False, short_names=("cdop",)),
+    spec=ClusterPolicySpec,
+    status=ClusterPolicyStatus,
+    columns=_COLUMNS,
+    description="What is expected of the Pods of many namespaces, and how well they keep it.",
+)
+POLICY_AUDIT_RESULT = CustomKind(
+    Kind(GROUP, "v1", "policyauditresults", "PolicyAuditResult", is_namespaced=True, short_names=("par",)),
+    spec=AuditSpec,
+    status=None,
+    columns=(
+        Column("Policy", ".spec.policyName"),
+        Column("Score", ".spec.healthScore", "integer"),
+        Column("Violations", ".spec.totalViolations", "integer"),
+        Column("Class", ".spec.classification"),
+        AGE_COLUMN,
+    ),
+    description="One evaluation of a policy, for the record.",
+)
+KINDS: Final = (DEVOPS_POLICY, CLUSTER_DEVOPS_POLICY, POLICY_AUDIT_RESULT)

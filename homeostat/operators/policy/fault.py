@@ -1,0 +1,24 @@
+"""Why a policy means nothing: a value, so that one bad policy is told and never stops the others."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """`reason` is that of the condition, `path` the field of the spec."""
+
+    reason: str
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+class PolicyFaultError(Exception):
+    """Carries a fault out of the depths of compiling."""
+
+    def __init__(self, reason: str, path: str, message: str) -> None:
+        super().__init__(message)
+        self.fault = Fault(reason, path, message)

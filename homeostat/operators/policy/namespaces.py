@@ -1,0 +1,9 @@
+"""Which namespaces are the system's own: never evaluated, never changed. Pure."""
+
+from __future__ import annotations
+
+_NAMED = frozenset({"cert-manager", "istio-system", "monitoring", "observability", "argocd"})
+
+
+def is_system(namespace: str) -> bool:
+    return namespace.startswith("kube-") or namespace.endswith("-system") or namespace in _NAMED

@@ -1,0 +1,42 @@
+"""The score of a set of Pods: 100 less the points that a Pod loses on average, in whole numbers. Pure.
+
+No Pods are no fault: they score 100.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from homeostat.operators.policy.spec import Thresholds
+
+Class = Literal["Healthy", "Stable", "Degraded", "Critical"]
+
+_USUAL = Thresholds()
+
+
+def score_of(points: int, pods: int) -> int:
+    return 100 if pods <= 0 else 100 - min(points // pods, 100)
+
+
+def classify(score: int, thresholds: Thresholds | None = None) -> Class:
+    bounds = thresholds or _USUAL
+    if score >= bounds.healthy:
+        return "Healthy"
+    if score >= bounds.stable:
+        return "Stable"
+    return "Degraded" if score >= bounds.degraded else "Critical"
+
+
+def is_healthy(score: int, thresholds: Thresholds | None = None) -> bool:
+    return score >= (thresholds or _USUAL).healthy
+
+
+def summary(*, violations: int, pods: int, score: int, thresholds: Thresholds | None = None) -> str:
+    """The message of a status; it has no singular."""
+    return f"{violations} violations across {pods} pods — {classify(score, thresholds)} ({score})"
+
+
+def aggregate(scores: list[tuple[int, int]]) -> int:
+    """The score of several clusters, each weighed by its Pods; the pairs are (score, pods)."""
+    pods = sum(count for _, count in scores)
+    return sum(score * count for score, count in scores) // pods if pods > 0 else 100

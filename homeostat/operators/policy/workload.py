@@ -1,0 +1,134 @@
+"""What makes Pods: workloads with their templates, and the budgets that protect them, as far as policies ask. Pure.
+
+A workload's key is `kind/namespace/name` with the kind in lower case. `owner_of` finds the workload of a Pod by its
+owner references; `pod_of` makes of a template the Pod that it would become.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json
+from homeostat.objects.selectors import selector_of
+from homeostat.operators.policy.pod import Owner, Pod, PodMetadata, PodSpec
+
+PATCHABLE: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
+_SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
+
+
+class _Read(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """Part of an object, read and never written."""
+
+
+class WorkloadMetadata(_Read, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+    owner_references: tuple[Owner, ...] | None = None
+
+
+class TemplateMetadata(_Read, frozen=True):
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+
+
+class Template(_Read, frozen=True):
+    metadata: TemplateMetadata | None = None
+    spec: PodSpec | None = None
+
+
+class WorkloadSpec(_Read, frozen=True):
+    template: Template | None = None
+    replicas: int | None = None
+
+
+class Workload(_Read, frozen=True):
+    kind: str = ""
+    metadata: WorkloadMetadata = WorkloadMetadata()
+    spec: WorkloadSpec | None = None
+
+    @property
+    def key(self) -> str:
+        return key_of(self.kind, self.metadata.namespace, self.metadata.name)
+
+    @property
+    def template(self) -> Template:
+        return (self.spec and self.spec.template) or Template()
+
+    @property
+    def replicas(self) -> int | None:
+        """None for kinds that have no such number; absent is 1."""
+        if self.kind not in _SCALED:
+            return None
+        return 1 if self.spec is None or self.spec.replicas is None else self.spec.replicas
+
+    @property
+    def annotations(self) -> Mapping[str, str | None]:
+        return self.metadata.annotations or {}
+
+
+class BudgetSpec(_Read, frozen=True):
+    selector: dict[str, Json] | None = None
+
+
+class DisruptionBudget(_Read, frozen=True):
+    metadata: WorkloadMetadata = WorkloadMetadata()
+    spec: BudgetSpec | None = None
+
+    def covers(self, workload: Workload) -> bool:
+        """A selector that is malformed covers nothing."""
+        if self.spec is None or self.metadata.namespace != workload.metadata.namespace:
+            return False
+        labels = workload.template.metadata and workload.template.metadata.labels
+        try:
+            return selector_of(self.spec.selector).matches({key: value or "" for key, value in (labels or {}).items()})
+        except BadRequestError:
+            return False
+
+
+class OwnerKey(msgspec.Struct, frozen=True, gc=False):
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return key_of(self.kind, self.namespace, self.name)
+
+
+def key_of(kind: str, namespace: str, name: str) -> str:
+    return f"{kind.lower()}/{namespace}/{name}"
+
+
+def owner_of(pod: Pod, deployments: Mapping[str, str] = {}) -> OwnerKey | None:
+    """The workload that a Pod belongs to; None for a bare Pod and for owners of other kinds.
+
+    `deployments` names those of the ReplicaSets that are known. Any other ReplicaSet is taken for that of a Deployment
+    which is called like it but for the last dash and what follows.
+    """
+    for owner in pod.metadata.owner_references or ():
+        if owner.kind in PATCHABLE:
+            return OwnerKey(owner.kind, pod.metadata.namespace, owner.name)
+        if owner.kind == "ReplicaSet":
+            name = deployments.get(owner.name) or deployment_name(owner.name)
+            return OwnerKey("Deployment", pod.metadata.namespace, name)
+    return None
+
+
+def deployment_name(replica_set: str) -> str:
+    return replica_set.rpartition("-")[0] or replica_set
+
+
+def pod_of(workload: Workload) -> Pod:
+    """The Pod that the template stands for, named after the workload."""
+    template, metadata = workload.template, workload.metadata
+    labels = template.metadata.labels if template.metadata is not None else None
+    owners = (Owner(workload.kind, metadata.name),) if workload.kind in PATCHABLE else None
+    return Pod(PodMetadata(metadata.name, metadata.namespace, labels=labels, owner_references=owners), template.spec)
