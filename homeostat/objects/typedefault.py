@@ -24,13 +24,24 @@ def written_default(field: inspect.Field, schema: JsonObject, where: str) -> Jso
     value = _own_default(field, where)
     if value is None or value is UNSET or value is msgspec.NODEFAULT:
         return UNSET
-    if _takes_none(field.type) and not schema.get("nullable"):
+    if takes_none(field.type) and not schema.get("nullable"):
         told = "None stands for absent, which the server fills in"
         raise TypeError(f"{where}: the default is {value!r}, but {told}; make it NULLABLE, or None the default")
     written = _written(value, field.type, where)
     if written == {} and any("default" in each for each in schema.get("properties", {}).values()):
         return {}
     return UNSET if written in _ABSENT else written
+
+
+def takes_none(info: inspect.Type) -> bool:
+    match info:
+        case inspect.Metadata():
+            return takes_none(info.type)
+        case inspect.UnionType():
+            return info.includes_none
+        case inspect.LiteralType():
+            return None in info.values
+    return False
 
 
 def _own_default(field: inspect.Field, where: str) -> Any:
@@ -47,17 +58,6 @@ def _own_default(field: inspect.Field, where: str) -> Any:
             f"{where}: its default_factory makes another value each time; leave the field out and set it later"
         )
     return value
-
-
-def _takes_none(info: inspect.Type) -> bool:
-    match info:
-        case inspect.Metadata():
-            return _takes_none(info.type)
-        case inspect.UnionType():
-            return info.includes_none
-        case inspect.LiteralType():
-            return None in info.values
-    return False
 
 
 def _written(value: Any, info: inspect.Type, where: str) -> Json:

@@ -4,7 +4,7 @@ One type is written once and read by both sides: the server holds objects to the
 the struct. So a struct either has a schema that says the same, or it is refused with a `TypeError` that names the
 struct and the field. Three promises:
 
-- What the server lets in, the struct decodes.
+- What a server lets in, the struct decodes (from a whole number written as 2.0 Kubernetes makes 2).
 - Filling in the schema's defaults never changes what the struct decodes to (`typedefault.py`).
 - The same types give the same schema, in whatever order their fields and values are declared.
 
@@ -26,7 +26,7 @@ from msgspec import inspect
 from homeostat.objects.fieldmeta import RULES, written_rules
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema import UNSET
-from homeostat.objects.typedefault import written_default
+from homeostat.objects.typedefault import takes_none, written_default
 
 _ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}
 _PLAIN: dict[type[inspect.Type], JsonObject] = {
@@ -38,10 +38,10 @@ _PLAIN: dict[type[inspect.Type], JsonObject] = {
     inspect.StrType: {"type": "string"},
     inspect.DateTimeType: {"type": "string", "format": "date-time"},
     inspect.DateType: {"type": "string", "format": "date"},
-    inspect.UUIDType: {"type": "string", "format": "uuid"},
 }
 _INSTEAD: dict[type[inspect.Type], str] = {
     inspect.BytesType: "use str, with the format byte if it is base64",
+    inspect.DateTimeType: "times have a timezone here",
     inspect.TimeDeltaType: 'use str, for such as "5m"',
     inspect.DecimalType: "use str, or int in a smaller unit",
     inspect.DataclassType: "use a msgspec struct",
@@ -96,7 +96,7 @@ def _schema(info: inspect.Type, place: _Place) -> JsonObject:
         case inspect.CollectionType() | inspect.TupleType():
             return _of_list(info, place)
     plain = _PLAIN.get(type(info))
-    if plain is None:
+    if plain is None or getattr(info, "tz", None) is False:
         raise place.refused(_name(info), _INSTEAD.get(type(info), "use str, and parse it"))
     return {**plain, **_limits(info), **_sizes(info, "Length")}
 
@@ -109,7 +109,11 @@ def _name(info: inspect.Type) -> str:
 
 def _of_metadata(info: inspect.Metadata, place: _Place) -> JsonObject:
     schema = _merged(_schema(info.type, place), _extra(info.extra_json_schema or {}, place))
-    if schema.get("nullable") and "enum" in schema:
+    if not schema.get("nullable"):
+        return schema
+    if not takes_none(info) and not isinstance(info.type, inspect.AnyType | inspect.RawType):
+        raise place.refused("a null that the type does not take", "add None to the type")
+    if "enum" in schema:
         # Kubernetes holds null to the choice as well.
         schema["enum"] = [*schema["enum"], None]
     return schema

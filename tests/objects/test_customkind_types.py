@@ -101,7 +101,6 @@ SCHEMAS: dict[str, tuple[Any, JsonObject]] = {
     "a boolean": (bool, {"type": "boolean"}),
     "a time": (datetime, {**TEXT, "format": "date-time"}),
     "a date": (date, {**TEXT, "format": "date"}),
-    "a uuid": (uuid.UUID, {**TEXT, "format": "uuid"}),
     "anything": (Any, ANYTHING),
     "anything, undecoded": (msgspec.Raw, ANYTHING),
     "any object": (JsonObject, {"type": "object", **ANYTHING}),
@@ -109,6 +108,7 @@ SCHEMAS: dict[str, tuple[Any, JsonObject]] = {
     "one that may be unset": (int | msgspec.UnsetType, WHOLE),
     "an optional one with limits": (Annotated[int, Meta(ge=1)] | None, {**WHOLE, "minimum": 1}),
     "one that may be null": (Annotated[int | None, NULLABLE], {**WHOLE, "nullable": True}),
+    "anything, null as well": (Annotated[Any, NULLABLE], {**ANYTHING, "nullable": True}),
     "a choice": (Literal["b", "a"], {**TEXT, "enum": ["a", "b"]}),
     "an optional choice": (Literal["b", "a", None], {**TEXT, "enum": ["a", "b"]}),
     "a choice that may be null": (
@@ -202,6 +202,9 @@ def test_fields_have_their_wire_names() -> None:
 REFUSED: dict[str, tuple[Any, str]] = {
     "bytes": (bytes, "Made.field: bytes has no place in the schema of a custom kind; use str"),
     "a duration": (timedelta, "Made.field: timedelta"),
+    "a uuid": (uuid.UUID, "Made.field: uuid"),
+    "a time without a timezone": (Annotated[datetime, Meta(tz=False)], "Made.field: datetime"),
+    "null beside no None": (Annotated[int, NULLABLE], "Made.field: a null that the type does not take"),
     "a decimal": (Decimal, "Made.field: decimal"),
     "a dataclass": (Data, "Made.field: dataclass"),
     "a named tuple": (Pair, "Made.field: namedtuple"),
