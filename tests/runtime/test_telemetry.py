@@ -27,7 +27,7 @@ from tests.runtime.collector import OtlpCollector, collecting, plain
 @pytest.fixture(autouse=True)
 def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith("OTEL_"):
+        if name.startswith("OTEL_") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
 
 
