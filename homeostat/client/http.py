@@ -141,7 +141,7 @@ class HttpTransport:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise self._unreachable(error) from error
         finally:
-            answer.close()
+            _hang_up(answer)
 
     def _url(self, path: str, query: str) -> URL:
         return URL(f"{self._server}{path}?{query}" if query else f"{self._server}{path}", encoded=True)
@@ -154,6 +154,14 @@ class HttpTransport:
     def _unreachable(self, error: Exception) -> UnreachableError:
         was_sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
         return UnreachableError(f"cannot reach {self._server}: {reason_of(error)}", was_sent=was_sent)
+
+
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """Leaves a stream without the farewell of TLS, for which a server that has gone silent is waited for."""
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    answer.close()
 
 
 @asynccontextmanager

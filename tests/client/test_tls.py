@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -49,10 +49,12 @@ async def test_a_plugin_may_give_a_certificate(endpoint: Endpoint) -> None:
 
 
 class Tunnel:
-    """A proxy that does CONNECT."""
+    """A proxy that does CONNECT. Silenced, it carries nothing more; `is_left` once the client has gone."""
 
     def __init__(self) -> None:
         self.asked: list[bytes] = []
+        self.is_silent = False
+        self.is_left = asyncio.Event()
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -60,13 +62,18 @@ class Tunnel:
         host, _, port = head.split()[1].decode().rpartition(":")
         there, back = await asyncio.open_connection(host, int(port))
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        await asyncio.gather(self._carry(reader, back), self._carry(there, writer))
+        await asyncio.gather(self._carry_in(reader, back), self._carry(there, writer))
+
+    async def _carry_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._carry(reader, writer)
+        self.is_left.set()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
+                if not self.is_silent:
+                    writer.write(data)
+                    await writer.drain()
         except ConnectionError:
             pass
         finally:
@@ -94,3 +101,14 @@ async def test_a_proxy_carries_what_it_cannot_read(endpoint: Endpoint) -> None:
     assert all(each.startswith(b"CONNECT ") for each in tunnel.asked)
     assert b"Proxy-Authorization: Basic bWU6c2VjcmV0" in tunnel.asked[0]
     assert b"GET" not in tunnel.asked[0]
+
+
+async def test_leaving_a_watch_does_not_wait_for_a_server_that_has_gone_silent(endpoint: Endpoint) -> None:
+    tunnel = Tunnel()
+    async with proxying(tunnel) as address:
+        proxied = replace(endpoint, proxy=f"http://{address}", tls_server_name="localhost")
+        async with open_client(proxied) as client:
+            async with aclosing(client.lines("/api/v1/namespaces")) as lines:
+                await anext(lines)
+                tunnel.is_silent = True
+            await asyncio.wait_for(tunnel.is_left.wait(), 5)
