@@ -30,7 +30,7 @@ from homeostat.objects.json import JsonObject
 from tools.build_cluster import CACHE
 
 TOKEN = "administrator"
-UNCACHED = "podtemplates"
+UNCACHED = "serviceaccounts"
 """A resource that the server watches in etcd itself, so that a compaction is felt at once."""
 
 _READY_WITHIN_S = 40.0
