@@ -187,6 +187,9 @@ class Listing(Generic[V]):
         found = None if held is None else held.get(name)
         self._listed.setdefault(namespace, {})[name] = found if found is not None and found == obj else obj
 
+    def leave_out(self, namespace: str, name: str) -> None:
+        """What was not put is not shown."""
+
     def swap(self, version: int) -> list[Change[V]]:
         """The list is whole: it becomes the state of the cache, and what differs from the one before is returned.
 

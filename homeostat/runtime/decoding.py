@@ -142,6 +142,13 @@ class Projection(Generic[V]):
         kinds: Any = Added[shape] | Modified[shape] | Deleted[shape] | Bookmark | Refused
         self._event: msgspec.json.Decoder[Event[V]] = msgspec.json.Decoder(kinds)
 
+    def object(self, body: bytes) -> V:
+        """One object alone; `GarbledError` also where it does not fit."""
+        try:
+            return self._object.decode(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise GarbledError(f"the object cannot be read: {error}") from error
+
     def page(self, body: bytes) -> Page[V]:
         try:
             try:

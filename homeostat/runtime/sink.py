@@ -1,6 +1,7 @@
 """What a watcher writes to: a cache that keeps the objects, or whoever only wants to be told of them.
 
-A sink that keeps nothing costs nothing an object; it is told a relist in full and finds out itself what is gone.
+A sink that keeps nothing costs nothing an object; it is told a relist in full and finds out itself what is gone. One
+for which an object that cannot be read is not as good as none raises `GarbledError`, and the watch is tried again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ class SinkListing(Protocol[V]):
     """A list on its way in. One that is given up is not heard of again."""
 
     def put(self, obj: V) -> None: ...
+
+    def leave_out(self, namespace: str, name: str) -> None:
+        """The list has an object that cannot be read."""
 
     def swap(self, version: int) -> list[Change[V]]:
         """The list is whole, and is the state at this version. What is returned is told."""

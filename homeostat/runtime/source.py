@@ -13,6 +13,11 @@ from typing import NamedTuple, Protocol
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 
 
+def accept_metadata(kind: str) -> str:
+    """The Accept header for `PartialObjectMetadata` or `PartialObjectMetadataList`; who has neither sends all."""
+    return _METADATA.format(kind)
+
+
 class Api(Protocol):
     """What a watcher needs of a client."""
 
@@ -66,4 +71,4 @@ class Source:
         return {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
 
     def accept(self, kind: str) -> str:
-        return _METADATA.format(kind) if self.is_metadata_only else ""
+        return accept_metadata(kind) if self.is_metadata_only else ""

@@ -78,6 +78,10 @@ class Pace:
     page: int = 500
 
 
+def _tell_nobody(change: Change[object]) -> None:
+    """For a sink that tells by itself."""
+
+
 class Watcher(Generic[V]):
     """Writes the sink and tells each change. `state`, `restarts`, `relists` and `unfit` are for metrics."""
 
@@ -88,7 +92,7 @@ class Watcher(Generic[V]):
         projection: Projection[V],
         *,
         writer: Sink[V],
-        tell: Callable[[Change[V]], None],
+        tell: Callable[[Change[V]], None] = _tell_nobody,
         pace: Pace = Pace(),  # noqa: B008
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -292,5 +296,7 @@ class Watcher(Generic[V]):
             "object does not fit its projection",
             extra={"path": self._source.path, "object": f"{unfit.namespace}/{unfit.name}", "reason": unfit.reason},
         )
-        if self._listing is None:
+        if self._listing is not None:
+            self._listing.leave_out(unfit.namespace, unfit.name)
+        else:
             self._apply(self._writer.leave_out(unfit.namespace, unfit.name, unfit.version))

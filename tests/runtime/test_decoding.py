@@ -89,3 +89,14 @@ def test_what_is_no_page_is_garbled(body: bytes) -> None:
 def test_what_is_no_event_is_garbled(line: bytes) -> None:
     with pytest.raises(GarbledError):
         PODS.event(line)
+
+
+def test_one_object_is_read_alone() -> None:
+    found = PODS.object(b'{"kind":"Pod","metadata":{"name":"web","resourceVersion":"7","uid":"u"}}')
+    assert (found.metadata.name, found.metadata.resource_version) == ("web", "7")
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"metadata":{"name":7}}', b"[" * 100_000], ids=range(4))
+def test_what_is_no_object_of_the_projection_is_garbled(body: bytes) -> None:
+    with pytest.raises(GarbledError):
+        PODS.object(body)

@@ -26,17 +26,12 @@ class Diary:
         self.version = 0
         self.told: list[str] = []
 
-    def listing(self) -> Diary:
+    def listing(self) -> DiaryListing:
         self.told.append("list")
-        return self
+        return DiaryListing(self)
 
     def put(self, obj: Pod) -> None:
         self.told.append(f"+{obj.metadata.name}")
-
-    def swap(self, version: int) -> list[Change[Pod]]:
-        self.told.append("listed")
-        self.version = version
-        return []
 
     def remove(self, obj: Pod) -> None:
         self.told.append(f"-{obj.metadata.name}")
@@ -46,6 +41,22 @@ class Diary:
 
     def advance(self, version: int) -> None:
         self.version = version
+
+
+class DiaryListing:
+    def __init__(self, diary: Diary) -> None:
+        self._diary = diary
+
+    def put(self, obj: Pod) -> None:
+        self._diary.told.append(f"+{obj.metadata.name}")
+
+    def leave_out(self, namespace: str, name: str) -> None:
+        self._diary.told.append(f"?{name}")
+
+    def swap(self, version: int) -> list[Change[Pod]]:
+        self._diary.told.append("listed")
+        self._diary.version = version
+        return []
 
 
 class Api:
@@ -68,7 +79,7 @@ class Api:
             await asyncio.sleep(1e6)
 
 
-GARBLED = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", "resourceVersion": "9", "labels": 1}}})
+UNFIT = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", "resourceVersion": "9", "labels": 1}}})
 
 
 @pytest.mark.parametrize(
@@ -85,9 +96,10 @@ GARBLED = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", "re
             ["list", "listed", "+a", "-a"],
             [None, 8],
         ),
-        ([mark(5, ends=True), GARBLED], ["list", "listed", "?web"], [None, 5]),
+        ([mark(5, ends=True), UNFIT], ["list", "listed", "?web"], [None, 5]),
+        ([UNFIT, mark(5, ends=True)], ["list", "?web", "listed"], [None, 5]),
     ],
-    ids=["as they come", "gone while listed", "changes", "what cannot be read"],
+    ids=["as they come", "gone while listed", "changes", "what cannot be read", "what cannot be read in a list"],
 )
 def test_a_sink_is_told_everything_in_the_order_of_the_server(
     lines: list[bytes], told: list[str], asked: list[object]
@@ -97,7 +109,7 @@ def test_a_sink_is_told_everything_in_the_order_of_the_server(
     @virtual_time
     async def watch() -> None:
         pace = Pace(backoff=Backoff(first_s=1, spread=0))
-        watcher = Watcher(api, Source("/pods"), Projection(Pod), writer=diary, tell=print, pace=pace)
+        watcher = Watcher(api, Source("/pods"), Projection(Pod), writer=diary, pace=pace)
         with suppress(TimeoutError):
             async with asyncio.timeout(20):
                 await watcher.run()
