@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.objects.kind import Kind
 from homeostat.operators.housekeeping.decide import Delete, Keep, Release, Verdict, decide
 from homeostat.operators.housekeeping.graph import Graph, Node, Phase, Ref, Standing, node_of
-from homeostat.operators.housekeeping.kinds import Kind, kind_key, read_discovery
-from homeostat.operators.housekeeping.metadata import Metadata, decode_change, decode_metadata
+from homeostat.operators.housekeeping.kinds import by_key, is_followed, kind_key
+from homeostat.operators.housekeeping.metadata import Metadata, Partial
+from homeostat.runtime.decoding import Projection
 
 CONFIGMAP = kind_key("v1", "ConfigMap")
 SOLID, WAITING, DANGLING, UNKNOWN = Standing.SOLID, Standing.WAITING, Standing.DANGLING, Standing.UNKNOWN
@@ -107,12 +109,12 @@ def test_an_owner_is_one_only_for_its_own_namespace(namespace: str, standing: St
     assert graph.standing(ref("a"), namespace) is standing
 
 
-def test_objects_that_a_new_list_lacks_are_missing() -> None:
+def test_what_was_seen_of_a_kind_is_known_and_what_was_only_named_is_not() -> None:
     graph = Graph()
     graph.put("b", node("b", ref("a")))
     graph.put("c", node("c", ref("a")))
-    assert graph.missing(CONFIGMAP, {"c"}) == ["b"]
-    assert graph.missing("Pod.", set()) == []
+    assert graph.seen(CONFIGMAP) == {"b", "c"}
+    assert graph.seen("Pod.") == set()
 
 
 def test_a_kind_that_is_not_served_any_more_leaves_its_owners_unverified() -> None:
@@ -125,35 +127,29 @@ def test_a_kind_that_is_not_served_any_more_leaves_its_owners_unverified() -> No
     assert graph.get("z") is None
 
 
-def test_a_watch_event_becomes_a_node() -> None:
-    kind = Kind("apps", "v1", "ReplicaSet", "replicasets", True, frozenset())
-    line = (
-        b'{"type":"ADDED","object":{"kind":"PartialObjectMetadata","metadata":{"name":"r","namespace":"n","uid":"u",'
+def test_an_object_becomes_a_node() -> None:
+    body = (
+        b'{"kind":"PartialObjectMetadata","metadata":{"name":"r","namespace":"n","uid":"u","resourceVersion":"7",'
         b'"labels":{"a":"b"},"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["x","foregroundDeletion"],'
         b'"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"d","uid":"o",'
-        b'"controller":true,"blockOwnerDeletion":true}]}}}'
+        b'"controller":true,"blockOwnerDeletion":true}]}}'
     )
-    found = node_of(kind, decode_change(line).object.metadata)
+    found = node_of("ReplicaSet.apps", Projection(Partial).object(body).metadata)
     owner = Ref("o", "Deployment.apps", "d", blocks=True)
     assert found == Node("ReplicaSet.apps", "n", "r", Phase.FOREGROUND, (owner,))
 
 
 def test_metadata_with_nulls_is_read() -> None:
-    found = decode_metadata(b'{"metadata":{"name":"a","finalizers":null,"ownerReferences":null}}')
-    assert found == Metadata(name="a")
+    body = b'{"metadata":{"name":"a","uid":"u","resourceVersion":"7","finalizers":null,"ownerReferences":null}}'
+    assert Projection(Partial).object(body).metadata == Metadata(name="a", uid="u", resource_version="7")
 
 
 def test_of_several_versions_the_preferred_one_is_taken() -> None:
-    document = (
-        b'{"items":[{"metadata":{"name":"autoscaling"},"versions":['
-        b'{"version":"v2","resources":[{"resource":"hpas","scope":"Namespaced","verbs":["list","watch","delete"],'
-        b'"responseKind":{"kind":"HPA"}}]},'
-        b'{"version":"v1","resources":[{"resource":"hpas","scope":"Namespaced","verbs":["list"],'
-        b'"responseKind":{"kind":"HPA"}}]}]}]}'
-    )
-    kind = read_discovery([document])["HPA.autoscaling"]
-    assert kind.path("n", "a b") == "/apis/autoscaling/v2/namespaces/n/hpas/a%20b"
-    assert kind.is_followed
+    verbs = frozenset({"list", "watch", "delete"})
+    newer = Kind("autoscaling", "v2", "hpas", "HPA", is_namespaced=True, verbs=verbs)
+    older = Kind("autoscaling", "v1", "hpas", "HPA", is_namespaced=True)
+    assert by_key([newer, older]) == {"HPA.autoscaling": newer}
+    assert (is_followed(newer), is_followed(older)) == (True, False)
 
 
 class Model:

@@ -14,27 +14,33 @@ from homeostat.operators.housekeeping.definitions import Definitions
 from homeostat.operators.housekeeping.feed import Feed
 from homeostat.operators.housekeeping.furnishings import Furnishings
 from homeostat.operators.housekeeping.namespaces import Namespaces
-from homeostat.operators.housekeeping.queue import backoff_s
 from homeostat.operators.housekeeping.roles import Roles
+from homeostat.runtime.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
 __all__ = ["run"]
 
+_BACKOFF = Backoff(first_s=1.0, cap_s=60.0)
+_STEADY_S = 300.0
+
 
 async def run(client: Client, *, authority: str) -> None:
     """Until cancelled. `authority` is the PEM text of the certificate that clients trust the server by.
 
-    Everything it knows comes from the server, so after an error nobody expected it begins anew.
+    What the world does to a request or a watch is retried where it happens. A mistake of ours ends everything, and
+    since all that is known comes from the server, everything begins anew: the plane goes on.
     """
+    loop = asyncio.get_running_loop()
     failures = 0
     while True:
+        began = loop.time()
         try:
             await _run_once(client, authority)
         except* Exception as errors:
-            failures += 1
+            failures = 1 if loop.time() - began > _STEADY_S else failures + 1
             log.error("housekeeping failed and begins anew", extra={"failures": failures}, exc_info=errors)
-        await asyncio.sleep(backoff_s(failures, first_s=1.0))
+        await asyncio.sleep(_BACKOFF.delay_s(failures, chance=0.0))
 
 
 async def _run_once(client: Client, authority: str) -> None:

@@ -15,8 +15,9 @@ from collections.abc import Iterable
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.objects.kind import Kind
 from homeostat.operators.housekeeping.decide import Delete, Keep, Release, decide
-from homeostat.operators.housekeeping.feed import Changed, Feed, Gone, Listed, Lost, News, Synced
+from homeostat.operators.housekeeping.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.graph import (
     FOREGROUND_FINALIZER,
     ORPHAN_FINALIZER,
@@ -29,10 +30,11 @@ from homeostat.operators.housekeeping.graph import (
     phase_of,
     refs_of,
 )
-from homeostat.operators.housekeeping.kinds import Kind
 from homeostat.operators.housekeeping.metadata import Metadata, OwnerReference
 from homeostat.operators.housekeeping.metadataclient import MetadataClient
-from homeostat.operators.housekeeping.queue import WorkQueue
+from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Listing, Lost, News, Synced
+from homeostat.runtime.queue import Priority, WorkQueue
+from homeostat.runtime.workers import Workers
 
 log = logging.getLogger(__name__)
 
@@ -45,28 +47,44 @@ class Collector:
         self._client = MetadataClient(client)
         self._feed = feed
         self._graph = Graph()
-        self._queue = WorkQueue("garbage collection")
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._look, name="garbage collection", count=_WORKERS)
         self._held: set[str] = set()
         """Waits until every kind is known and listed."""
+        self._unlisted: dict[str, set[str]] = {}
+        """By kind: what was seen before the list on its way in, and is not told in it yet."""
         feed.subscribe(self._observe)
 
     async def run(self) -> None:
-        await self._queue.run(self._look, workers=_WORKERS)
+        await self._workers.run()
 
     def _observe(self, news: News) -> None:
         match news:
-            case Changed(kind, metadata):
-                self._queue.add_all(self._graph.put(metadata.uid, node_of(kind, metadata)))
+            case Changed(key, metadata):
+                if self._unlisted and key in self._unlisted:
+                    self._unlisted[key].discard(metadata.uid)
+                self._add(self._graph.put(metadata.uid, node_of(key, metadata)))
             case Gone(_, metadata):
-                self._queue.add_all(self._graph.remove(metadata.uid, namespace=metadata.namespace))
-            case Listed(kind, uids):
-                for uid in self._graph.missing(kind.key, uids):
-                    self._queue.add_all(self._graph.remove(uid))
-            case Lost(kind):
-                self._queue.add_all(self._graph.unsettle(kind.key))
+                self._add(self._graph.remove(metadata.uid, namespace=metadata.namespace))
+            case Listing(key):
+                self._unlisted[key] = self._graph.seen(key)
+            case Listed(key):
+                for uid in self._unlisted.pop(key):
+                    self._add(self._graph.remove(uid))
+            case Lost(key):
+                self._unlisted.pop(key, None)
+                self._add(self._graph.unsettle(key))
             case Synced():
-                self._queue.add_all(self._held)
+                for uid in self._held:
+                    self._queue.add(uid, priority=Priority.RESYNC)
                 self._held.clear()
+
+    def _add(self, uids: Iterable[str]) -> None:
+        if not self._feed.is_synced:
+            self._held.update(uids)
+            return
+        for uid in uids:
+            self._queue.add(uid)
 
     async def _look(self, uid: str) -> None:
         node = self._graph.get(uid)
@@ -94,16 +112,16 @@ class Collector:
         if self._graph.get(uid) is not node or node.phase is not Phase.UNVERIFIED:
             return
         if found is not None and found.uid == uid:
-            self._queue.add_all(self._graph.put(uid, node_of(kind, found)))
+            self._add(self._graph.put(uid, node_of(node.kind, found)))
         else:
-            self._queue.add_all(self._graph.remove(uid, namespace=None if kind.is_namespaced else ""))
+            self._add(self._graph.remove(uid, namespace=None if kind.is_namespaced else ""))
 
     async def _judge(self, uid: str, node: Node, kind: Kind) -> None:
         if all(self._graph.standing(ref, node.namespace) is Standing.SOLID for ref in node.owners):
             return
         live = await self._client.get(kind, node.namespace, node.name)
         if live is None or live.uid != uid:
-            self._queue.add_all(self._graph.remove(uid))
+            self._add(self._graph.remove(uid))
             return
         if phase_of(live) is not Phase.ALIVE:
             return
@@ -144,7 +162,7 @@ class Collector:
             return standing
         if found is None or found.uid != ref.uid:
             return Standing.DANGLING
-        self._queue.add_all(self._graph.put(ref.uid, node_of(kind, found)))
+        self._add(self._graph.put(ref.uid, node_of(ref.kind, found)))
         return Standing.WAITING if phase_of(found) is Phase.FOREGROUND else Standing.SOLID
 
     async def _let_go(self, uid: str, node: Node, kind: Kind) -> None:
@@ -152,7 +170,7 @@ class Collector:
         blockers = self._graph.blockers(uid)
         if blockers:
             phases = self._phases(uid)
-            self._queue.add_all(each for each in blockers if phases.get(each) is Phase.ALIVE)
+            self._add(each for each in blockers if phases.get(each) is Phase.ALIVE)
             return
         await self._drop_finalizer(uid, node, kind, FOREGROUND_FINALIZER)
 
@@ -196,7 +214,7 @@ class Collector:
     async def _drop_finalizer(self, uid: str, node: Node, kind: Kind, finalizer: str) -> None:
         live = await self._client.get(kind, node.namespace, node.name)
         if live is None or live.uid != uid:
-            self._queue.add_all(self._graph.remove(uid))
+            self._add(self._graph.remove(uid))
         elif finalizer in (live.finalizers or ()):
             await self._client.drop_finalizer(kind, live, finalizer)
 
@@ -206,4 +224,4 @@ def _encoded(references: Iterable[OwnerReference]) -> object:
 
 
 def _told(kind: Kind, metadata: Metadata) -> dict[str, str]:
-    return {"kind": kind.key, "namespace": metadata.namespace, "object": metadata.name}
+    return {"kind": kind.title, "namespace": metadata.namespace, "object": metadata.name}

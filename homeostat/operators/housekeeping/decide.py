@@ -7,13 +7,11 @@ are all gone, or wait for it to go, is deleted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import msgspec
 
-from homeostat.operators.housekeeping.graph import Phase, Ref, Standing
-
-Policy = Literal["Background", "Foreground", "Orphan"]
+from homeostat.operators.housekeeping.graph import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Phase, Ref, Standing
+from homeostat.operators.housekeeping.metadata import Policy
 
 
 class Keep(msgspec.Struct, frozen=True):
@@ -50,6 +48,6 @@ def decide(
         return Release(frozenset(useless))
     if waiting and dependents:
         return Delete("Foreground", unblock=Phase.FOREGROUND in dependents.values())
-    if "orphan" in finalizers:
+    if ORPHAN_FINALIZER in finalizers:
         return Delete("Orphan")
-    return Delete("Foreground" if "foregroundDeletion" in finalizers else "Background")
+    return Delete("Foreground" if FOREGROUND_FINALIZER in finalizers else "Background")

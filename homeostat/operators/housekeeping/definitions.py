@@ -8,16 +8,18 @@ from datetime import UTC, datetime
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.housekeeping.feed import Changed, Feed, Gone, Listed, News
-from homeostat.operators.housekeeping.kinds import DEFINITION, Kind
+from homeostat.operators.housekeeping.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.kinds import DEFINITION_KEY, key_of
 from homeostat.operators.housekeeping.metadataclient import MetadataClient
-from homeostat.operators.housekeeping.queue import WorkQueue
+from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
+from homeostat.runtime.queue import WorkQueue
+from homeostat.runtime.workers import Workers
 
 log = logging.getLogger(__name__)
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
-_COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _WORKERS = 2
 _SOON_S = 0.02
 _AGAIN_S = 10.0
@@ -28,26 +30,28 @@ class Definitions:
         self._client = client
         self._metadata = MetadataClient(client)
         self._feed = feed
-        self._queue = WorkQueue("definition deletion")
-        self._waiting: set[str] = set()
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._delete, name="definition deletion", count=_WORKERS)
+        self._waiting: dict[str, str] = {}
+        """Definitions that wait for their last object, by the kind of those."""
         feed.subscribe(self._observe)
 
     async def run(self) -> None:
-        await self._queue.run(self._delete, workers=_WORKERS)
+        await self._workers.run()
 
     def _observe(self, news: News) -> None:
         match news:
-            case Changed(kind, metadata) if kind.key == DEFINITION and metadata.deletion_timestamp is not None:
+            case Changed(key, metadata) if key == DEFINITION_KEY and metadata.deletion_timestamp is not None:
                 if FINALIZER in (metadata.finalizers or ()):
                     self._queue.add(metadata.name)
-            case Gone(kind, _) if (name := f"{kind.plural}.{kind.group}") in self._waiting:
-                self._queue.add_after(name, _SOON_S)
-            case Listed():
-                self._queue.add_all(self._waiting)
+            case Gone(key, _) if key in self._waiting:
+                self._queue.add(self._waiting[key], after_s=_SOON_S)
+            case Listed(key) if key in self._waiting:
+                self._queue.add(self._waiting[key])
 
     async def _delete(self, name: str) -> None:
-        self._waiting.discard(name)
-        path = f"{_COLLECTION}/{name}"
+        self._waiting = {key: each for key, each in self._waiting.items() if each != name}
+        path = DEFINITION.path("", name)
         try:
             definition = await self._client.get(path)
         except NotFoundError:
@@ -56,26 +60,27 @@ class Definitions:
         if "deletionTimestamp" not in metadata or FINALIZER not in metadata.get("finalizers", ()):
             return
         kind = kind_of(definition)
-        if kind is not None and not self._feed.has_listed(kind.key):
+        if kind is not None and not self._feed.has_listed(key_of(kind)):
             # Nobody could tell afterwards that owners among its objects are gone.
-            self._queue.add_after(name, _SOON_S)
-            return
-        self._waiting.add(name)
-        if kind is not None and not await self._empty(kind):
+            self._queue.add(name, after_s=_SOON_S)
+        elif kind is not None and not await self._empty(kind, name):
             await self._report(
                 path, definition, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
             )
-            self._queue.add_after(name, _AGAIN_S)
-            return
-        self._waiting.discard(name)
-        await self._release(path, definition)
+            self._queue.add(name, after_s=_AGAIN_S)
+        else:
+            await self._release(path, definition)
 
-    async def _empty(self, kind: Kind) -> bool:
-        """Delete every object; whether none is left."""
-        objects = await self._metadata.list(kind)
-        for namespace in sorted({each.namespace for each in objects}):
-            await self._metadata.delete_collection(kind, namespace)
-        return not objects or not await self._metadata.list(kind)
+    async def _empty(self, kind: Kind, definition: str) -> bool:
+        """Delete every object; whether none is left. While some are, what goes brings the definition up again."""
+        self._waiting[key_of(kind)] = definition
+        found = await self._metadata.list(kind)
+        for namespace in sorted({each.namespace for each in found}):
+            await self._metadata.delete_all(kind, namespace)
+        is_empty = not found or not await self._metadata.list(kind)
+        if is_empty:
+            del self._waiting[key_of(kind)]
+        return is_empty
 
     async def _release(self, path: str, definition: JsonObject) -> None:
         left = [each for each in definition["metadata"]["finalizers"] if each != FINALIZER]
@@ -109,11 +114,5 @@ def kind_of(definition: JsonObject) -> Kind | None:
     is_established = any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
     if served is None or not is_established:
         return None
-    return Kind(
-        group=spec["group"],
-        version=served,
-        kind=spec["names"]["kind"],
-        plural=spec["names"]["plural"],
-        is_namespaced=spec["scope"] == "Namespaced",
-        verbs=frozenset({"list", "delete"}),
-    )
+    names = spec["names"]
+    return Kind(spec["group"], served, names["plural"], names["kind"], is_namespaced=spec["scope"] == "Namespaced")

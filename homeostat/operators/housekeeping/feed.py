@@ -1,128 +1,60 @@
 """The metadata of every object of every kind, as it changes: one watch a kind, read once for all of housekeeping.
 
-Kinds come from discovery, which is asked again when a CustomResourceDefinition changes. Promises: a watch that ends is
-opened again where it was, one that cannot be is listed anew and `Listed` tells what is there; a kind that is not served
-any more is `Lost`; `is_synced` once every kind has been listed, and `Synced` whenever that becomes true.
+Kinds come from discovery, which is asked again when a CustomResourceDefinition changes. Promises: nothing that happens
+while a watch is broken off is missed, since it goes on where it was or lists anew (`Listing`, `Listed`); a kind that is
+not served any more is `Lost`; `is_synced` once every kind has been listed, and `Synced` whenever that becomes true.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-import msgspec
-
-from homeostat.client.base import Client
-from homeostat.objects.errors import ApiError, ExpiredError, NotFoundError, error_of
-from homeostat.objects.json import decode_stored
-from homeostat.operators.housekeeping.kinds import AGGREGATED, DEFINITION, Kind, read_discovery
-from homeostat.operators.housekeeping.metadata import PARTIAL, Metadata, decode_change, ends_initial_events
-from homeostat.operators.housekeeping.queue import backoff_s
+from homeostat.client.base import Client, UnreachableError
+from homeostat.client.discovery import fetch_kinds
+from homeostat.objects.errors import ApiError
+from homeostat.objects.kind import Kind
+from homeostat.operators.housekeeping.kinds import DEFINITION_KEY, by_key, is_followed
+from homeostat.operators.housekeeping.metadata import Partial
+from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Lost, News, Observer, Synced
+from homeostat.operators.housekeeping.relay import Relay
+from homeostat.runtime.backoff import Backoff
+from homeostat.runtime.decoding import Projection
+from homeostat.runtime.source import Source
+from homeostat.runtime.watcher import Pace, Watcher
 
 log = logging.getLogger(__name__)
 
 _SETTLE_S = 0.05
-_LASTING_S = 10.0
+BACKOFF = Backoff(first_s=0.02, cap_s=60.0)
+"""Of whatever fails in housekeeping: most of it is a race with somebody who has just written."""
+_PACE = Pace(backoff=BACKOFF)
 
 
-class Changed(msgspec.Struct, frozen=True, gc=False):
-    kind: Kind
-    metadata: Metadata
-
-
-class Gone(msgspec.Struct, frozen=True, gc=False):
-    kind: Kind
-    metadata: Metadata
-
-
-class Listed(msgspec.Struct, frozen=True):
-    """All objects of a kind have just been told as `Changed`; those not among these uids are gone."""
-
-    kind: Kind
-    uids: frozenset[str]
-
-
-class Lost(msgspec.Struct, frozen=True):
-    kind: Kind
-
-
-class Synced(msgspec.Struct, frozen=True):
-    pass
-
-
-News = Changed | Gone | Listed | Lost | Synced
-Observer = Callable[[News], None]
-
-
-class Follower:
-    """Reads one kind for ever."""
-
-    def __init__(self, client: Client, kind: Kind, deliver: Observer) -> None:
-        self._client = client
-        self._deliver = deliver
-        self._since = ""
-        self.kind = kind
-        self.is_synced = False
-
-    async def run(self) -> None:
-        loop = asyncio.get_running_loop()
-        failures = 0
-        while True:
-            began = loop.time()
-            try:
-                await self._read()
-            except ExpiredError:
-                self._since = ""
-            except NotFoundError:
-                # Its definition has gone; the next look at discovery ends this follower.
-                log.debug("kind is not served any more", extra={"kind": self.kind.key})
-            except (ApiError, msgspec.DecodeError) as error:
-                log.warning("watch failed", extra={"kind": self.kind.key, "error": str(error)})
-            failures = 1 if loop.time() - began > _LASTING_S else failures + 1
-            await asyncio.sleep(backoff_s(failures, first_s=0.02))
-
-    async def _read(self) -> None:
-        """One watch: from where the last one ended, or with everything that is there first."""
-        listed: set[str] | None = None if self._since else set()
-        query = {"resourceVersion": self._since, "allowWatchBookmarks": "true"}
-        if listed is not None:
-            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        async with aclosing(self._client.lines(self.kind.collection(), accept=PARTIAL, **query)) as lines:
-            async for line in lines:
-                change = decode_change(line)
-                metadata = change.object.metadata
-                match change.type:
-                    case "ERROR":
-                        raise error_of(decode_stored(line)["object"])
-                    case "BOOKMARK":
-                        if listed is not None and ends_initial_events(line):
-                            self.is_synced = True
-                            self._deliver(Listed(self.kind, frozenset(listed)))
-                            listed = None
-                    case "DELETED":
-                        self._deliver(Gone(self.kind, metadata))
-                    case _:
-                        if listed is not None:
-                            listed.add(metadata.uid)
-                        self._deliver(Changed(self.kind, metadata))
-                if listed is None:
-                    self._since = metadata.resource_version
+@dataclass(slots=True, frozen=True)
+class _Followed:
+    source: Source
+    relay: Relay
+    task: asyncio.Task[None]
 
 
 class Feed:
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._observers: list[Observer] = []
-        self._followers: dict[str, tuple[Follower, asyncio.Task[None]]] = {}
+        self._projection = Projection(Partial)
+        self._observers: list[tuple[Observer, frozenset[str]]] = []
+        self._followed: dict[str, _Followed] = {}
         self._is_stale = asyncio.Event()
         self.kinds: Mapping[str, Kind] = {}
         """Every kind that is served, by key; also those that are not followed."""
         self.is_synced = False
+        self.subscribe(self._observe_definitions, DEFINITION_KEY)
 
-    def subscribe(self, observer: Observer) -> None:
-        self._observers.append(observer)
+    def subscribe(self, observer: Observer, *keys: str) -> None:
+        """Before it runs. To the kinds of these keys, or to all."""
+        self._observers.append((observer, frozenset(keys)))
 
     async def run(self) -> None:
         failures = 0
@@ -131,10 +63,10 @@ class Feed:
                 self._is_stale.clear()
                 try:
                     self._follow(await self.discover(), tasks)
-                except ApiError as error:
+                except (ApiError, UnreachableError) as error:
                     failures += 1
-                    log.warning("discovery failed", extra={"error": error.message, "failures": failures})
-                    await asyncio.sleep(backoff_s(failures, first_s=0.1))
+                    log.warning("discovery failed", extra={"reason": str(error), "failures": failures})
+                    await asyncio.sleep(BACKOFF.delay_s(failures, chance=0.0))
                     continue
                 failures = 0
                 await asyncio.sleep(_SETTLE_S)
@@ -142,43 +74,43 @@ class Feed:
 
     def has_listed(self, key: str) -> bool:
         """Every change of a kind's objects is being told."""
-        found = self._followers.get(key)
-        return found is not None and found[0].is_synced
+        found = self._followed.get(key)
+        return found is not None and found.relay.is_synced
 
     async def discover(self) -> dict[str, Kind]:
-        """Every kind that is served at this moment."""
-        documents = [await self._client.fetch("GET", path, accept=AGGREGATED) for path in ("/api", "/apis")]
-        return read_discovery(documents)
+        """Every kind that is served at this moment, each at the version that the server prefers."""
+        return by_key(await fetch_kinds(self._client))
 
     def _follow(self, kinds: dict[str, Kind], tasks: asyncio.TaskGroup) -> None:
         self.kinds = kinds
-        followed = {key: kind for key, kind in kinds.items() if kind.is_followed}
-        for key, (follower, task) in list(self._followers.items()):
-            if followed.get(key) != follower.kind:
-                task.cancel()
-                del self._followers[key]
-                if key not in followed:
-                    self._tell(Lost(follower.kind))
-        for key, kind in followed.items():
-            if key not in self._followers:
-                follower = Follower(self._client, kind, self._deliver)
-                self._followers[key] = (follower, tasks.create_task(follower.run()))
+        wanted = {key: Source(kind.path(""), is_metadata_only=True) for key, kind in kinds.items() if is_followed(kind)}
+        for key, followed in list(self._followed.items()):
+            if wanted.get(key) != followed.source:
+                followed.task.cancel()
+                del self._followed[key]
+                if key not in wanted:
+                    followed.relay.tell(Lost(key))
+        for key, source in wanted.items():
+            if key not in self._followed:
+                self._followed[key] = self._start(key, source, tasks)
         self.is_synced = False
         self._check_synced()
 
-    def _deliver(self, news: News) -> None:
-        match news:
-            case Changed(kind=kind) | Gone(kind=kind) if kind.key == DEFINITION:
-                self._is_stale.set()
-        self._tell(news)
-        if isinstance(news, Listed):
-            self._check_synced()
+    def _start(self, key: str, source: Source, tasks: asyncio.TaskGroup) -> _Followed:
+        relay = Relay(key, self._observers_of(key), synced=self._check_synced)
+        watcher = Watcher(self._client, source, self._projection, writer=relay, pace=_PACE)
+        return _Followed(source, relay, tasks.create_task(watcher.run()))
+
+    def _observers_of(self, key: str) -> list[Observer]:
+        return [observer for observer, keys in self._observers if not keys or key in keys]
+
+    def _observe_definitions(self, news: News) -> None:
+        # Also when they are listed anew: what went while nobody looked is not told of.
+        if isinstance(news, Changed | Gone | Listed):
+            self._is_stale.set()
 
     def _check_synced(self) -> None:
-        if not self.is_synced and all(follower.is_synced for follower, _ in self._followers.values()):
+        if not self.is_synced and all(each.relay.is_synced for each in self._followed.values()):
             self.is_synced = True
-            self._tell(Synced())
-
-    def _tell(self, news: News) -> None:
-        for observer in self._observers:
-            observer(news)
+            for observer, _ in self._observers:
+                observer(Synced())

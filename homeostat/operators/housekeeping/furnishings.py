@@ -8,9 +8,11 @@ from __future__ import annotations
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.operators.housekeeping.feed import Changed, Feed, Gone, News
-from homeostat.operators.housekeeping.kinds import NAMESPACE
-from homeostat.operators.housekeeping.queue import WorkQueue
+from homeostat.operators.housekeeping.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.kinds import CONFIG_MAP_KEY, NAMESPACE_KEY, SERVICE_ACCOUNT_KEY
+from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
+from homeostat.runtime.queue import Priority, WorkQueue
+from homeostat.runtime.workers import Workers
 
 ACCOUNT = "default"
 CERTIFICATE = "kube-root-ca.crt"
@@ -22,21 +24,29 @@ class Furnishings:
     def __init__(self, client: Client, feed: Feed, *, authority: str) -> None:
         self._client = client
         self._authority = authority
-        self._queue = WorkQueue("namespace furnishings")
-        feed.subscribe(self._observe)
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._furnish, name="namespace furnishings", count=_WORKERS)
+        self._namespaces: set[str] = set()
+        feed.subscribe(self._observe, NAMESPACE_KEY, SERVICE_ACCOUNT_KEY, CONFIG_MAP_KEY)
 
     async def run(self) -> None:
-        await self._queue.run(self._furnish, workers=_WORKERS)
+        await self._workers.run()
 
     def _observe(self, news: News) -> None:
         match news:
-            case Changed(kind, metadata) if kind.key == NAMESPACE and metadata.deletion_timestamp is None:
+            case Changed(key, metadata) if key == NAMESPACE_KEY and metadata.deletion_timestamp is None:
+                self._namespaces.add(metadata.name)
                 self._queue.add(metadata.name)
-            case Gone(kind, metadata) if (kind.key, metadata.name) == ("ServiceAccount.", ACCOUNT):
+            case Gone(key, metadata) if key == NAMESPACE_KEY:
+                self._namespaces.discard(metadata.name)
+            case Gone(key, metadata) if key == SERVICE_ACCOUNT_KEY and metadata.name == ACCOUNT:
                 self._queue.add(metadata.namespace)
-            case Changed(kind, metadata) | Gone(kind, metadata) if metadata.name == CERTIFICATE:
-                if kind.key == "ConfigMap.":
-                    self._queue.add(metadata.namespace)
+            case Changed(key, metadata) | Gone(key, metadata) if key == CONFIG_MAP_KEY and metadata.name == CERTIFICATE:
+                self._queue.add(metadata.namespace)
+            case Listed(key) if key in {SERVICE_ACCOUNT_KEY, CONFIG_MAP_KEY}:
+                # What went while nobody looked is not told of.
+                for name in self._namespaces:
+                    self._queue.add(name, priority=Priority.RESYNC)
 
     async def _furnish(self, namespace: str) -> None:
         path = f"/api/v1/namespaces/{namespace}"

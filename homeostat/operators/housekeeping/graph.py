@@ -16,7 +16,7 @@ from sys import intern
 
 import msgspec
 
-from homeostat.operators.housekeeping.kinds import Kind, kind_key
+from homeostat.operators.housekeeping.kinds import kind_key
 from homeostat.operators.housekeeping.metadata import Metadata
 
 FOREGROUND_FINALIZER = "foregroundDeletion"
@@ -82,8 +82,9 @@ def refs_of(metadata: Metadata) -> tuple[Ref, ...]:
     )
 
 
-def node_of(kind: Kind, metadata: Metadata) -> Node:
-    return Node(kind.key, intern(metadata.namespace), metadata.name, phase_of(metadata), refs_of(metadata))
+def node_of(key: str, metadata: Metadata) -> Node:
+    """Of an object of the kind with this key."""
+    return Node(key, intern(metadata.namespace), metadata.name, phase_of(metadata), refs_of(metadata))
 
 
 class Graph:
@@ -150,9 +151,9 @@ class Graph:
         self._drop_idle(uid)
         return visits - {uid}
 
-    def missing(self, kind: str, listed: Collection[str]) -> list[str]:
-        """Objects of a kind that were seen once and are not among those listed now."""
-        return [uid for uid, node in self._seen(kind) if uid not in listed]
+    def seen(self, kind: str) -> set[str]:
+        """Objects of a kind that were there when last heard of."""
+        return {uid for uid, _ in self._seen(kind)}
 
     def unsettle(self, kind: str) -> set[str]:
         """A kind is not served any more: whether its objects exist cannot be told. Returns whom to look at."""

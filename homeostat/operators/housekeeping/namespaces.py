@@ -13,12 +13,15 @@ from datetime import UTC, datetime
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import NAMESPACE, Kind
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.housekeeping.feed import Changed, Feed, Gone, Listed, News
-from homeostat.operators.housekeeping.kinds import NAMESPACE, POD, Kind
+from homeostat.operators.housekeeping.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.kinds import NAMESPACE_KEY, POD_KEY, key_of
 from homeostat.operators.housekeeping.metadataclient import MetadataClient
-from homeostat.operators.housekeeping.queue import WorkQueue
+from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
 from homeostat.operators.housekeeping.remains import Remains, merge_conditions
+from homeostat.runtime.queue import WorkQueue
+from homeostat.runtime.workers import Workers
 
 log = logging.getLogger(__name__)
 
@@ -33,29 +36,31 @@ class Namespaces:
         self._client = client
         self._metadata = MetadataClient(client)
         self._feed = feed
-        self._queue = WorkQueue("namespace deletion")
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._delete, name="namespace deletion", count=_WORKERS)
         self._waiting: set[str] = set()
         feed.subscribe(self._observe)
 
     async def run(self) -> None:
-        await self._queue.run(self._delete, workers=_WORKERS)
+        await self._workers.run()
 
     def _observe(self, news: News) -> None:
         match news:
-            case Changed(kind, metadata) if kind.key == NAMESPACE and metadata.deletion_timestamp is not None:
+            case Changed(key, metadata) if key == NAMESPACE_KEY and metadata.deletion_timestamp is not None:
                 self._queue.add(metadata.name)
-            case Gone(kind, metadata) if kind.key == NAMESPACE:
+            case Gone(key, metadata) if key == NAMESPACE_KEY:
                 self._queue.add(metadata.name)
             case Gone(_, metadata) if metadata.namespace in self._waiting:
-                self._queue.add_after(metadata.namespace, _SOON_S)
+                self._queue.add(metadata.namespace, after_s=_SOON_S)
             case Changed(_, metadata) if metadata.namespace in self._waiting and metadata.deletion_timestamp is None:
-                self._queue.add_after(metadata.namespace, _SOON_S)
+                self._queue.add(metadata.namespace, after_s=_SOON_S)
             case Listed():
-                self._queue.add_all(self._waiting)
+                for name in self._waiting:
+                    self._queue.add(name)
 
     async def _delete(self, name: str) -> None:
         self._waiting.discard(name)
-        path = f"/api/v1/namespaces/{name}"
+        path = NAMESPACE.path("", name)
         try:
             namespace = await self._client.get(path)
         except NotFoundError:
@@ -70,7 +75,7 @@ class Namespaces:
         if remains.errors:
             raise remains.errors[0]
         if not remains.is_empty:
-            self._queue.add_after(name, _AGAIN_S)
+            self._queue.add(name, after_s=_AGAIN_S)
             return
         self._waiting.discard(name)
         left = [each for each in finalizers if each != _FINALIZER]
@@ -80,7 +85,7 @@ class Namespaces:
     async def _bury(self, name: str) -> None:
         """Delete what was being written while the namespace went."""
         left = [(kind, each) for kind in await self._contents() for each in await self._metadata.list(kind, name)]
-        if left and await self._metadata.get(self._feed.kinds[NAMESPACE], "", name) is None:
+        if left and await self._metadata.get(NAMESPACE, "", name) is None:
             for kind, each in left:
                 await self._metadata.delete(kind, each, "Background")
 
@@ -92,16 +97,16 @@ class Namespaces:
     async def _empty(self, name: str) -> Remains:
         contents = await self._contents()
         remains = Remains()
-        await self._sweep(name, (each for each in contents if each.key == POD), remains)
+        await self._sweep(name, (each for each in contents if key_of(each) == POD_KEY), remains)
         if remains.is_empty:
-            await self._sweep(name, (each for each in contents if each.key != POD), remains)
+            await self._sweep(name, (each for each in contents if key_of(each) != POD_KEY), remains)
         return remains
 
     async def _sweep(self, name: str, kinds: Iterable[Kind], remains: Remains) -> None:
         for kind in kinds:
             try:
                 if await self._metadata.list(kind, name):
-                    await self._metadata.delete_collection(kind, name)
+                    await self._metadata.delete_all(kind, name)
                     remains.count(kind, await self._metadata.list(kind, name))
             except ApiError as error:
                 remains.errors.append(error)

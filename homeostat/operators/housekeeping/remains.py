@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
-from homeostat.operators.housekeeping.kinds import Kind
+from homeostat.objects.kind import Kind
 from homeostat.operators.housekeeping.metadata import Metadata
 
 _FINE = {

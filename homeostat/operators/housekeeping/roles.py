@@ -8,11 +8,12 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.selectors import selector_of
-from homeostat.operators.housekeeping.feed import Changed, Feed, Gone, Listed, News
-from homeostat.operators.housekeeping.kinds import kind_key
-from homeostat.operators.housekeeping.queue import WorkQueue
+from homeostat.operators.housekeeping.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.kinds import CLUSTER_ROLE_KEY
+from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
+from homeostat.runtime.queue import WorkQueue
+from homeostat.runtime.workers import Workers
 
-_KEY = kind_key("rbac.authorization.k8s.io/v1", "ClusterRole")
 _COLLECTION = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 _ALL = "all"
 _SOON_S = 0.05
@@ -41,16 +42,16 @@ def _selects(selector: Json, labels: dict[str, str]) -> bool:
 class Roles:
     def __init__(self, client: Client, feed: Feed) -> None:
         self._client = client
-        self._queue = WorkQueue("role aggregation")
-        feed.subscribe(self._observe)
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._aggregate, name="role aggregation")
+        feed.subscribe(self._observe, CLUSTER_ROLE_KEY)
 
     async def run(self) -> None:
-        await self._queue.run(self._aggregate, workers=1)
+        await self._workers.run()
 
     def _observe(self, news: News) -> None:
-        match news:
-            case Changed(kind, _) | Gone(kind, _) | Listed(kind, _) if kind.key == _KEY:
-                self._queue.add_after(_ALL, _SOON_S)
+        if isinstance(news, Changed | Gone | Listed):
+            self._queue.add(_ALL, after_s=_SOON_S)
 
     async def _aggregate(self, _: str) -> None:
         """Until nothing changes: an aggregated role may select another."""
