@@ -29,6 +29,8 @@ from homeostat.edge.server import Server, serve
 from homeostat.objects.errors import AlreadyExistsError, error_of, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators import housekeeping
+from homeostat.operators.catalog import OURS, load_operator, operator_name
+from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.accounttokens import AccountTokens
 from homeostat.server.admission import AdmissionChain
 from homeostat.server.app import App, refusal
@@ -60,12 +62,13 @@ from homeostat.store.sqlite import SqliteStore
 
 log = logging.getLogger(__name__)
 
-OPERATORS = frozenset({"housekeeping"})
+OPERATORS = frozenset({"housekeeping", *OURS})
 SEALED_RESOURCES = frozenset({"secrets"})
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _TICK_S = 1.0
 _EXPIRE_EVERY_S = 60.0
 _RENEW_EVERY_S = 12 * 3600.0
+_OPERATORS_GRACE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,7 @@ class Settings:
     database: Path | None = None
     """Where the objects are kept; `homeostat.db` in the data directory unless told."""
     operators: frozenset[str] = OPERATORS
-    """Which of the operators run in the plane's process."""
+    """Which operators run in the plane's process: housekeeping, and whatever `operators/catalog.py` finds by name."""
 
 
 class Plane:
@@ -151,9 +154,12 @@ async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIte
         if "housekeeping" in settings.operators:
             authority = pki.authority.read_text()
             running.append(tasks.create_task(housekeeping.run(plane.client, authority=authority)))
+        supervisor = _supervisor(plane)
+        running.append(tasks.create_task(supervisor.run()))
         try:
             yield plane
         finally:
+            await supervisor.stop()
             for task in running:
                 task.cancel()
             plane.watches.close()
@@ -206,6 +212,14 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
     )
     _measure(metrics, store, watches)
     return Plane(settings, store, app, watches, admission)
+
+
+def _supervisor(plane: Plane) -> Supervisor:
+    names = sorted(plane.settings.operators - {"housekeeping"})
+    modules = {operator_name(name): load_operator(name) for name in names}
+    supervisor = Supervisor(plane.client, modules, grace_s=_OPERATORS_GRACE_S)
+    plane.app.metrics.include(supervisor)
+    return supervisor
 
 
 def _uids(store: Store) -> Callable[[str, str, str], str | None]:

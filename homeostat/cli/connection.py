@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -49,7 +50,8 @@ def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
                 connection = Connection(Client(transport), namespace or endpoint.namespace)
                 await function(connection, **arguments)
 
-        _run(run())
+        with reporting_errors():
+            asyncio.run(run())
 
     return command
 
@@ -68,9 +70,11 @@ def kubeconfig_paths(told: str) -> list[Path]:
     raise KubeconfigError(f"there is no kubeconfig at {own} or {usual}; start a plane (homeostat up) or set KUBECONFIG")
 
 
-def _run(main: Coroutine[Any, Any, None]) -> None:
+@contextmanager
+def reporting_errors() -> Iterator[None]:
+    """What a server does to a command ends it with a line that says what to do."""
     try:
-        asyncio.run(main)
+        yield
     except UnreachableError as error:
         raise UnreachableFailure(f"{error}; is it running? (homeostat up)") from error
     except ApiError as error:

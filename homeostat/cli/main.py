@@ -13,6 +13,8 @@ from homeostat import __version__
 
 _COMMANDS = {
     "up": "Start the control plane.",
+    "run": "Run operators on a cluster.",
+    "crds": "Print the CustomResourceDefinitions of operators.",
     "get": "Print objects as a table, JSON or YAML.",
     "describe": "Print all about an object: fields, conditions, events.",
     "watch": "Print objects as they change.",

@@ -37,7 +37,13 @@ _STOP_WITHIN_S = 4.8
     "--database", metavar="URL", default="", help="sqlite:///PATH.  [default: homeostat.db in the data directory]"
 )
 @click.option("--open", "is_open", is_flag=True, help="Plain HTTP without credentials; on a loopback address only.")
-@click.option("--operators", default="all", show_default=True, metavar="all|none|A,B", help="Operators to run.")
+@click.option(
+    "--operators",
+    default="all",
+    show_default=True,
+    metavar="all|none|A,B",
+    help="Operators to run; also a file (./greeter.py) or a module of your own.",
+)
 @click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
 def command(data: Path, bind: str, port: int, database: str, is_open: bool, operators: str, verbose: int) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
@@ -47,6 +53,7 @@ def command(data: Path, bind: str, port: int, database: str, is_open: bool, oper
       homeostat up
       homeostat up --data ./plane --port 7444
       homeostat up --open            # plain HTTP for this machine, no credentials
+      homeostat up --operators all,./greeter.py
     """
     address = _address(bind, is_open=is_open)
     # Most of what a decode makes is gone soon, and next to nothing of it is a cycle.
@@ -93,9 +100,21 @@ def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
     wanted = frozenset(name.strip() for name in text.split(",") if name.strip())
     if not wanted:
         raise click.UsageError("--operators names none; to run without any say none")
-    if unknown := ", ".join(sorted(wanted - known)):
-        raise click.UsageError(f"no operator is named {unknown}; there are: {', '.join(sorted(known))} (or all, none)")
+    if "all" in wanted:
+        wanted = (wanted - {"all"}) | known
+    for name in wanted - known:
+        _load(name, known)
     return wanted
+
+
+def _load(name: str, known: frozenset[str]) -> None:
+    """An operator that is not there is told of before anything is started."""
+    from homeostat.operators.catalog import UnknownOperatorError, load_operator
+
+    try:
+        load_operator(name)
+    except UnknownOperatorError as error:
+        raise click.UsageError(f"{error}; with the plane come: {', '.join(sorted(known))} (or all, none)") from error
 
 
 def _serve(settings: Settings, verbosity: int) -> None:

@@ -164,6 +164,18 @@ class Projection(Generic[T]):
         request = self._requests.patch(patch, name, namespace, form=form, subresource=subresource, writing=writing)
         return self._decode(await self._fetch(request))
 
+    async def apply(
+        self, fields: JsonObject, name: str, namespace: str = "", *, manager: str, is_forced: bool = True
+    ) -> T:
+        """Has the object say these fields, and makes it where there is none; the manager's earlier ones go.
+
+        What others manage is taken over, or a `ConflictError` where that is not `is_forced`.
+        """
+        metadata = {**(fields.get("metadata") or {}), "name": name}
+        whole = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, **fields, "metadata": metadata}
+        writing = Writing(manager=manager, is_forced=is_forced)
+        return await self.patch(whole, name, namespace, form="apply", writing=writing)
+
     async def delete(
         self,
         name: str,

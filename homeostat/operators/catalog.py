@@ -58,9 +58,9 @@ def _module(name: str) -> ModuleType:
         return found
     if "." in name:
         return import_module(name)
+    told = f"there are: {', '.join(known)}" if (known := known_operators()) else "none is installed"
     raise UnknownOperatorError(
-        f'no operator is named "{name}"; there are: {", ".join(known_operators()) or "none"}; '
-        "a file is named with its .py, a module with its package"
+        f'no operator is named "{name}"; {told}; a file is named with its .py, a module with its package'
     )
 
 

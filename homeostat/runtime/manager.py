@@ -50,10 +50,11 @@ class Manager:
         terms: Terms = TERMS,
         pace: Pace = Pace(),  # noqa: B008
         grace_s: float = 20.0,
+        metrics: Metrics | None = None,
         tracer: Tracer | None = None,
     ) -> None:
         self.identity = identity or unique_identity()
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
         self.informers = Informers(client, pace=pace)
         self.client = client.over(lambda transport: Watched(transport, self.informers))
         self.recorder = Recorder(client, COMPONENT, instance=self.identity)

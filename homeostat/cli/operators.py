@@ -1,0 +1,39 @@
+"""Operators as a command's option names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from homeostat.runtime.setup import OperatorModule
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def operators_option(function: F) -> F:
+    return click.option(
+        "--operators",
+        default="all",
+        show_default=True,
+        metavar="all|A,B",
+        help="Operators by name; also a file (./greeter.py) or a module of your own.",
+    )(function)
+
+
+def chosen_operators(text: str) -> dict[str, OperatorModule]:
+    """The modules by their short names, in the order in which they were named."""
+    from homeostat.operators.catalog import UnknownOperatorError, known_operators, load_operator, operator_name
+
+    names = known_operators() if text == "all" else [each.strip() for each in text.split(",") if each.strip()]
+    if not names:
+        raise click.UsageError("--operators names none; say which, or leave it out for all")
+    try:
+        found = {operator_name(name): load_operator(name) for name in names}
+    except UnknownOperatorError as error:
+        raise click.UsageError(str(error)) from error
+    if len(found) < len(names):
+        raise click.UsageError(f"two of the operators {', '.join(names)} have the same name; rename one")
+    return found

@@ -1,0 +1,245 @@
+"""`homeostat run`: operators in this process, on any Kubernetes API, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from homeostat.cli.connection import kubeconfig_paths, reporting_errors
+from homeostat.cli.failure import Failure
+from homeostat.cli.operators import chosen_operators, operators_option
+
+if TYPE_CHECKING:
+    from homeostat.client.base import Client
+    from homeostat.client.endpoint import Endpoint
+    from homeostat.runtime.controller import Plan
+    from homeostat.runtime.manager import Manager
+    from homeostat.runtime.setup import OperatorModule
+
+_GRACE_S = 20.0
+_STOP_WITHIN_S = 28.0
+_SYNC_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    kubeconfig: str
+    context: str
+    namespace: str
+    named: str
+    operators: dict[str, OperatorModule]
+    has_election: bool
+    leases: str
+    is_dry_run: bool
+    health: tuple[str, int] | None
+    output: str | None
+
+
+@click.command(short_help="Run operators on a cluster.")
+@click.option(
+    "--kubeconfig",
+    default="",
+    metavar="FILE",
+    help="Kubeconfig.  [default: the Pod's service account, $KUBECONFIG, the data directory's, ~/.kube/config]",
+)
+@click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
+@click.option("-n", "--namespace", default="", metavar="NS", help="Look at one namespace only.  [default: all]")
+@operators_option
+@click.option("--leader-elect", "has_election", is_flag=True, help="Run beside others: one of them leads, by Leases.")
+@click.option("--lease-namespace", "leases", default="", metavar="NS", help="Of the Leases.  [default: the context's]")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be done, do nothing, and end.")
+@click.option(
+    "--health",
+    default="127.0.0.1:8081",
+    show_default=True,
+    metavar="ADDR:PORT|none",
+    help="Where /healthz, /readyz and /metrics are.",
+)
+@click.option("-o", "--output", type=click.Choice(["json"]), help="How a dry run prints.  [default: a table]")
+@click.option("-v", "--verbose", count=True, help="Log everything.")
+def command(operators: str, health: str, verbose: int, **options: Any) -> None:
+    """Run operators on a Kubernetes API until Ctrl-C or SIGTERM.
+
+    \b
+    Examples:
+      homeostat crds | kubectl apply --server-side -f -
+      homeostat run --context staging --operators policy
+      homeostat run --operators ./greeter.py --namespace default
+      homeostat run --dry-run
+      homeostat run --leader-elect --health 0.0.0.0:8081      # in a Pod, several replicas
+    """
+    from homeostat.cli.logs import set_up_logging
+    from homeostat.edge.loop import run
+    from homeostat.runtime.telemetry import TelemetryError
+
+    choice = Choice(named=operators, operators=chosen_operators(operators), health=_address(health), **options)
+    set_up_logging(1 + verbose)
+    try:
+        with reporting_errors():
+            run(_run(choice))
+    except TelemetryError as error:
+        raise Failure(str(error)) from error
+
+
+def _address(text: str) -> tuple[str, int] | None:
+    if text == "none":
+        return None
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise click.UsageError(f"--health takes ADDR:PORT or none, got {text!r}")
+    return host.strip("[]"), int(port)
+
+
+def _endpoint(choice: Choice) -> Endpoint:
+    """In a Pod the service account's, unless a kubeconfig is named."""
+    from homeostat.client.incluster import is_in_cluster, load_in_cluster
+    from homeostat.client.kubeconfig import load_endpoint
+
+    if not choice.kubeconfig and not choice.context and is_in_cluster(os.environ):
+        return load_in_cluster(os.environ)
+    return load_endpoint(kubeconfig_paths(choice.kubeconfig), context=choice.context)
+
+
+async def _run(choice: Choice) -> None:
+    from homeostat.client.connect import open_client
+    from homeostat.runtime.manager import Manager
+    from homeostat.runtime.metrics import Metrics
+    from homeostat.runtime.telemetry import telemetry
+
+    endpoint = _endpoint(choice)
+    leases = (choice.leases or choice.namespace or endpoint.namespace) if choice.has_election else ""
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(open_client(endpoint))
+        metrics = Metrics()
+        tracer = await stack.enter_async_context(telemetry(metrics))
+        manager = Manager(
+            client, namespace=choice.namespace, leases=leases, grace_s=_GRACE_S, metrics=metrics, tracer=tracer
+        )
+        for name, module in choice.operators.items():
+            manager.add(name, module.register)
+        await _check_kinds(client, choice)
+        if choice.is_dry_run:
+            await _plan(manager, choice.output)
+        else:
+            await _operate(stack, manager, choice, endpoint)
+
+
+async def _check_kinds(client: Client, choice: Choice) -> None:
+    """A kind that is not there would only show as a watch that never begins."""
+    from homeostat.client.discovery import fetch_kinds
+
+    served = {(each.group, each.version, each.plural) for each in await fetch_kinds(client)}
+    for name, module in choice.operators.items():
+        kinds = [each.kind for each in module.KINDS]
+        missing = [each for each in kinds if (each.group, each.version, each.plural) not in served]
+        if missing:
+            told = ", ".join(f"{each.plural}.{each.group}/{each.version}" for each in missing)
+            raise Failure(
+                f"the server does not have {told}, which {name} works with; "
+                f"to install: homeostat crds --operators {choice.named} | kubectl apply --server-side -f -"
+            )
+
+
+async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint) -> None:
+    from homeostat.cli.stop import Stop
+    from homeostat.runtime.health import serve_health
+
+    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop.listen()
+    where = "none"
+    if choice.health is not None:
+        host, port = choice.health
+        try:
+            server = await stack.enter_async_context(
+                serve_health(host, port, metrics=manager.metrics, ready={"operators": lambda: _told(manager)})
+            )
+        except OSError as error:
+            raise Failure(_why(error, f"{host}:{port}")) from error
+        where = f"http://{host}:{server.port}"
+    click.echo(_welcome(choice, endpoint, where), err=True)
+    async with manager.running():
+        await stop.wait()
+
+
+def _told(manager: Manager) -> str:
+    return "; ".join(manager.troubles())
+
+
+def _why(error: OSError, where: str) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"{where} is in use; choose another with --health"
+    return f"cannot serve health at {where}: {error.strerror or error}; choose another with --health"
+
+
+def _welcome(choice: Choice, endpoint: Endpoint, where: str) -> str:
+    lead = "by election" if choice.has_election else "from the start"
+    return (
+        f"Homeostat runs {', '.join(choice.operators)} on {endpoint.server}\n"
+        f"  namespaces  {choice.namespace or 'all'}\n"
+        f"  leads       {lead}\n"
+        f"  health      {where}\n"
+        "  end it      Ctrl-C"
+    )
+
+
+async def _plan(manager: Manager, output: str | None) -> None:
+    try:
+        async with asyncio.timeout(_SYNC_WITHIN_S):
+            plans = await manager.plan()
+    except TimeoutError:
+        raise Failure(f"no answer within {_SYNC_WITHIN_S:g} s: {_told(manager) or 'an operator takes long'}") from None
+    _print(plans, output)
+    if any(each.trouble for each in plans):
+        sys.exit(1)
+
+
+def _print(plans: Sequence[Plan[Any]], output: str | None) -> None:
+    import msgspec
+
+    from homeostat.cli.table import Table
+
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode([_record(each) for each in plans]), indent=2))
+        return
+    if not plans:
+        click.echo("nothing to look at")
+        return
+    rows = [[each.request.kind, each.request.namespace, each.request.name, _summary(each)] for each in plans]
+    Table(("KIND", "NAMESPACE", "NAME", "WOULD")).print(rows)
+
+
+def _record(plan: Plan[Any]) -> dict[str, Any]:
+    decision = plan.decision
+    return {
+        **plan.request._asdict(),
+        "actions": [{"action": type(each).__name__, "with": _plain(each)} for each in decision.actions]
+        if decision
+        else [],
+        "conditions": list(decision.conditions) if decision else [],
+        "trouble": plan.trouble,
+    }
+
+
+def _plain(action: Any) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.to_builtins(action)
+    except (TypeError, ValueError):
+        return repr(action)
+
+
+def _summary(plan: Plan[Any]) -> str:
+    if plan.decision is None:
+        return f"fail: {plan.trouble}"
+    if not plan.decision.actions:
+        return "change nothing"
+    return ", ".join(repr(each) for each in plan.decision.actions)

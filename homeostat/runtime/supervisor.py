@@ -1,0 +1,81 @@
+"""Runs operators inside a process that has other work to do: a manager that fails is replaced and not the process.
+
+A program of operators alone rather ends, and is started again by whoever runs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from homeostat.client.base import Client
+from homeostat.runtime.backoff import Backoff
+from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
+from homeostat.runtime.setup import OperatorModule
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+log = logging.getLogger(__name__)
+
+_BACKOFF = Backoff(first_s=1.0, cap_s=60.0)
+
+
+class Supervisor:
+    """`manager` is the one that runs now."""
+
+    def __init__(
+        self,
+        client: Client,
+        operators: Mapping[str, OperatorModule],
+        *,
+        grace_s: float,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.manager: Manager | None = None
+        self._client, self._operators, self._grace_s, self._chance = client, operators, grace_s, chance
+        self._is_stopping = False
+        self._ended = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until `stop`. Definitions are put onto the server first."""
+        failures = 0
+        try:
+            while self._operators and not self._is_stopping:
+                try:
+                    await self._run_once()
+                except Exception as error:
+                    failures += 1
+                    log.error("operators failed and begin anew", extra={"failures": failures}, exc_info=error)
+                    await asyncio.sleep(_BACKOFF.delay_s(failures, self._chance()))
+        finally:
+            self.manager = None
+            self._ended.set()
+
+    async def stop(self) -> None:
+        """Running work gets its grace; then `run` returns, or is for the caller to cancel."""
+        self._is_stopping = True
+        if self.manager is not None:
+            self.manager.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._grace_s + 1.0):
+                await self._ended.wait()
+
+    def collect(self) -> Iterator[Metric]:
+        if self.manager is not None:
+            yield from self.manager.metrics.collect()
+
+    async def _run_once(self) -> None:
+        for module in self._operators.values():
+            await install(self._client, module.KINDS)
+        manager = Manager(self._client, grace_s=self._grace_s)
+        for name, module in self._operators.items():
+            manager.add(name, module.register)
+        self.manager = manager
+        if not self._is_stopping:
+            await manager.run()
