@@ -128,6 +128,18 @@ class UnwritableError(StoreError):
     """The database refused the commit (full, locked, gone); nothing of the batch was stored."""
 
 
+class UncertainError(UnwritableError):
+    """The database was lost during the commit and cannot be asked: the change may be stored, now or a moment later."""
+
+
+class UnreachableError(StoreError):
+    """The database does not answer, so what is in memory cannot be called fresh. It may answer again soon."""
+
+
+class LostError(StoreError):
+    """The log went on without this replica and what it missed is gone: only opening the store again helps."""
+
+
 class Subscription(Protocol):
     def close(self) -> None: ...
 

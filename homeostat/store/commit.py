@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from homeostat.store.base import Change, Event, Record, StoreError, UnwritableError
+from homeostat.store.base import Change, Event, Record, StoreError, UncertainError, UnwritableError
 from homeostat.store.log import Outcome
 
 Begin = Callable[[Sequence[Change]], None]
@@ -60,11 +60,11 @@ class GroupCommit:
         self._start()
 
     def fail(self, cause: BaseException) -> None:
-        """Tell the batch that nothing of it was stored, and start the next."""
+        """Tell the batch that nothing of it was stored, or that nobody knows, and start the next."""
         for _, future in self._batch:
             if not future.done():
                 # Each caller gets its own: a shared one would collect the tracebacks of all.
-                error = UnwritableError(f"the database refused the commit: {cause}")
+                error = _refusal(cause)
                 error.__cause__ = cause
                 future.set_exception(error)
         self._start()
@@ -82,3 +82,9 @@ class GroupCommit:
         else:
             self._is_busy = False
             self._is_idle.set()
+
+
+def _refusal(cause: BaseException) -> StoreError:
+    if isinstance(cause, UncertainError):
+        return UncertainError(str(cause))
+    return UnwritableError(f"the database refused the commit: {cause}")

@@ -1,19 +1,30 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from homeostat.store.base import Store
-from tests.store.contract import SqliteFactory, StoreFactory
+from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.store.contract import PostgresFactory, SqliteFactory, StoreFactory
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    try:
+        with running_postgres() as server:
+            yield server
+    except MissingPostgresError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
 def store_factory(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFactory:
     """Every store passes the same suite: a further one is a further parameter."""
-    factories = {"sqlite": SqliteFactory}
-    return factories[request.param](tmp_path)
+    if request.param == "postgres":
+        return PostgresFactory(request.getfixturevalue("postgres").url)
+    return SqliteFactory(tmp_path)
 
 
 @pytest.fixture

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
+from uuid import uuid4
 
 from homeostat.store.base import Delete, Draft, Event, Key, Put, Record, Scope, Store
+from homeostat.store.postgres import PostgresStore
 from homeostat.store.sqlite import SqliteStore
 
 PODS = Scope("pods")
@@ -23,6 +25,17 @@ class SqliteFactory:
 
     async def open(self, *, history_events: int = 10_000) -> SqliteStore:
         return await SqliteStore.open(self.path, history_events=history_events)
+
+
+class PostgresFactory:
+    """A schema of its own on a server that all share."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.schema = f"test_{uuid4().hex}"
+
+    async def open(self, *, history_events: int = 10_000) -> PostgresStore:
+        return await PostgresStore.open(self.url, schema=self.schema, history_events=history_events)
 
 
 def pod(name: str, namespace: str = "default") -> Key:

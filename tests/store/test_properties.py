@@ -11,12 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.store.contract import SqliteFactory, StoreFactory
+from tests.store.contract import PostgresFactory, SqliteFactory, StoreFactory
 from tests.store.model import KEYS, SCOPES, Drive
 
 Step = Callable[[Drive], Coroutine[None, None, None]]
-
-FACTORIES: list[Callable[[Path], StoreFactory]] = [SqliteFactory]
 
 keys = st.sampled_from(KEYS)
 scopes = st.sampled_from(SCOPES)
@@ -72,12 +70,17 @@ async def drive_through(factory: StoreFactory, history: int, some: list[Step]) -
         await drive.store.close()
 
 
-@pytest.mark.parametrize("make", FACTORIES, ids=["sqlite"])
-def test_every_reader_sees_the_one_order_without_a_gap_or_a_repeat(make: Callable[[Path], StoreFactory]) -> None:
-    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize(("kind", "examples"), [("sqlite", 120), ("postgres", 20)], ids=["sqlite", "postgres"])
+def test_every_reader_sees_the_one_order_without_a_gap_or_a_repeat(
+    request: pytest.FixtureRequest, kind: str, examples: int
+) -> None:
+    url = request.getfixturevalue("postgres").url if kind == "postgres" else ""
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
     @given(history=histories, some=st.lists(steps, min_size=10, max_size=120))
     def check(history: int, some: list[Step]) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(drive_through(make(Path(folder)), history, some))
+            factory = PostgresFactory(url) if url else SqliteFactory(Path(folder))
+            asyncio.run(drive_through(factory, history, some))
 
     check()

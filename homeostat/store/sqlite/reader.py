@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from homeostat.store.base import Event, Key, Record, Scope, StoreError
 from homeostat.store.log import canonical
+from homeostat.store.rows import EVENT_COLUMNS, RECORD_COLUMNS, event_of, record_of
 from homeostat.store.seal import Seal
-from homeostat.store.sqlite.rows import EVENT_COLUMNS, RECORD_COLUMNS, event_of, record_of, scope_filter
+from homeostat.store.sqlite.rows import scope_filter
 from homeostat.store.sqlite.schema import connect_reader
 from homeostat.store.thread import ConnectionThread
 

@@ -1,22 +1,15 @@
-"""Rows of the log and the values they stand for."""
+"""What only SQLite's statements on the log need."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from homeostat.store.base import Event, Record, Scope, StoreError
-from homeostat.store.log import canonical
+from homeostat.store.base import Event, Scope
+from homeostat.store.rows import OPERATIONS
 from homeostat.store.seal import Seal
 
 COLUMNS = 9
-OPERATIONS = {"ADDED": 1, "MODIFIED": 2, "DELETED": 3}
-_TYPES: tuple[Literal["ADDED", "MODIFIED", "DELETED"], ...] = ("ADDED", "MODIFIED", "DELETED")
-
-EVENT_COLUMNS = """
-    log.resource, log.namespace, log.name, log.revision, log.created, log.value, log.operation, log.previous, old.value
-"""
-RECORD_COLUMNS = "log.resource, log.namespace, log.name, log.revision, log.created, log.value"
 
 
 def parameters(events: Sequence[Event], at: float, seal: Seal) -> Iterator[Any]:
@@ -28,23 +21,6 @@ def parameters(events: Sequence[Event], at: float, seal: Seal) -> Iterator[Any]:
         yield previous.revision if previous is not None else 0
         yield seal.close(key, record.revision, record.value)
         yield at
-
-
-def record_of(row: Sequence[Any], seal: Seal) -> Record:
-    resource, namespace, name, revision, created, value = row
-    if value is None:
-        raise StoreError(f'the log lacks {resource} "{namespace}/{name}", which it should have; restore a backup')
-    key = canonical(resource, namespace, name)
-    return Record(key, seal.open(key, revision, value), revision, created)
-
-
-def event_of(row: Sequence[Any], seal: Seal) -> Event:
-    *columns, operation, previous, value = row
-    record = record_of(columns, seal)
-    if not previous:
-        return Event(_TYPES[operation - 1], record, None)
-    key = record.key
-    return Event(_TYPES[operation - 1], record, record_of((*key, previous, record.created, value), seal))
 
 
 def scope_filter(scope: Scope) -> tuple[str, list[str]]:

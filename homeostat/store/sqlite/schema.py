@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from importlib import resources
 from pathlib import Path
 
 from homeostat.store.base import StoreError
+from homeostat.store.migration import migrations
 
 _APPLICATION_ID = 0x486F6D65
 _OLDEST_SQLITE = (3, 37, 0)
@@ -51,13 +51,6 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def migrations() -> list[tuple[int, str]]:
-    """Number and text of each, in order."""
-    folder = resources.files("homeostat.store") / "migrations" / "sqlite"
-    files = [each for each in folder.iterdir() if each.name.endswith(".sql")]
-    return sorted((int(each.name.partition("_")[0]), each.read_text("utf-8")) for each in files)
-
-
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -67,7 +60,7 @@ def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    known = migrations()
+    known = migrations("sqlite")
     if version > known[-1][0]:
         raise StoreError(f'"{path}" has schema {version}, this program knows up to {known[-1][0]}; use a newer one')
     for number, text in known:

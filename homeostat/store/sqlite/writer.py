@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from homeostat.store.base import Event, Record, StoreError
+from homeostat.store.rows import record_of
 from homeostat.store.seal import Seal
 from homeostat.store.sqlite.lock import Lock
-from homeostat.store.sqlite.rows import COLUMNS, parameters, record_of
+from homeostat.store.sqlite.rows import COLUMNS, parameters
 from homeostat.store.sqlite.schema import connect_writer
 
 _MOST_ROWS = 256  # of one statement

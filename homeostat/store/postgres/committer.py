@@ -1,0 +1,88 @@
+"""Batches of one replica, committed among those of others.
+
+A batch is planned on the newest state this replica knows and sent as one statement, which counts only if nothing was
+committed meanwhile. If something was, the batch is planned again inside the commit section, where nothing can come
+between; so is one whose outcome is not known, which is looked for there first. Either way it is decided by what the
+database has, each change by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from homeostat.store.base import Change, UncertainError, UnreachableError, UnwritableError
+from homeostat.store.log import events_of, plan
+from homeostat.store.postgres.database import Connection
+from homeostat.store.postgres.follower import Follower
+from homeostat.store.postgres.link import Link
+from homeostat.store.postgres.statements import Pen, Planned, enter_section
+from homeostat.store.replica import Replica
+
+
+class Committer:
+    def __init__(self, link: Link, pen: Pen, follower: Follower, replica: Replica) -> None:
+        self._link, self._pen = link, pen
+        self._follower, self._replica = follower, replica
+        self._number = 0
+        self._is_contended = False
+
+    async def commit(self, batch: Sequence[Change]) -> Planned:
+        """The plan that the database has; its events may be shown already.
+
+        `UnwritableError` if nothing was stored, `UncertainError` if that cannot be found out.
+        """
+        try:
+            return await self._link.run(lambda connection: self._attempt(connection, batch))
+        except UnreachableError as error:
+            if self._follower.sent is not None:
+                raise UncertainError(f"it is not known whether the change is stored: {error}") from error
+            raise UnwritableError(str(error)) from error
+        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise UnwritableError(f"{type(error).__name__}: {error}") from error
+        finally:
+            self._follower.sent = None
+
+    async def _attempt(self, connection: Connection, batch: Sequence[Change]) -> Planned:
+        if self._follower.sent is None and not self._is_contended:
+            planned = self._plan(batch)
+            if not planned.events:
+                # Refusals and changes of nothing count if this is the newest state.
+                if await self._follower.catch_up(connection) == planned.base:
+                    return planned
+            elif await self._send(connection, planned):
+                return planned
+        return await self._attempt_in_section(connection, batch)
+
+    async def _attempt_in_section(self, connection: Connection, batch: Sequence[Change]) -> Planned:
+        await enter_section(connection)
+        before = self._replica.revision
+        newest = await self._follower.catch_up(connection)
+        self._is_contended = newest != before
+        sent = self._follower.sent
+        if sent is not None and self._follower.is_stored(sent):
+            await connection.execute("ROLLBACK")
+            return sent
+        planned = self._plan(batch)
+        if not planned.events:
+            await connection.execute("ROLLBACK")
+            return planned
+        if not await self._send(connection, planned):
+            raise UnwritableError("the newest revision changed under the lock that guards it")
+        await connection.execute("COMMIT")
+        return planned
+
+    def _plan(self, batch: Sequence[Change]) -> Planned:
+        self._number += 1
+        base = self._replica.revision
+        outcomes = plan(batch, base, self._replica.get)
+        return Planned(self._number, base, outcomes, events_of(outcomes))
+
+    async def _send(self, connection: Connection, planned: Planned) -> bool:
+        # From here on a lost connection leaves it open whether the batch is stored.
+        self._follower.sent = planned
+        is_stored = await self._pen.commit(connection, planned)
+        if not is_stored:
+            self._follower.sent = None
+        return is_stored

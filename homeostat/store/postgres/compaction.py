@@ -1,0 +1,99 @@
+"""Forgetting history in the database: few rows at a time, one replica at a time.
+
+The mark is raised before any row goes, so a reader who finds one missing knows why. Sweeping locks the mark's row and
+nothing that a commit needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import asyncpg
+
+from homeostat.store.base import UnwritableError
+from homeostat.store.postgres.database import Connection
+from homeostat.store.postgres.link import Link
+
+T = TypeVar("T")
+
+_SWEEP_ROWS = 500
+_WRITER_DAYS = 7
+
+
+class Compaction:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def forget(self, before: int) -> int:
+        """Raise the mark to `before`, delete what that frees, and return the mark, which never goes back."""
+        mark: int = await self._do(lambda connection: _raise(connection, before))
+        while await self._do(_sweep):
+            pass
+        return mark
+
+    async def first_kept(self, after: int, *, keep_s: float) -> int | None:
+        """The first revision after `after` that is not older than `keep_s`, by the database's clock."""
+        found: int | None = await self._do(
+            lambda connection: connection.fetchval(
+                "SELECT revision FROM log WHERE revision > $1 AND at <= now()"
+                " AND at > now() - make_interval(secs => $2) ORDER BY revision LIMIT 1",
+                after,
+                keep_s,
+            )
+        )
+        return found
+
+    async def take_turn(self, *, every_s: float) -> bool:
+        """Whether it is this replica that tidies now: true for one of them in each `every_s`."""
+        return bool(await self._do(lambda connection: _take_turn(connection, every_s)))
+
+    async def size_bytes(self) -> int:
+        return int(await self._do(lambda connection: connection.fetchval("SELECT pg_total_relation_size('log')")))
+
+    async def _do(self, job: Callable[[Connection], Awaitable[T]]) -> T:
+        try:
+            return await self._link.run(job)
+        except asyncpg.PostgresError as error:
+            raise UnwritableError(f"the database refused upkeep: {error}") from error
+
+
+async def _raise(connection: Connection, before: int) -> int:
+    return int(
+        await connection.fetchval(
+            "UPDATE compaction SET compacted = greatest(compacted, $1) RETURNING compacted",
+            before,
+        )
+    )
+
+
+async def _sweep(connection: Connection) -> bool:
+    """Delete what some more revisions free: what they took the place of, and deletions among them; whether any did."""
+    async with connection.transaction():
+        marks = await connection.fetchrow("SELECT compacted, swept FROM compaction FOR UPDATE")
+        assert marks is not None
+        compacted, above = marks
+        if above >= compacted:
+            return False
+        upto = min(above + _SWEEP_ROWS, compacted)
+        await connection.execute(
+            "DELETE FROM log WHERE revision IN"
+            " (SELECT previous FROM log WHERE revision > $1 AND revision <= $2 AND previous > 0)",
+            above,
+            upto,
+        )
+        await connection.execute(
+            "DELETE FROM log WHERE revision > $1 AND revision <= $2 AND operation = 3", above, upto
+        )
+        await connection.execute("UPDATE compaction SET swept = $1", upto)
+    return bool(upto < compacted)
+
+
+async def _take_turn(connection: Connection, every_s: float) -> bool:
+    is_ours = await connection.fetchval(
+        "UPDATE compaction SET tidied = now() WHERE tidied <= now() - make_interval(secs => $1) RETURNING true",
+        every_s,
+    )
+    if is_ours:
+        await connection.execute("DELETE FROM writer WHERE at < now() - make_interval(days => $1)", _WRITER_DAYS)
+    return bool(is_ours)

@@ -1,0 +1,98 @@
+"""How to reach a database: its address, the settings of every session, and which errors mean that it is away.
+
+The rest of the package sees a `Connection`, the part of asyncpg's that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
+
+import asyncpg
+
+Row = Sequence[Any]
+
+AWAY = (
+    OSError,  # and its TimeoutError: refused, reset, no answer in time
+    asyncpg.InterfaceError,  # the connection is closed
+    asyncpg.InternalClientError,  # cut in the middle of a message; no host is the primary
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # shut down, starting, a statement past its time
+    asyncpg.TooManyConnectionsError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.ReadOnlySQLTransactionError,  # what was the primary is a standby now
+    asyncpg.LockNotAvailableError,
+    asyncpg.TransactionRollbackError,
+)
+"""The same may succeed on a new connection."""
+
+_CONNECT_S = 5.0
+_COMMAND_S = 15.0
+_SETTINGS = {
+    # What a commit relies on to see, behind the lock it waited for, what the one before it wrote.
+    "default_transaction_isolation": "read committed",
+    "statement_timeout": "10s",
+    # A replica that is paused or cut off inside the commit section holds up all others for this long at most.
+    "idle_in_transaction_session_timeout": "5s",
+    "jit": "off",  # our statements are small, and compiling one takes longer than they do
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+}
+_DURABLE = """
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local')
+"""
+
+
+class Connection(Protocol):
+    async def execute(self, query: str, *given: object) -> str: ...
+    async def fetch(self, query: str, *given: object) -> list[Row]: ...
+    async def fetchrow(self, query: str, *given: object) -> Row | None: ...
+    async def fetchval(self, query: str, *given: object) -> Any: ...
+    def cursor(self, query: str, *given: object, prefetch: int) -> AsyncIterator[Row]: ...
+    def transaction(
+        self, *, isolation: str | None = None, readonly: bool = False
+    ) -> AbstractAsyncContextManager[Any]: ...
+    async def add_listener(self, channel: str, callback: Callable[..., None]) -> None: ...
+    def is_closed(self) -> bool: ...
+    def terminate(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+class Database:
+    """A schema of a database. Several installations may share a database, each in a schema of its own."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        self.schema = schema
+        self._url = url
+
+    @property
+    def told(self) -> str:
+        """The address without anything secret."""
+        parts = urlsplit(self._url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    async def connect(self, purpose: str, *, is_patient: bool = False) -> Connection:
+        """Open a session. One that loads or migrates is patient: no statement of it is too slow."""
+        settings = {
+            **_SETTINGS,
+            **({"statement_timeout": "0"} if is_patient else {}),
+            "search_path": f'"{self.schema}"',
+            "application_name": f"homeostat {purpose}",
+        }
+        # With several hosts in the address, the one that takes writes.
+        chosen = {} if "target_session_attrs" in self._url else {"target_session_attrs": "read-write"}
+        command_s = None if is_patient else _COMMAND_S
+        opened = await asyncpg.connect(
+            self._url, timeout=_CONNECT_S, command_timeout=command_s, server_settings=settings, **chosen
+        )
+        connection = cast(Connection, opened)
+        try:
+            await connection.execute(_DURABLE)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection

@@ -1,0 +1,88 @@
+"""How a replica moves: the log's rows that others wrote, and its own batches, each shown once and in order.
+
+A batch of this replica may be seen in the log before its commit is answered, or without the answer ever coming. The
+database keeps the number of each replica's newest batch; by that a batch that was sent is known to be stored, and
+then its own events are shown, not copies of them.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from homeostat.store.base import Event, Key, LostError, Record
+from homeostat.store.log import canonical
+from homeostat.store.postgres.database import Connection, Row
+from homeostat.store.postgres.statements import News, Planned, read_news
+from homeostat.store.replica import Replica
+from homeostat.store.rows import TYPES
+from homeostat.store.seal import Seal
+
+
+class Follower:
+    def __init__(self, replica: Replica, seal: Seal, writer: UUID) -> None:
+        self._replica = replica
+        self._seal = seal
+        self._writer = writer
+        self.sent: Planned | None = None
+        """The batch whose commit was asked for and is not answered."""
+        self._newest_batch = 0
+        self.lost: LostError | None = None
+
+    def is_stored(self, planned: Planned) -> bool:
+        """Whether the database has shown that it has the batch, which was sent."""
+        return self._newest_batch == planned.number
+
+    async def catch_up(self, connection: Connection) -> int:
+        """Show everything that was committed before this call; the newest revision then."""
+        while True:
+            if self.lost is not None:
+                raise LostError(str(self.lost)) from self.lost
+            after = self._replica.revision
+            news = await read_news(connection, after=after, writer=self._writer)
+            self._take(news, after)
+            if self._replica.revision >= news.head:
+                return news.head
+
+    def _take(self, news: News, after: int) -> None:
+        replica, sent = self._replica, self.sent
+        if news.head < after:
+            raise self._lose(f"the database is at revision {news.head} and was at {after}; an older state was restored")
+        self._newest_batch = max(self._newest_batch, news.batch)
+        if sent is not None and sent.number == news.batch and sent.base == replica.revision:
+            self._show(sent.events)
+        rows = [row for row in news.rows if row[0] > replica.revision]
+        if rows:
+            self._show(self._events(rows))
+        elif news.head > replica.revision and not news.rows:
+            raise self._missed(news)
+        replica.oldest = max(replica.oldest, news.compacted)
+
+    def _show(self, events: list[Event]) -> None:
+        self._replica.absorb(events)
+        self._replica.announce(events)
+
+    def _events(self, rows: list[Row]) -> list[Event]:
+        """What the rows did to the replica's state."""
+        events: list[Event] = []
+        overlay: dict[Key, Record | None] = {}
+        expected = self._replica.revision
+        for revision, resource, namespace, name, operation, created, previous, value in rows:
+            expected += 1
+            key = Key(resource, namespace, name)
+            before = overlay[key] if key in overlay else self._replica.get(key)
+            if revision != expected or (before.revision if before is not None else 0) != previous:
+                raise self._lose(f"revision {expected} is not in the log any more, and this replica has not seen it")
+            key = before.key if before is not None else canonical(*key)
+            record = Record(key, self._seal.open(key, revision, value), revision, created)
+            events.append(Event(TYPES[operation - 1], record, before))
+            overlay[key] = None if operation == len(TYPES) else record
+        return events
+
+    def _missed(self, news: News) -> LostError:
+        return self._lose(
+            f"history before revision {news.compacted} was compacted, and this replica was at {self._replica.revision}"
+        )
+
+    def _lose(self, reason: str) -> LostError:
+        self.lost = LostError(f"{reason}; start it again")
+        return self.lost

@@ -1,0 +1,95 @@
+"""A connection for one purpose that is opened when needed, and anew when it was lost.
+
+A job is done again on a new connection for as long as the database has been away for less than `patience_s`; a restart
+is then a pause and not an error. After that each job is tried once, so that callers hear at once. Jobs must be
+repeatable; they wait for each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import asyncpg
+
+from homeostat.store.base import StoreError, UnreachableError
+from homeostat.store.postgres.database import AWAY, Connection, Database
+
+T = TypeVar("T")
+Prepare = Callable[[Connection], Awaitable[None]]
+
+_SHORTEST_S, _LONGEST_S = 0.02, 0.5
+_CLOSE_S = 2.0
+
+
+async def _nothing(_: Connection) -> None:
+    pass
+
+
+class Link:
+    """`prepare` is done on each new connection before it is used."""
+
+    def __init__(self, database: Database, purpose: str, *, patience_s: float, prepare: Prepare = _nothing) -> None:
+        self._database, self._purpose = database, purpose
+        self._patience_s = patience_s
+        self._prepare = prepare
+        self._connection: Connection | None = None
+        self._away_since: float | None = None
+        self._turn = asyncio.Lock()
+        self._is_open = True
+
+    async def run(self, job: Callable[[Connection], Awaitable[T]]) -> T:
+        """`UnreachableError` when patience is at an end; errors that are no loss of the database as they are."""
+        pause_s = _SHORTEST_S
+        async with self._turn:
+            while True:
+                try:
+                    result = await job(await self._connect())
+                except AWAY as error:
+                    self.drop()
+                    self._note_loss(error)
+                except BaseException:
+                    # Whatever it was in the middle of goes with it.
+                    self.drop()
+                    raise
+                else:
+                    self._away_since = None
+                    return result
+                await asyncio.sleep(pause_s * random.uniform(0.5, 1))  # noqa: S311
+                pause_s = min(pause_s * 2, _LONGEST_S)
+
+    def drop(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    async def close(self) -> None:
+        self._is_open = False
+        async with self._turn:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                try:
+                    async with asyncio.timeout(_CLOSE_S):
+                        await connection.close()
+                except AWAY:
+                    connection.terminate()
+
+    async def _connect(self) -> Connection:
+        if not self._is_open:
+            raise StoreError("the store is closed")
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await self._database.connect(self._purpose)
+            await self._prepare(self._connection)
+        return self._connection
+
+    def _note_loss(self, error: BaseException) -> None:
+        if isinstance(error, asyncpg.DataError):
+            raise error  # ours, and not a loss: it would come again
+        now = asyncio.get_running_loop().time()
+        if self._away_since is None:
+            self._away_since = now
+        if now - self._away_since >= self._patience_s:
+            told = f"{self._database.told} does not answer: {error or type(error).__name__}"
+            raise UnreachableError(told) from error

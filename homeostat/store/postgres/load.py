@@ -1,0 +1,34 @@
+"""What a database holds when a replica is opened: the current records, at one moment."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import NamedTuple
+
+from homeostat.store.base import Record
+from homeostat.store.postgres.database import Connection
+from homeostat.store.rows import RECORD_COLUMNS, record_of
+from homeostat.store.seal import Seal
+
+_AT_ONCE = 500  # rows on their way
+_CURRENT = f"""
+    SELECT {RECORD_COLUMNS} FROM log
+    WHERE log.operation < 3 AND NOT EXISTS (SELECT FROM log AS later WHERE later.previous = log.revision)
+"""  # noqa: S608
+
+
+class Loaded(NamedTuple):
+    records: list[Record]
+    """In the order of their keys."""
+    revision: int
+    compacted: int
+
+
+async def load(connection: Connection, seal: Seal) -> Loaded:
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        marks = await connection.fetchrow("SELECT head.revision, compaction.compacted FROM head CROSS JOIN compaction")
+        assert marks is not None
+        records = [record_of(row, seal) async for row in connection.cursor(_CURRENT, prefetch=_AT_ONCE)]
+    # Sorted here: the database would have to sort the values with the keys.
+    records.sort(key=attrgetter("key"))
+    return Loaded(records, *marks)

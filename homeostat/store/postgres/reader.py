@@ -1,0 +1,72 @@
+"""The log in the database, for what is older than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import asyncpg
+
+from homeostat.store.base import Event, Key, Record, Scope, StoreError
+from homeostat.store.log import canonical
+from homeostat.store.postgres.database import Connection, Row
+from homeostat.store.postgres.link import Link
+from homeostat.store.rows import EVENT_COLUMNS, RECORD_COLUMNS, event_of, record_of
+from homeostat.store.seal import Seal
+
+T = TypeVar("T")
+
+_MOST_EVENTS = 256  # of one read
+
+_IN_SCOPE = """
+    log.revision > $1 AND log.revision <= $2 AND log.resource = $3
+    AND ($4 = '' AND $5 = '' OR log.namespace = $4) AND ($5 = '' OR log.name = $5)
+"""
+_EVENTS = f"""
+    SELECT {EVENT_COLUMNS} FROM log LEFT JOIN log AS old ON old.revision = log.previous
+    WHERE {_IN_SCOPE} ORDER BY log.revision LIMIT {_MOST_EVENTS}
+"""  # noqa: S608
+_FIRST_CHANGES = f"""
+    SELECT DISTINCT ON (resource, namespace, name) resource, namespace, name, previous FROM log
+    WHERE {_IN_SCOPE} ORDER BY resource, namespace, name, revision
+"""  # noqa: S608
+_RECORDS = f"SELECT {RECORD_COLUMNS} FROM log WHERE log.revision = ANY($1::bigint[])"  # noqa: S608
+
+
+class PostgresArchive:
+    """`note_compacted` is told what is forgotten before an answer is used, because any replica may have done it."""
+
+    def __init__(self, link: Link, seal: Seal) -> None:
+        self._link = link
+        self._seal = seal
+        self.note_compacted: Callable[[int], None] = lambda _: None
+
+    async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
+        rows = await self._read(_EVENTS, after, upto, *scope)
+        events = [event_of(row, self._seal) for row in rows]
+        return events, events[-1].record.revision if len(events) == _MOST_EVENTS else upto
+
+    async def first_changes(self, scope: Scope, *, after: int, upto: int) -> dict[Key, int]:
+        rows = await self._read(_FIRST_CHANGES, after, upto, *scope)
+        return {canonical(*key): previous for *key, previous in rows}
+
+    async def records(self, revisions: Sequence[int]) -> list[Record]:
+        rows = await self._read(_RECORDS, list(revisions))
+        found = {record.revision: record for record in (record_of(row, self._seal) for row in rows)}
+        lacking = [revision for revision in revisions if revision not in found]
+        if lacking:
+            raise StoreError(f"the log lacks revision {lacking[0]}, which it should have; restore a backup")
+        return [found[revision] for revision in revisions]
+
+    async def _read(self, sql: str, *given: object) -> list[Row]:
+        async def ask(connection: Connection) -> tuple[list[Row], int]:
+            rows = await connection.fetch(sql, *given)
+            # Asked afterwards: it is raised before any row goes, so whatever the answer lacks shows in it.
+            return rows, await connection.fetchval("SELECT compacted FROM compaction")
+
+        try:
+            rows, compacted = await self._link.run(ask)
+        except asyncpg.PostgresError as error:
+            raise StoreError(f"the log cannot be read: {error}") from error
+        self.note_compacted(compacted)
+        return rows

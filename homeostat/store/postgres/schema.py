@@ -1,0 +1,67 @@
+"""The tables of a schema, brought up to date by numbered migrations, and what the database must be to be served.
+
+One replica migrates while the others wait. A schema from a newer program is refused, not guessed at; so is one that
+was sealed with another key.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from homeostat.store.base import StoreError
+from homeostat.store.migration import migrations
+from homeostat.store.postgres.database import Connection
+from homeostat.store.seal import Seal
+
+_OLDEST_SERVER = 130000
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('homeostat ' || $1, 0))"
+
+_log = logging.getLogger(__name__)
+
+
+async def prepare(connection: Connection, schema: str, seal: Seal) -> None:
+    await _check_server(connection)
+    async with connection.transaction():
+        await connection.fetchval(_LOCK, schema)
+        await _migrate(connection, schema)
+        await _check_seal(connection, seal)
+
+
+async def _check_server(connection: Connection) -> None:
+    found = await connection.fetchrow(
+        "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),"
+        " current_setting('fsync')"
+    )
+    assert found is not None
+    version, encoding, fsync = found
+    if version < _OLDEST_SERVER:
+        raise StoreError(f"PostgreSQL {version // 10000} is too old; 13 or newer is needed")
+    if encoding != "UTF8":
+        raise StoreError(f"the database has the encoding {encoding}; make one with UTF8")
+    if fsync != "on":
+        _log.warning("the database runs with fsync = off and may lose acknowledged writes with its machine")
+
+
+async def _migrate(connection: Connection, schema: str) -> None:
+    # Asked first, because making one needs a right on the database that its user may not have.
+    if await connection.fetchval("SELECT to_regnamespace(quote_ident($1)) IS NULL", schema):
+        await connection.execute(f'CREATE SCHEMA "{schema}"')
+    await connection.execute("CREATE TABLE IF NOT EXISTS migration (number int PRIMARY KEY, at timestamptz NOT NULL)")
+    version = await connection.fetchval("SELECT coalesce(max(number), 0) FROM migration")
+    known = migrations("postgres")
+    if version > known[-1][0]:
+        raise StoreError(
+            f'the schema "{schema}" has version {version}, this program knows up to {known[-1][0]}; use a newer one'
+        )
+    for number, text in known:
+        if number > version:
+            await connection.execute(text)
+            await connection.execute("INSERT INTO migration VALUES ($1, now())", number)
+
+
+async def _check_seal(connection: Connection, seal: Seal) -> None:
+    told = seal.told()
+    await connection.execute("INSERT INTO meta VALUES ('seal', $1) ON CONFLICT DO NOTHING", told)
+    found = await connection.fetchval("SELECT value FROM meta WHERE name = 'seal'")
+    if found != told:
+        raise StoreError(f'the database is sealed as "{found}" (key id, resources), not as "{told}"')

@@ -1,0 +1,256 @@
+"""A `Store` on PostgreSQL, in which any number of replicas write and read one log.
+
+Every replica holds the current state in memory and follows the log. Three connections: one commits, one asks for news
+and listens, one reads what is older than memory and tidies. A notification wakes those who follow; asking now and then
+is the net below it. What `sync` promises rests on neither: it asks the database, once for all who wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Sequence
+from uuid import uuid4
+
+import asyncpg
+
+from homeostat.store.base import (
+    Change,
+    Deliver,
+    Key,
+    LostError,
+    Page,
+    Record,
+    Scope,
+    StoreError,
+    Subscription,
+    UnreachableError,
+    UnwritableError,
+)
+from homeostat.store.commit import GroupCommit
+from homeostat.store.counters import Counters
+from homeostat.store.history import History
+from homeostat.store.postgres.barrier import Barrier
+from homeostat.store.postgres.committer import Committer
+from homeostat.store.postgres.compaction import Compaction
+from homeostat.store.postgres.database import AWAY, Connection, Database
+from homeostat.store.postgres.follower import Follower
+from homeostat.store.postgres.link import Link
+from homeostat.store.postgres.load import Loaded, load
+from homeostat.store.postgres.reader import PostgresArchive
+from homeostat.store.postgres.schema import prepare
+from homeostat.store.postgres.statements import Pen
+from homeostat.store.replica import Replica
+from homeostat.store.seal import Seal
+from homeostat.store.state import State
+
+_NEWS_S = 10.0
+"""How long a refused commit speaks against the store when nobody has tried again."""
+
+_log = logging.getLogger(__name__)
+
+
+class PostgresStore(Replica):
+    """Made by `open`. Keep `maintain` running beside it: without, others' changes show only when asked for."""
+
+    def __init__(self, database: Database, seal: Seal, *, loaded: Loaded, history: History, patience_s: float) -> None:
+        self._id = uuid4()
+        self._channel = f"homeostat {database.schema}"
+        self._reader = Link(database, "reader", patience_s=patience_s)
+        self._writer = Link(database, "writer", patience_s=patience_s)
+        self._listener = Link(database, "listener", patience_s=patience_s, prepare=self._listen)
+        archive = PostgresArchive(self._reader, seal)
+        state = State(loaded.records, revision=loaded.revision)
+        super().__init__(archive, state, history, revision=loaded.revision, oldest=loaded.compacted)
+        archive.note_compacted = self._note_compacted
+        self._follower = Follower(self, seal, self._id)
+        self._committer = Committer(self._writer, Pen(self._id, self._channel, seal), self._follower, self)
+        self._compaction = Compaction(self._reader)
+        self._barrier = Barrier(self._ask)
+        self._group = GroupCommit(self._begin)
+        self._committing: asyncio.Task[None] | None = None
+        self._woken = asyncio.Event()
+        self._is_closed = False
+        self._failed: tuple[float, str] | None = None
+        self.counters = Counters()
+        self.database_bytes = 0
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        schema: str = "homeostat",
+        sealed: Collection[str] = frozenset(),
+        key: bytes | None = None,
+        history_events: int = 10_000,
+        history_bytes: int = 32 << 20,
+        patience_s: float = 5.0,
+    ) -> PostgresStore:
+        """Open a replica on the database, making its tables if it has none.
+
+        Values of the resources in `sealed` are encrypted at rest with `key`, 32 bytes and the same for all replicas.
+        While the database is away for less than `patience_s`, reads and writes wait for it.
+        """
+        seal = Seal(sealed, key)
+        database = Database(url, schema)
+        try:
+            connection = await database.connect("opener", is_patient=True)
+            try:
+                await prepare(connection, schema, seal)
+                loaded = await load(connection, seal)
+            finally:
+                await connection.close()
+        except (*AWAY, asyncpg.PostgresError, ValueError) as error:
+            raise StoreError(f"{database.told} cannot be opened: {error or type(error).__name__}") from error
+        history = History(loaded.revision, max_events=history_events, max_bytes=history_bytes)
+        return cls(database, seal, loaded=loaded, history=history, patience_s=patience_s)
+
+    @property
+    def trouble(self) -> str:
+        """Why the newest commit was refused, while that is news; empty if it was not."""
+        if self._follower.lost is not None:
+            return str(self._follower.lost)
+        if self._failed is None or time.monotonic() - self._failed[0] > _NEWS_S:
+            return ""
+        return self._failed[1]
+
+    async def sync(self) -> int:
+        """`UnreachableError` while the database does not answer, `LostError` once this replica cannot follow."""
+        if self._is_closed:
+            raise StoreError("the store is closed")
+        return await self._barrier.wait()
+
+    async def reach(self, revision: int, *, timeout_s: float) -> None:
+        if revision > self.revision:
+            await self.sync()
+        await super().reach(revision, timeout_s=timeout_s)
+
+    async def page(self, scope: Scope, *, at: int, after: tuple[str, str] | None = None, limit: int = 0) -> Page:
+        if at > self.revision:
+            await self.sync()  # another replica may have shown it
+        return await super().page(scope, at=at, after=after, limit=limit)
+
+    async def subscribe(self, scope: Scope, *, since: int, deliver: Deliver) -> Subscription:
+        if since > self.revision:
+            await self.sync()
+        return await super().subscribe(scope, since=since, deliver=deliver)
+
+    async def write(self, change: Change) -> Record:
+        if not _is_storable(change.key):
+            raise UnwritableError(f"{change.key!r}: PostgreSQL keeps no name with a NUL or half a character")
+        return await self._group.submit(change)
+
+    async def compact(self, before: int) -> None:
+        # Raised before any row goes, so a reader that finds one missing knows why.
+        self._note_compacted(min(before, self.revision))
+        self._note_compacted(await self._compaction.forget(self.oldest))
+
+    async def tidy(self, *, keep_s: float = 300) -> None:
+        """Forget history older than `keep_s`, by the database's clock."""
+        newest = self.revision
+        kept = await self._compaction.first_kept(self.oldest, keep_s=keep_s)
+        await self.compact(newest if kept is None else kept - 1)
+        self.database_bytes = await self._compaction.size_bytes()
+
+    async def maintain(self, *, keep_s: float = 300, every_s: float = 30, poll_s: float = 1.0) -> None:
+        """Follow the log and, by turns with the other replicas, tidy; `LostError` when following is impossible."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow(poll_s))
+                tasks.create_task(self._tidy_by_turns(keep_s, every_s))
+        except* LostError as group:
+            raise group.exceptions[0] from None
+
+    async def close(self) -> None:
+        """Complete what was written, then let go of the connections."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        await self._group.close()
+        await self._barrier.close()
+        for link in (self._writer, self._listener, self._reader):
+            await link.close()
+
+    async def _follow(self, poll_s: float) -> None:
+        is_away = False
+        while True:
+            try:
+                await self.sync()
+            except UnreachableError as error:
+                if not is_away:
+                    _log.warning("the log cannot be followed", extra={"reason": str(error)})
+                is_away = True
+            else:
+                is_away = False
+            try:
+                async with asyncio.timeout(poll_s):
+                    await self._woken.wait()
+            except TimeoutError:
+                pass
+            self._woken.clear()
+
+    async def _tidy_by_turns(self, keep_s: float, every_s: float) -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            try:
+                if await self._compaction.take_turn(every_s=every_s):
+                    await self.tidy(keep_s=keep_s)
+                else:
+                    self.database_bytes = await self._compaction.size_bytes()
+            except StoreError as error:
+                _log.warning("the store could not be tidied", extra={"reason": str(error)})
+
+    async def _listen(self, connection: Connection) -> None:
+        await connection.add_listener(self._channel, self._notified)
+
+    def _notified(self, _connection: object, _process: int, _channel: str, writer: str) -> None:
+        if writer != self._id.hex:
+            self._woken.set()
+
+    async def _ask(self) -> int:
+        try:
+            return await self._listener.run(self._follower.catch_up)
+        except asyncpg.PostgresError as error:
+            raise UnreachableError(f"the database refuses to tell what is new: {error}") from error
+
+    def _note_compacted(self, revision: int) -> None:
+        self.oldest = max(self.oldest, revision)
+
+    def _begin(self, batch: Sequence[Change]) -> None:
+        self._committing = asyncio.get_running_loop().create_task(self._commit(batch), name="store-commit")
+
+    async def _commit(self, batch: Sequence[Change]) -> None:
+        started = time.perf_counter()
+        try:
+            planned = await self._committer.commit(batch)
+        except StoreError as error:
+            self.counters.failures += 1
+            self._failed = (time.monotonic(), str(error))
+            _log.error("a commit was refused", extra={"changes": len(batch), "reason": str(error)})
+            self._group.fail(error)
+            return
+        except BaseException as error:  # handed on: whoever wrote must not wait for ever
+            self._group.fail(error)
+            raise
+        self._failed = None
+        if not planned.events:
+            self._group.settle(planned.outcomes)
+            return
+        self.counters.count(len(planned.events), time.perf_counter() - started)
+        is_new = self.revision == planned.base
+        if is_new:
+            self.absorb(planned.events)
+        # First, so that the next batch is on its way to the database while watchers are told of this one.
+        self._group.settle(planned.outcomes)
+        if is_new:
+            self.announce(planned.events)
+
+
+def _is_storable(key: Key) -> bool:
+    """Refused here, or the one change would cost its neighbours their commit."""
+    try:
+        return b"\0" not in "".join(key).encode()
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,173 @@
+"""A PostgreSQL server of the tests' own: found on the machine, started as an unprivileged user, gone afterwards.
+
+Programs are looked for on PATH, then where Debian puts them (the newest version). PostgreSQL refuses to run as root, so
+root runs it as the first of `postgres` and `nobody` that there is.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_DEBIAN = Path("/usr/lib/postgresql")
+_USERS = ("postgres", "nobody")
+_START_TRIES = 600
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "max_connections": "150",
+    "shared_buffers": "64MB",
+    "fsync": "off",  # tests kill processes and never the machine, so the kernel keeps what was written
+    "logging_collector": "off",
+}
+
+
+class MissingPostgresError(Exception):
+    """There is no server to start."""
+
+
+def find_programs() -> Path:
+    """The folder of `initdb`, `postgres` and `pg_isready`."""
+    found = shutil.which("postgres")
+    if found is not None and (folder := Path(found).resolve().parent) and (folder / "initdb").exists():
+        return folder
+    versions = sorted((each for each in _DEBIAN.glob("*/bin") if (each / "initdb").exists()), key=_version)
+    if not versions:
+        raise MissingPostgresError("no PostgreSQL: neither postgres on PATH nor /usr/lib/postgresql/*/bin")
+    return versions[-1]
+
+
+def _version(folder: Path) -> float:
+    name = folder.parent.name
+    return float(name) if name.replace(".", "", 1).isdecimal() else 0.0
+
+
+class Postgres:
+    """A server in a folder that only its user may enter, which is why those who reach its socket need no password."""
+
+    def __init__(self, folder: Path, *, settings: dict[str, str] | None = None) -> None:
+        self._programs = find_programs()
+        self._folder = folder
+        self._data = folder / "data"
+        self._settings = {**_SETTINGS, "unix_socket_directories": str(folder), **(settings or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._password = secrets.token_hex(16)
+        self.port = _free_port()
+
+    @property
+    def url(self) -> str:
+        """The server's one database as its owner, over the socket."""
+        return f"postgresql://owner@/postgres?host={self._folder}&port={self.port}"
+
+    def url_at(self, port: int) -> str:
+        """The same database over TCP: the server's own port, or one that leads there."""
+        return f"postgresql://owner:{self._password}@127.0.0.1:{port}/postgres"
+
+    def initialise(self) -> None:
+        password = self._folder / "password"
+        password.write_text(self._password)
+        if os.geteuid() == 0:
+            user = _unprivileged()
+            for path in (self._folder, password):
+                os.chown(path, user.pw_uid, user.pw_gid)
+        options = ["-D", str(self._data), "-U", "owner", "--pwfile", str(password), "-E", "UTF8", "--locale=C"]
+        self._run("initdb", *options, "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync")
+
+    def start(self) -> None:
+        settings = [f"-c{name}={value}" for name, value in {**self._settings, "port": self.port}.items()]
+        with (self._folder / "server.log").open("ab") as log:
+            # Ended by the kernel with the tests, however these end.
+            command = [*_as_unprivileged("--pdeathsig=QUIT"), str(self._programs / "postgres"), "-D", str(self._data)]
+            self._process = subprocess.Popen(
+                [*command, *settings],
+                cwd=self._folder,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        for _ in range(_START_TRIES):
+            if self._process.poll() is not None:
+                break
+            if self._accepts():
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"postgres does not start: {(self._folder / 'server.log').read_text()[-2000:]}")
+
+    def stop(self, *, is_crash: bool = False) -> None:
+        """End every session and shut down; a crash does not even do that, and the next start recovers."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGQUIT if is_crash else signal.SIGINT)
+        self._process.wait(30)
+
+    def _accepts(self) -> bool:
+        command = [str(self._programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        return subprocess.run(command, env=self._environment(), timeout=10).returncode == 0
+
+    def _run(self, program: str, *options: str) -> None:
+        command = [*_as_unprivileged(), str(self._programs / program), *options]
+        done = subprocess.run(
+            command,
+            cwd=self._folder,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} failed: {done.stderr.decode(errors='replace')}")
+
+    def _environment(self) -> dict[str, str]:
+        return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "HOME": str(self._folder)}
+
+
+@contextmanager
+def running_postgres(*, settings: dict[str, str] | None = None) -> Iterator[Postgres]:
+    """A new server, stopped and removed at the end of the block; `MissingPostgresError`."""
+    find_programs()
+    # Not pytest's folder: its parents are closed to other users.
+    folder = Path(tempfile.mkdtemp(prefix="homeostat-postgres-"))
+    try:
+        server = Postgres(folder, settings=settings)
+        server.initialise()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop(is_crash=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unprivileged() -> pwd.struct_passwd:
+    for name in _USERS:
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise MissingPostgresError(f"PostgreSQL does not run as root, and there is no user {' or '.join(_USERS)}")
+
+
+def _as_unprivileged(*options: str) -> Sequence[str]:
+    """What to put before a command; `options` are `setpriv`'s, heeded where there is one."""
+    if os.geteuid() == 0:
+        user = _unprivileged()
+        options = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", *options)
+    return ("setpriv", *options) if options and shutil.which("setpriv") else ()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
