@@ -162,6 +162,8 @@ async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIte
             await supervisor.stop()
             for task in running:
                 task.cancel()
+            # Whoever watches from inside ends before the watches do, and takes their end for no failure.
+            await asyncio.wait(running, timeout=_OPERATORS_GRACE_S)
             plane.watches.close()
             await plane.server.stop(grace_s=3.0)
             await plane.admission.close()
