@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
-from homeostat.client.base import Client
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import CONFIG_MAP, Kind
 from homeostat.runtime.informer import Informer, Informers
 from homeostat.runtime.source import Source
@@ -44,6 +45,15 @@ class Collection:
             await self.write(f"c{turn % 10}", f"turn {turn}")
             if turn % 7 == 3:
                 await self.remove(f"c{turn % 10}")
+
+    async def churn_anyway(self, rounds: int) -> None:
+        """Changes, each tried until the server has taken it."""
+        for turn in range(rounds):
+            while True:
+                with suppress(UnreachableError, ApiError):
+                    await self.write(f"c{turn % 10}", f"turn {turn}")
+                    break
+                await asyncio.sleep(0.01)
 
     async def agree(self, mirror: Mirror, *, within_s: float = 20.0) -> None:
         """The mirror comes to show what the server has."""

@@ -8,6 +8,7 @@ There are no controllers: nothing collects garbage, empties namespaces or makes 
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import shutil
@@ -15,7 +16,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -62,21 +63,27 @@ class Cluster:
         """The administrator's."""
         return load_endpoint([self.kubeconfig])
 
+    @property
+    def is_serving(self) -> bool:
+        return "apiserver" in self._processes
+
     def start(self) -> None:
         (self.directory / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
         _write_key(self.directory / "accounts.key")
         self._run("etcd", self._etcd_options())
-        self.start_apiserver()
-        self.kubeconfig.write_text(json.dumps(_kubeconfig(self.url, self.directory / "certs" / "apiserver.crt")))
-
-    def start_apiserver(self) -> None:
-        """On the same port, with the same keys and the same etcd as before."""
         self._run("apiserver", self._apiserver_options())
-        self._wait(lambda: _is_ok(self.port))
+        self._wait_until_ready()
+        self.kubeconfig.write_text(json.dumps(_kubeconfig(self.url, self.directory / "certs" / "apiserver.crt")))
 
     def kill_apiserver(self) -> None:
         """As a power cut would."""
         self._end("apiserver")
+
+    async def revive_apiserver(self) -> None:
+        """On the same port, with the same keys and the same etcd as before."""
+        # Here and not beside the loop: the kernel ends a process with the thread that has started it.
+        self._run("apiserver", self._apiserver_options())
+        await asyncio.to_thread(self._wait_until_ready)
 
     def stop(self) -> None:
         for name in ("apiserver", "etcd"):
@@ -106,9 +113,9 @@ class Cluster:
             process.kill()
             process.wait()
 
-    def _wait(self, is_ready: Callable[[], bool]) -> None:
+    def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + _READY_WITHIN_S
-        while not is_ready():
+        while not _is_ready(self.port):
             for name, process in self._processes.items():
                 if process.poll() is not None:
                     raise StartError(f"{name} ended with {process.returncode}: {self._log_end(name)}")
@@ -174,7 +181,7 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-def _is_ok(port: int) -> bool:
+def _is_ready(port: int) -> bool:
     connection = http.client.HTTPSConnection("127.0.0.1", port, context=ssl._create_unverified_context(), timeout=2)
     try:
         connection.request("GET", "/readyz")
