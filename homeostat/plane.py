@@ -31,6 +31,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.operators import housekeeping
 from homeostat.operators.catalog import OURS, load_operator, operator_name
 from homeostat.runtime.supervisor import Supervisor
+from homeostat.runtime.tracing import OFF, Tracer
 from homeostat.server.accounttokens import AccountTokens
 from homeostat.server.admission import AdmissionChain
 from homeostat.server.app import App, refusal
@@ -112,7 +113,7 @@ class Plane:
 
 
 @asynccontextmanager
-async def open_plane(settings: Settings) -> AsyncIterator[Plane]:
+async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterator[Plane]:
     """A plane that serves until the block is left; then watches are closed and running requests finished."""
     make_private_directory(settings.data)
     database = settings.database or settings.data / "homeostat.db"
@@ -121,14 +122,14 @@ async def open_plane(settings: Settings) -> AsyncIterator[Plane]:
     try:
         # Behind the store's lock: a start that is refused must not renew what the running plane shows.
         pki = prepare_pki(settings.data / "pki", hosts=_hosts(settings), now=datetime.now(UTC))
-        async with _running(settings, pki, store) as plane:
+        async with _running(settings, pki, store, tracer) as plane:
             yield plane
     finally:
         await store.close()
 
 
 @asynccontextmanager
-async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIterator[Plane]:
+async def _running(settings: Settings, pki: Pki, store: SqliteStore, tracer: Tracer) -> AsyncIterator[Plane]:
     plane = await _assemble(settings, pki, store)
     await _bootstrap(plane.client)
     # Only now: a webhook that is away must not keep a plane from starting.
@@ -154,7 +155,7 @@ async def _running(settings: Settings, pki: Pki, store: SqliteStore) -> AsyncIte
         if "housekeeping" in settings.operators:
             authority = pki.authority.read_text()
             running.append(tasks.create_task(housekeeping.run(plane.client, authority=authority)))
-        supervisor = _supervisor(plane)
+        supervisor = _supervisor(plane, tracer)
         running.append(tasks.create_task(supervisor.run()))
         try:
             yield plane
@@ -216,10 +217,10 @@ async def _assemble(settings: Settings, pki: Pki, store: SqliteStore) -> Plane:
     return Plane(settings, store, app, watches, admission)
 
 
-def _supervisor(plane: Plane) -> Supervisor:
+def _supervisor(plane: Plane, tracer: Tracer) -> Supervisor:
     names = sorted(plane.settings.operators - {"housekeeping"})
     modules = {operator_name(name): load_operator(name) for name in names}
-    supervisor = Supervisor(plane.client, modules, grace_s=_OPERATORS_GRACE_S)
+    supervisor = Supervisor(plane.client, modules, grace_s=_OPERATORS_GRACE_S, tracer=tracer)
     plane.app.metrics.include(supervisor)
     return supervisor
 

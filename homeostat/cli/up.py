@@ -8,6 +8,7 @@ import ipaddress
 import shlex
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from homeostat.cli.datadir import data_option
 from homeostat.cli.failure import Failure
 
 if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
     from homeostat.plane import Plane, Settings
 
 _STOP_WITHIN_S = 4.8
@@ -120,13 +123,14 @@ def _load(name: str, known: frozenset[str]) -> None:
 def _serve(settings: Settings, verbosity: int) -> None:
     from homeostat.cli.logs import set_up_logging
     from homeostat.edge.loop import run
+    from homeostat.runtime.telemetry import TelemetryError
     from homeostat.server.tls import PkiError
     from homeostat.store.base import StoreError
 
     set_up_logging(verbosity)
     try:
         run(_until_stopped(settings))
-    except (StoreError, PkiError) as error:
+    except (StoreError, PkiError, TelemetryError) as error:
         raise Failure(str(error)) from error
     except OSError as error:
         raise Failure(_told(error, settings)) from error
@@ -135,14 +139,26 @@ def _serve(settings: Settings, verbosity: int) -> None:
 async def _until_stopped(settings: Settings) -> None:
     from homeostat.cli.stop import Stop
     from homeostat.plane import open_plane
+    from homeostat.runtime.telemetry import telemetry
 
     stop = Stop(within_s=_STOP_WITHIN_S)
     stop.listen()
-    async with open_plane(settings) as plane:
+    figures = _Figures()
+    async with telemetry(figures, last_words_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
+        figures.plane = plane
         gc.collect()
         gc.freeze()
         click.echo(_welcome(plane))
         await stop.wait()
+
+
+class _Figures:
+    """The plane's, once there is one: what exports them is there before."""
+
+    plane: Plane | None = None
+
+    def collect(self) -> Iterable[Metric]:
+        return self.plane.app.metrics.collect() if self.plane is not None else ()
 
 
 def _welcome(plane: Plane) -> str:

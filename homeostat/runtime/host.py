@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
+from homeostat.runtime.controller import Controller
 from homeostat.runtime.leader import Election, LeadershipLostError
 from homeostat.runtime.phase import Waiting
 from homeostat.runtime.setup import Job, Setup
@@ -68,13 +70,18 @@ class Host:
         await self._synced()
         log.info("operator runs", extra={"operator": self.setup.name})
         async with asyncio.TaskGroup() as tasks:
-            working = [tasks.create_task(each.run(), name=each.name) for each in self.setup.controllers]
+            term = _Term(tasks)
+            for each in self.setup.controllers:
+                term.begin(each)
+            self.setup.host = term
             jobs = [tasks.create_task(_run(job)) for job in self.setup.jobs]
-            await self._closing.wait()
-            if working:
-                await asyncio.wait(working)
+            try:
+                await self._closing.wait()
+            finally:
+                self.setup.host = None
             for job in jobs:
                 job.cancel()
+            await term.ended()
 
     async def _synced(self) -> None:
         for informer in self.setup.informers:
@@ -85,6 +92,31 @@ class Host:
                 except TimeoutError:
                     troubles = "; ".join(self.troubles())
                     log.warning("waits for its caches", extra={"operator": self.setup.name, "reason": troubles})
+
+
+class _Term:
+    """The controllers at work."""
+
+    def __init__(self, tasks: asyncio.TaskGroup) -> None:
+        self._tasks = tasks
+        self._working: dict[Controller[Any, Any, Any], asyncio.Task[None]] = {}
+
+    def begin(self, controller: Controller[Any, Any, Any]) -> None:
+        self._working[controller] = self._tasks.create_task(_control(controller), name=controller.name)
+
+    def end(self, controller: Controller[Any, Any, Any]) -> None:
+        """It was closed; one whose cache never came has not even begun."""
+        if (task := self._working.pop(controller, None)) is not None:
+            task.cancel()
+
+    async def ended(self) -> None:
+        if self._working:
+            await asyncio.wait(self._working.values())
+
+
+async def _control(controller: Controller[Any, Any, Any]) -> None:
+    await controller.informer.synced()
+    await controller.run()
 
 
 async def _run(job: Job) -> None:

@@ -84,6 +84,7 @@ class Informers:
         self._api, self._pace, self._chance = api, pace, chance
         self._informers: dict[tuple[Source, type], Informer[Any]] = {}
         self._tasks: asyncio.TaskGroup | None = None
+        self._running: dict[Informer[Any], asyncio.Task[Never]] = {}
 
     def __iter__(self) -> Iterator[Informer[Any]]:
         return iter(list(self._informers.values()))
@@ -95,10 +96,16 @@ class Informers:
             informer = Informer(self._api, source, struct, pace=self._pace, chance=self._chance)
             self._informers[source, struct] = informer
             if self._tasks is not None:
-                self._tasks.create_task(informer.run())
+                self._running[informer] = self._tasks.create_task(informer.run())
         for index, keys_of in (indexes or {}).items():
             informer.add_index(index, keys_of)
         return informer
+
+    def drop(self, informer: Informer[Any]) -> None:
+        """Ends its watch, whoever else has it: for kinds that go. Who asks for the same later gets a new one."""
+        self._informers = {key: each for key, each in self._informers.items() if each is not informer}
+        if (task := self._running.pop(informer, None)) is not None:
+            task.cancel()
 
     async def synced(self) -> None:
         """Every informer there is by now has its first list."""
@@ -109,9 +116,9 @@ class Informers:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             try:
-                for informer in self:
-                    tasks.create_task(informer.run())
+                self._running = {informer: tasks.create_task(informer.run()) for informer in self}
                 await asyncio.Event().wait()
             finally:
                 self._tasks = None
+                self._running = {}
         raise AssertionError("informers end only by an error or by being cancelled")

@@ -25,7 +25,7 @@ from homeostat.runtime.look import Tools
 from homeostat.runtime.metrics import Metrics
 from homeostat.runtime.recorder import Recorder
 from homeostat.runtime.setup import Setup
-from homeostat.runtime.tracing import Tracer
+from homeostat.runtime.tracing import OFF, Tracer
 from homeostat.runtime.watcher import Pace
 from homeostat.runtime.writes import Watched
 
@@ -51,7 +51,7 @@ class Manager:
         pace: Pace = Pace(),  # noqa: B008
         grace_s: float = 20.0,
         metrics: Metrics | None = None,
-        tracer: Tracer | None = None,
+        tracer: Tracer = OFF,
     ) -> None:
         self.identity = identity or unique_identity()
         self.metrics = metrics or Metrics()
@@ -59,7 +59,7 @@ class Manager:
         self.client = client.over(lambda transport: Watched(transport, self.informers))
         self.recorder = Recorder(client, COMPONENT, instance=self.identity)
         self._bare, self._namespace, self._leases, self._terms = client, namespace, leases, terms
-        self._grace_s, self._tracer = grace_s, tracer or Tracer()
+        self._grace_s, self._tracer = grace_s, tracer
         self._hosts: list[Host] = []
         self._stopping = asyncio.Event()
         self.metrics.watch_informers(self.informers)

@@ -42,6 +42,11 @@ class OperatorModule(Protocol):
     def register(self, setup: Setup) -> None: ...
 
 
+class Controls(Protocol):
+    def begin(self, controller: Controller[Any, Any, Any]) -> None: ...
+    def end(self, controller: Controller[Any, Any, Any]) -> None: ...
+
+
 class Setup:
     """Of one operator. `client` is for the operator's own use: its writes are watched. `namespace` is the only one that
     the operator may look at; empty for all.
@@ -52,6 +57,8 @@ class Setup:
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.informers: list[Informer[Any]] = []
         self.jobs: list[Job] = []
+        self.host: Controls | None = None
+        """Told of controllers that come and go while the operator runs."""
         self._shared, self._tools = informers, tools
 
     @property
@@ -93,14 +100,29 @@ class Setup:
         name: str = "",
         labels: str = "",
     ) -> Controller[Obj, World, Action]:
-        """Looks after the objects of a kind. `name` is wanted where an operator looks after several."""
+        """Looks after the objects of a kind. `name` is wanted where an operator looks after several.
+
+        Also while the operator runs, for kinds that come and go; `release` ends it.
+        """
         name = f"{self.name}-{name}" if name else self.name
         if any(each.name == name for each in self.controllers):
             raise ValueError(f'the operator has a controller "{name}" already; give this one a name of its own')
         informer = self.watch(kind, shape, labels=labels)
         controller = Controller(name, kind, informer, operator, tools=self._tools, options=options)
         self.controllers.append(controller)
+        if self.host is not None:
+            self.host.begin(controller)
         return controller
+
+    async def release(self, controller: Controller[Any, Any, Any], *, grace_s: float = 20.0) -> None:
+        """Looks no more after the objects of a kind: running work ends within the grace, and the watch with it."""
+        self.controllers.remove(controller)
+        await controller.close(grace_s)
+        if self.host is not None:
+            self.host.end(controller)
+        if all(each.informer is not controller.informer for each in self.controllers):
+            self.informers.remove(controller.informer)
+            self._shared.drop(controller.informer)
 
     def run(self, job: Job) -> None:
         """Runs beside the controllers, while this process leads; cancelled at the end. An error ends the manager."""

@@ -17,6 +17,7 @@ from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import OperatorModule
+from homeostat.runtime.tracing import OFF, Tracer
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -35,11 +36,12 @@ class Supervisor:
         operators: Mapping[str, OperatorModule],
         *,
         grace_s: float,
+        tracer: Tracer = OFF,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.manager: Manager | None = None
         self._client, self._operators, self._grace_s, self._chance = client, operators, grace_s, chance
-        self._is_stopping = False
+        self._tracer, self._is_stopping = tracer, False
         self._ended = asyncio.Event()
 
     async def run(self) -> None:
@@ -73,7 +75,7 @@ class Supervisor:
     async def _run_once(self) -> None:
         for module in self._operators.values():
             await install(self._client, module.KINDS)
-        manager = Manager(self._client, grace_s=self._grace_s)
+        manager = Manager(self._client, grace_s=self._grace_s, tracer=self._tracer)
         for name, module in self._operators.items():
             manager.add(name, module.register)
         self.manager = manager

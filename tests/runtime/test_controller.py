@@ -13,13 +13,14 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
+from homeostat.runtime.installation import install
 from homeostat.runtime.look import PAUSE, Options
 from homeostat.runtime.manager import Manager
+from homeostat.runtime.setup import Setup
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status
 from tests.runtime.faulty import FaultyTransport
 from tests.runtime.widgets import FINALIZER, Remove, Start, Widget, Widgets, Write, Writer, managed, path, widget
-
 
 NOTES = "/api/v1/namespaces/default/configmaps"
 
@@ -364,3 +365,35 @@ async def test_an_operator_that_writes_while_it_should_only_look_is_refused_in_a
     assert "was not sent: this is a dry run" in plan.trouble
     with pytest.raises(ApiError):
         await client.get(f"{NOTES}/a")
+
+
+async def test_a_controller_may_come_and_go_while_its_operator_runs(client: Client) -> None:
+    widgets, setups = Widgets(), list[Setup]()
+    await install(client, widgets.KINDS)
+    manager = Manager(client)
+    manager.add("widgets", setups.append)
+    async with manager.running():
+        await client.create(path(), widget("a"))
+        widgets.register(setups[0])
+        await settled(client, "a", ("True", "Written"))
+        await setups[0].release(widgets.controller)
+        assert [each.source.path for each in manager.informers] == ["/api/v1/configmaps"]
+        await client.create(path(), widget("b"))
+        await asyncio.sleep(0.2)
+        assert widgets.writer.looks["b"] == 0
+        again = Widgets()
+        again.register(setups[0])
+        await settled(client, "b", ("True", "Written"))
+
+
+async def test_a_controller_whose_kind_never_came_is_let_go(client: Client) -> None:
+    widgets, setups = Widgets(), list[Setup]()
+    manager = Manager(client)
+    manager.add("widgets", setups.append)
+    async with manager.running():
+        await eventually(lambda: setups[0].host is not None)
+        widgets.register(setups[0])
+        await asyncio.sleep(0.1)
+        await setups[0].release(widgets.controller)
+        started = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() - started < 1
