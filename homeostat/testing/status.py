@@ -1,6 +1,7 @@
 """What holds of the status of every object that an operator looks after, whatever the operator.
 
-    check_status(await client.get(path))
+    obj = await eventually(lambda: client.get(path), lambda obj: condition_of(obj, READY).get("status") == "True")
+    check_status(obj)
 
 It is true at any moment and not only in the end, so a test may check each version that a watch shows. All that is wrong
 is told at once.
@@ -18,6 +19,12 @@ from homeostat.objects.timestamp import TimestampError, parse_time
 
 _STATUSES = ("True", "False", "Unknown")
 _is_camel_case = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII).fullmatch
+
+
+def condition_of(obj: JsonObject, name: str) -> JsonObject:
+    """The object's condition of this type; empty where it has none."""
+    found = (obj.get("status") or {}).get("conditions") or []
+    return next((each for each in found if isinstance(each, dict) and each.get("type") == name), {})
 
 
 def check_status(obj: JsonObject) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.testing.status import check_status
+from homeostat.testing.status import check_status, condition_of
 
 
 def condition(name: str = "Ready", status: str = "True", **more: Json) -> JsonObject:
@@ -69,3 +69,20 @@ def test_all_faults_are_told_at_once_with_the_name_of_the_object() -> None:
     lines = str(caught.value).splitlines()
     assert len(lines) == 3
     assert all(line.startswith('Widget "w": ') for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("status", "found"),
+    [
+        (None, {}),
+        ({"conditions": None}, {}),
+        ({"conditions": [{"type": "Stalled"}]}, {}),
+        (
+            {"conditions": [{"type": "Stalled"}, {"type": "Ready", "status": "True"}]},
+            {"type": "Ready", "status": "True"},
+        ),
+    ],
+    ids=["no status", "null", "another type", "there"],
+)
+def test_a_condition_is_found_by_its_type(status: JsonObject | None, found: JsonObject) -> None:
+    assert condition_of({"status": status}, "Ready") == found
