@@ -11,6 +11,7 @@ change by time alone; nothing that a Pod says makes it fail; a policy that means
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from typing import Final
 
@@ -23,10 +24,11 @@ from homeostat.operators.policy.checks.base import Test, WorkloadTest
 from homeostat.operators.policy.checks.running import pending_deadline
 from homeostat.operators.policy.exemption import CompiledExemption, compile_exemptions, spare
 from homeostat.operators.policy.fault import Fault, PolicyFaultError
+from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod, PodSpec
 from homeostat.operators.policy.rule import RuleTest, compile_rules
 from homeostat.operators.policy.selector import Predicate, compile_selector
-from homeostat.operators.policy.spec import PolicySpec
+from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
 from homeostat.operators.policy.workload import DisruptionBudget, Workload, pod_of
 
 
@@ -45,7 +47,7 @@ class Result(msgspec.Struct, frozen=True, gc=False):
 
 CLEAN: Final = Result()
 NOT_MEANT: Final = Result(pods=0)
-"""Of what the policy's selector leaves out, and of workloads in which nothing was found."""
+"""Of system namespaces, of what the policy's selector leaves out, and of workloads in which nothing was found."""
 
 
 _MOST_SPECS = 512
@@ -62,6 +64,7 @@ class Evaluator:
         "_exemptions",
         "_known",
         "_matches",
+        "_namespaces",
         "_observed",
         "_pending_limit",
         "_rules",
@@ -80,6 +83,8 @@ class Evaluator:
         self._rules: tuple[RuleTest, ...] = compile_rules(spec)
         self._exemptions: tuple[CompiledExemption, ...] = compile_exemptions(spec)
         self._matches: Predicate | None = compile_selector(spec.selector, "spec.selector")
+        namespaces = spec.namespace_selector if isinstance(spec, ClusterPolicySpec) else None
+        self._namespaces: Predicate | None = compile_selector(namespaces, "spec.namespaceSelector")
         self._pending_limit = None if spec.pending_ignores_age else spec.forbid_pending_duration
 
     @property
@@ -92,7 +97,7 @@ class Evaluator:
 
     def evaluate(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
         """`body` is the Pod as JSON, for policies with rules."""
-        if self._matches is not None and not self._matches(pod.labels):
+        if not self._means(pod):
             return NOT_MEANT
         declared = self._declaration(pod)
         seen: list[Finding] = []
@@ -107,7 +112,7 @@ class Evaluator:
 
     def declared(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
         """Only what the declaration shows: for a Pod that does not exist yet."""
-        if self._matches is not None and not self._matches(pod.labels):
+        if not self._means(pod):
             return NOT_MEANT
         found = (*self._declaration(pod).findings, *self._broken_rules(body))
         return self._result(pod, found, now, inf)
@@ -115,13 +120,26 @@ class Evaluator:
     def evaluate_workload(self, workload: Workload, budgets: tuple[DisruptionBudget, ...], *, now: float) -> Result:
         """What is true of the workload itself and of none of its Pods."""
         pod = pod_of(workload)
-        if not self._workloads or (self._matches is not None and not self._matches(pod.labels)):
+        if not self._workloads or not self._means(pod):
             return NOT_MEANT
         found = tuple(finding for test in self._workloads for finding in test(workload, budgets))
         if not found:
             return NOT_MEANT
         findings, exempted, until = spare(self._exemptions, pod, found, now)
         return Result(findings, 0, exempted, until)
+
+    def counts(self, pod: Pod, finding: Finding, *, now: float) -> bool:
+        """Whether a finding of the Pod would count: the policy means the Pod, and no exemption lets it off."""
+        if not self._means(pod):
+            return False
+        return not self._exemptions or bool(spare(self._exemptions, pod, (finding,), now).findings)
+
+    def means_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Whether the policy of a cluster is about the namespace."""
+        return not is_system(name) and (self._namespaces is None or self._namespaces(labels))
+
+    def _means(self, pod: Pod) -> bool:
+        return not is_system(pod.metadata.namespace) and (self._matches is None or self._matches(pod.labels))
 
     def _declaration(self, pod: Pod) -> Result:
         """Equal specs are one value (see `pod`), so it is known by its identity, which is held as long as it counts."""

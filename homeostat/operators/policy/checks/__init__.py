@@ -24,7 +24,7 @@ DECLARED: tuple[Maker, ...] = (
     foreign_registry,
     unpinned_image,
 )
-"""What a Pod's own declaration shows, before it ever runs."""
+"""What a Pod's spec alone shows, before it ever runs: equal specs have equal findings."""
 OBSERVED: tuple[Maker, ...] = (high_restarts, pending, crash_loop, oom_killed)
 """What only a Pod that was started can show."""
 WORKLOADS: tuple[WorkloadMaker, ...] = (few_replicas, missing_budget)

@@ -1,0 +1,106 @@
+"""What a policy comes to: from the sums over its Pods to status, Events, audit results and patches. Pure.
+
+Promises, each tested: the same policy and world give the same decision; after acting nothing is left to do; a status
+changes only when what it says changes, or at a slow heartbeat; in audit mode no workload is ever touched; a policy that
+means nothing is `Stalled` and its last score stands.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.conditions import READY, Condition
+from homeostat.objects.decision import Decision, Notice, Stalled
+from homeostat.objects.json import JsonObject
+from homeostat.operators.policy.api import HEALTHY, INTERVAL_S, DevOpsPolicy
+from homeostat.operators.policy.auditresult import AuditAction, audit_of, plan_audit
+from homeostat.operators.policy.enforcement import Cooling, Patch, Step, step_of
+from homeostat.operators.policy.fault import Fault
+from homeostat.operators.policy.score import Class
+from homeostat.operators.policy.spec import Enforcement
+from homeostat.operators.policy.status import held_status, last_evaluated, status_fields
+from homeostat.operators.policy.world import Policy, World
+
+_ORDER: Final[tuple[Class, ...]] = ("Healthy", "Stable", "Degraded", "Critical")
+_SOONEST_S: Final = 0.1
+
+
+class ForgetSeries(msgspec.Struct, frozen=True):
+    """Drop what the metrics still tell of the policy."""
+
+
+Action = Patch | AuditAction | ForgetSeries
+
+
+def decide(policy: Policy, world: World) -> Decision[Action]:
+    if policy.is_terminating:
+        return Decision(actions=(ForgetSeries(),) if world.has_series else ())
+    if isinstance(world.evaluator, Fault):
+        raise Stalled(world.evaluator.reason, message=str(world.evaluator))
+    steps = [step_of(plan, world.workloads.get(str(plan.owner)), policy.spec, now=world.now) for plan in world.plans]
+    patches = _patches(policy, world, steps)
+    audits = _audits(policy, world) if isinstance(policy, DevOpsPolicy) else ()
+    held = held_status(policy)
+    fields = status_fields(policy, world, steps)
+    return Decision(
+        actions=(*patches, *audits),
+        conditions=(_healthy(fields), *_ready(held, fields["message"], len(patches), len(audits))),
+        requeue_after=timedelta(seconds=_wait_s(policy, world, steps)),
+        status={**fields, "lastEvaluated": last_evaluated(held, fields, world.now)},
+        notices=(*_class_notices(held, fields), *map(_patch_notice, patches)),
+    )
+
+
+def _patches(policy: Policy, world: World, steps: list[Step]) -> tuple[Patch, ...]:
+    if not policy.spec.is_enforced or (policy.spec.enforcement or Enforcement()).dry_run:
+        return ()
+    now = world.now.timestamp()
+    ready = (each for each in steps if isinstance(each, Patch))
+    return tuple(each for each in ready if world.failures.get(str(each.owner), 0.0) <= now)
+
+
+def _audits(policy: DevOpsPolicy, world: World) -> tuple[AuditAction, ...]:
+    result = audit_of(policy.metadata.name, policy.spec, world.totals, world.violations, now=world.now)
+    return plan_audit(policy.metadata, policy.spec, result, world.audits, now=world.now)
+
+
+def _healthy(fields: JsonObject) -> Condition:
+    return Condition(HEALTHY, "True" if fields["healthy"] else "False", fields["classification"], fields["message"])
+
+
+def _ready(held: JsonObject, message: str, patches: int, audits: int) -> tuple[Condition, ...]:
+    """While only the record is behind, what was said before stands."""
+    if patches:
+        return (Condition(READY, "False", "Remediating", f"{patches} workloads are being put right"),)
+    if not audits:
+        return (Condition(READY, "True", "Evaluated", message),)
+    if held.get("conditions"):
+        return ()
+    return (Condition(READY, "Unknown", "Recording", "the first result is being recorded"),)
+
+
+def _wait_s(policy: Policy, world: World, steps: list[Step]) -> float:
+    now = world.now.timestamp()
+    times = [now + (policy.spec.interval_seconds or INTERVAL_S)]
+    times += [] if world.next_due is None else [world.next_due]
+    times += [each for each in world.failures.values() if each > now]
+    times += [each.until for each in steps if isinstance(each, Cooling)]
+    return max(min(times) - now, _SOONEST_S)
+
+
+def _class_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
+    before, after = held.get("classification"), fields["classification"]
+    if before not in _ORDER or before == after:
+        return ()
+    is_worse = _ORDER.index(after) > _ORDER.index(before)
+    told = f"{before} ({held.get('healthScore')}) became {after}: {fields['message']}"
+    return (Notice("Warning" if is_worse else "Normal", "ClassChanged", told),)
+
+
+def _patch_notice(patch: Patch) -> Notice:
+    containers = patch.body["spec"]["template"]["spec"]["containers"]
+    told = "; ".join(f"{each['name']}: {', '.join(part for part in each if part != 'name')}" for each in containers)
+    return Notice("Normal", "Remediated", f"{patch.owner} gets what it lacks ({told})")

@@ -1,0 +1,133 @@
+"""Which workloads to put right, and which to leave alone and why. Pure, and off unless a policy says `enforce`.
+
+From the Pods come plans, one a workload however many Pods it has; from a plan and the workload as it is comes a step:
+a patch, or the reason why there is none. A container that only the Pod has, because a webhook put it there, and one
+that the template has already put right are no part of a patch, so that a second look finds nothing left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.operators.policy.api import OPT_OUT, PATCHED_AT
+from homeostat.operators.policy.check import MISSING_LIVENESS, MISSING_READINESS, MISSING_RESOURCES, Check, Finding
+from homeostat.operators.policy.evaluator import Evaluator
+from homeostat.operators.policy.namespaces import is_system
+from homeostat.operators.policy.pod import Container, Pod
+from homeostat.operators.policy.remedy import Injection, Part, lacking, patch_of
+from homeostat.operators.policy.spec import Enforcement, PolicySpec
+from homeostat.operators.policy.workload import OwnerKey, Workload, owner_of
+
+_USUAL = Enforcement()
+_CHECKS: dict[Part, Check] = {
+    "livenessProbe": MISSING_LIVENESS,
+    "readinessProbe": MISSING_READINESS,
+    "resources": MISSING_RESOURCES,
+}
+
+Refusal = Literal["Gone", "OptedOut", "NothingToDo"]
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What the Pods of one workload lack."""
+
+    owner: OwnerKey
+    injections: tuple[Injection, ...]
+
+
+class Patch(msgspec.Struct, frozen=True):
+    """Put the workload right, as long as it is the version that was looked at."""
+
+    owner: OwnerKey
+    body: JsonObject
+    resource_version: str = ""
+
+
+class LeftAlone(msgspec.Struct, frozen=True):
+    owner: OwnerKey
+    reason: Refusal
+
+
+class Cooling(msgspec.Struct, frozen=True):
+    """It was patched a short while ago and is wrong again: somebody takes our patches back, and shall not be fought."""
+
+    owner: OwnerKey
+    until: float
+
+
+Step = Patch | LeftAlone | Cooling
+
+
+def plan_of(pod: Pod, evaluator: Evaluator, *, now: datetime, deployments: Mapping[str, str] = {}) -> Plan | None:
+    """What the policy lets off is not put right either. `deployments` is as in `owner_of`."""
+    if not evaluator.spec.is_enforced or is_system(pod.metadata.namespace):
+        return None
+    found = (Injection(each.name, _accused(pod, each, evaluator, now)) for each in pod.containers)
+    injections = tuple(each for each in found if each.parts)
+    owner = owner_of(pod, deployments) if injections else None
+    return None if owner is None else Plan(owner, injections)
+
+
+def _accused(pod: Pod, container: Container, evaluator: Evaluator, now: datetime) -> frozenset[Part]:
+    at = now.timestamp()
+    return frozenset(
+        part
+        for part in lacking(container, evaluator.spec)
+        if evaluator.counts(pod, Finding(_CHECKS[part], container.name), now=at)
+    )
+
+
+def plans_of(
+    pods: Iterable[Pod], evaluator: Evaluator, *, now: datetime, deployments: Mapping[str, str] = {}
+) -> tuple[Plan, ...]:
+    """One a workload, sorted by its key: what any of its Pods lacks."""
+    wanted: dict[OwnerKey, dict[str, frozenset[Part]]] = {}
+    for pod in pods:
+        plan = plan_of(pod, evaluator, now=now, deployments=deployments)
+        if plan is not None:
+            held = wanted.setdefault(plan.owner, {})
+            for each in plan.injections:
+                held[each.container] = held.get(each.container, frozenset()) | each.parts
+    return tuple(
+        Plan(owner, tuple(Injection(name, wanted[owner][name]) for name in sorted(wanted[owner])))
+        for owner in sorted(wanted, key=str)
+    )
+
+
+def step_of(plan: Plan, workload: Workload | None, spec: PolicySpec, *, now: datetime) -> Step:
+    if workload is None or workload.metadata.deletion_timestamp is not None:
+        return LeftAlone(plan.owner, "Gone")
+    if workload.annotations.get(OPT_OUT) == "disabled":
+        return LeftAlone(plan.owner, "OptedOut")
+    missing = _missing(plan, workload, spec)
+    if not missing:
+        return LeftAlone(plan.owner, "NothingToDo")
+    ends = _cools_until(workload, spec)
+    if ends > now.timestamp():
+        return Cooling(plan.owner, ends)
+    return Patch(plan.owner, patch_of(workload, missing, spec, now=now), workload.metadata.resource_version)
+
+
+def _missing(plan: Plan, workload: Workload, spec: PolicySpec) -> list[Injection]:
+    template = workload.template.spec
+    declared = {each.name: each for each in (template.containers if template else None) or ()}
+    found = (
+        Injection(each.container, each.parts & lacking(declared[each.container], spec))
+        for each in plan.injections
+        if each.container in declared
+    )
+    return [each for each in found if each.parts]
+
+
+def _cools_until(workload: Workload, spec: PolicySpec) -> float:
+    try:
+        patched_at = parse_time(workload.annotations.get(PATCHED_AT) or "").timestamp()
+    except TimestampError:
+        return 0.0
+    return patched_at + (spec.enforcement or _USUAL).cooldown_seconds

@@ -1,0 +1,142 @@
+"""Manifests as a policy sees them: Pods, and the Pods that the templates of workloads would become. Pure.
+
+What has no Pods is passed over. What does not fit is a `Trouble` with the file and the path, and the rest is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+import msgspec
+
+from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.policy.pod import Pod
+from homeostat.operators.policy.workload import DisruptionBudget, Workload, pod_of
+
+Placed = TypeVar("Placed", Pod, Workload, DisruptionBudget)
+
+_GROUPS: Final = {
+    "Pod": "",
+    "Deployment": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "ReplicaSet": "apps",
+    "ReplicationController": "",
+    "Job": "batch",
+    "CronJob": "batch",
+    "PodDisruptionBudget": "policy",
+}
+_MOST_NESTED: Final = 8
+
+
+class Document(msgspec.Struct, frozen=True):
+    """One value of a file; `line` is where it begins."""
+
+    source: str
+    value: Json
+    line: int = 1
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What can be judged. `body` is the Pod as rules see it."""
+
+    document: Document
+    kind: str
+    pod: Pod
+    body: JsonObject
+    workload: Workload | None = None
+
+    @property
+    def namespace(self) -> str:
+        return self.pod.metadata.namespace
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind.lower()}/{self.namespace}/{self.pod.name}"
+
+
+class Budget(msgspec.Struct, frozen=True):
+    document: Document
+    budget: DisruptionBudget
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """A place that could not be read."""
+
+    source: str
+    line: int
+    message: str
+
+
+Read = Subject | Budget | Trouble
+
+
+def read_manifests(documents: Iterable[Document]) -> Iterator[Read]:
+    for document in documents:
+        yield from _read(document, document.value, "", 0)
+
+
+def _read(document: Document, value: Json, path: str, depth: int) -> Iterator[Read]:
+    if not isinstance(value, dict):
+        yield Trouble(document.source, document.line, f"{path or 'document'}: expected an object")
+        return
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list):
+        if depth >= _MOST_NESTED:
+            yield Trouble(document.source, document.line, f"{path}: lists are nested too deeply")
+            return
+        for at, item in enumerate(value["items"]):
+            yield from _read(document, item, f"{path}items[{at}].", depth + 1)
+    elif isinstance(kind, str) and _is_known(kind, value.get("apiVersion")):
+        yield _one(document, kind, value, path)
+
+
+def _is_known(kind: str, api_version: Json) -> bool:
+    group = _GROUPS.get(kind)
+    return group is not None and isinstance(api_version, str) and api_version.rpartition("/")[0] == group
+
+
+def _one(document: Document, kind: str, value: JsonObject, path: str) -> Read:
+    try:
+        match kind:
+            case "PodDisruptionBudget":
+                return Budget(document, _placed(msgspec.convert(value, DisruptionBudget)))
+            case "Pod":
+                pod = _placed(msgspec.convert(value, Pod))
+                return Subject(document, kind, pod, value)
+            case "CronJob":
+                return _template(document, kind, {**value, "spec": _job_spec(value)})
+            case _:
+                return _template(document, kind, value)
+    except msgspec.ValidationError as error:
+        told = str(error)
+        if kind == "CronJob":
+            told = told.replace("`$.spec", "`$.spec.jobTemplate.spec")
+        return Trouble(document.source, document.line, f"{path}{kind} {_name(value)}: {told}")
+
+
+def _job_spec(cron_job: JsonObject) -> Json:
+    template = (cron_job.get("spec") or {}).get("jobTemplate") if isinstance(cron_job.get("spec"), dict) else None
+    return template.get("spec") if isinstance(template, dict) else None
+
+
+def _template(document: Document, kind: str, value: JsonObject) -> Subject:
+    workload = _placed(msgspec.convert(value, Workload))
+    pod = pod_of(workload)
+    template = (value.get("spec") or {}).get("template") or {}
+    metadata = {**(template.get("metadata") or {}), "name": pod.name, "namespace": pod.metadata.namespace}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
+    return Subject(document, kind, pod, body, workload)
+
+
+def _placed(obj: Placed) -> Placed:
+    """In the namespace that `kubectl apply` would put it, unless told otherwise."""
+    if obj.metadata.namespace:
+        return obj
+    return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, namespace="default"))
+
+
+def _name(value: JsonObject) -> str:
+    metadata = value.get("metadata")
+    return f'"{metadata.get("name")}"' if isinstance(metadata, dict) else "without metadata"

@@ -1,0 +1,124 @@
+"""What may be put right without asking: probes and resources that containers lack, as a patch of their workload.
+
+A tag, restarts and a Pod that waits are never put right. What was injected is written on the workload, so that it can
+be taken back. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+
+from homeostat.objects.json import Json, JsonObject, encode
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.policy.api import INJECTED, OPERATOR, PATCHED_AT, PATCHED_BY
+from homeostat.operators.policy.pod import Container
+from homeostat.operators.policy.spec import DefaultProbe, DefaultResources, PolicySpec
+from homeostat.operators.policy.workload import Workload
+
+Part = Literal["livenessProbe", "readinessProbe", "resources"]
+
+PARTS: Final[tuple[Part, ...]] = ("livenessProbe", "readinessProbe", "resources")
+USUAL_PORT: Final = 8080
+_INITIAL_DELAY_S, _PERIOD_S = 5, 10
+
+
+class Injection(msgspec.Struct, frozen=True):
+    """The parts that one container gets."""
+
+    container: str
+    parts: frozenset[Part]
+
+
+def lacking(container: Container, spec: PolicySpec) -> frozenset[Part]:
+    """What the policy both wants of the container and can give it."""
+    parts: set[Part] = set()
+    if spec.require_liveness_probe and container.liveness_probe is None:
+        parts.add("livenessProbe")
+    if spec.require_readiness_probe and container.readiness_probe is None:
+        parts.add("readinessProbe")
+    resources = container.resources
+    if spec.default_resources is not None and (resources is None or not (resources.requests or resources.limits)):
+        parts.add("resources")
+    return frozenset(parts)
+
+
+def probe_for(container: Container, given: DefaultProbe | None) -> JsonObject:
+    """A connection to the policy's port, or else to the container's first, or else to the usual one."""
+    given = given or DefaultProbe()
+    first = container.ports[0].container_port if container.ports else 0
+    delay, period = given.initial_delay_seconds, given.period_seconds
+    return {
+        "tcpSocket": {"port": given.tcp_port or first or USUAL_PORT},
+        "initialDelaySeconds": _INITIAL_DELAY_S if delay is None else delay,
+        "periodSeconds": _PERIOD_S if period is None else period,
+    }
+
+
+def resources_for(given: DefaultResources | None) -> JsonObject:
+    given = given or DefaultResources()
+    return {
+        "requests": {"cpu": given.cpu_request or "100m", "memory": given.memory_request or "128Mi"},
+        "limits": {"cpu": given.cpu_limit or "500m", "memory": given.memory_limit or "256Mi"},
+    }
+
+
+def patch_of(workload: Workload, injections: Iterable[Injection], spec: PolicySpec, *, now: datetime) -> JsonObject:
+    """The strategic merge patch of the workload. Containers are told by name; all of them are in its template."""
+    declared = {each.name: each for each in _containers(workload)}
+    given = sorted(injections, key=lambda each: each.container)
+    patched = [_patched(declared[each.container], each.parts, spec) for each in given]
+    record = {each.container: sorted(each.parts) for each in given}
+    told = encode(_merged(injected_of(workload), record)).decode()
+    return {
+        "metadata": {"annotations": {PATCHED_AT: format_time(now), INJECTED: told}},
+        "spec": {"template": {"metadata": {"annotations": {PATCHED_BY: OPERATOR}}, "spec": {"containers": patched}}},
+    }
+
+
+def revert_of(workload: Workload) -> JsonObject | None:
+    """The patch that takes back what was injected and is still there; None where nothing was."""
+    record = injected_of(workload)
+    names = {each.name for each in _containers(workload)}
+    containers = [{"name": name, **dict.fromkeys(parts)} for name, parts in sorted(record.items()) if name in names]
+    if not record:
+        return None
+    template: JsonObject = {"metadata": {"annotations": {PATCHED_BY: None}}}
+    if containers:
+        template["spec"] = {"containers": containers}
+    return {"metadata": {"annotations": {PATCHED_AT: None, INJECTED: None}}, "spec": {"template": template}}
+
+
+def injected_of(workload: Workload) -> dict[str, list[Part]]:
+    """What was injected by container, as the workload says; what it says amiss is nothing."""
+    try:
+        return msgspec.json.decode(workload.annotations.get(INJECTED) or "{}", type=dict[str, list[Part]])
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
+def is_patched(workload: Workload) -> bool:
+    metadata = workload.template.metadata
+    return metadata is not None and (metadata.annotations or {}).get(PATCHED_BY) == OPERATOR
+
+
+def _containers(workload: Workload) -> tuple[Container, ...]:
+    spec = workload.template.spec
+    return () if spec is None else spec.containers or ()
+
+
+def _patched(container: Container, parts: frozenset[Part], spec: PolicySpec) -> JsonObject:
+    patch: JsonObject = {"name": container.name}
+    for part in PARTS:
+        if part in parts:
+            wanted: Json = resources_for(spec.default_resources) if part == "resources" else None
+            patch[part] = wanted or probe_for(container, spec.default_probe)
+    return patch
+
+
+def _merged(held: dict[str, list[Part]], more: dict[str, list[Part]]) -> dict[str, list[Part]]:
+    names = sorted({*held, *more})
+    return {name: sorted({*held.get(name, ()), *more.get(name, ())}) for name in names}

@@ -1,0 +1,80 @@
+"""The status of a policy: what was seen, by the wire names of its fields. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.timestamp import TimestampError, format_time, parse_time
+from homeostat.operators.policy.api import (
+    HEARTBEAT_S,
+    MOST_NAMESPACES,
+    MOST_WORKLOADS,
+    ClusterDevOpsPolicy,
+    NamespaceScore,
+)
+from homeostat.operators.policy.enforcement import Patch, Step
+from homeostat.operators.policy.remedy import is_patched
+from homeostat.operators.policy.score import classify, is_healthy, summary
+from homeostat.operators.policy.tally import Totals
+from homeostat.operators.policy.world import Policy, World
+
+
+def held_status(policy: Policy) -> JsonObject:
+    held = msgspec.json.decode(policy.status or b"{}")
+    return held if isinstance(held, dict) else {}
+
+
+def status_fields(policy: Policy, world: World, steps: list[Step]) -> JsonObject:
+    """The status but for its time; None removes a field."""
+    totals, bounds = world.totals, policy.spec.thresholds
+    score = totals.score
+    return {
+        "healthy": is_healthy(score, bounds),
+        "healthScore": score,
+        "violations": totals.violations,
+        "message": summary(violations=totals.violations, pods=totals.pods, score=score, thresholds=bounds),
+        "classification": classify(score, bounds),
+        "pods": totals.pods,
+        "exempted": totals.exempted or None,
+        **_remediations(policy, world, steps),
+        **({"namespaces": _worst(world.namespaces)} if isinstance(policy, ClusterDevOpsPolicy) else {}),
+    }
+
+
+def _remediations(policy: Policy, world: World, steps: list[Step]) -> JsonObject:
+    if not policy.spec.is_enforced:
+        names = ("remediationsApplied", "remediationsFailed", "remediatedWorkloads", "plannedRemediations")
+        return dict.fromkeys(names)
+    patched = sorted(key for key, each in world.workloads.items() if is_patched(each))
+    planned = sorted(str(each.owner) for each in steps if isinstance(each, Patch))
+    return {
+        "remediationsApplied": len(patched),
+        "remediationsFailed": len(world.failures),
+        "remediatedWorkloads": patched[:MOST_WORKLOADS] or None,
+        "plannedRemediations": planned[:MOST_WORKLOADS] or None,
+    }
+
+
+def _worst(namespaces: Mapping[str, Totals]) -> list[JsonObject] | None:
+    scored = sorted(namespaces.items(), key=lambda each: (each[1].score, each[0]))[:MOST_NAMESPACES]
+    told = (
+        NamespaceScore(name=name, health_score=each.score, pods=each.pods, violations=each.violations)
+        for name, each in scored
+    )
+    return [msgspec.to_builtins(each) for each in told] or None
+
+
+def last_evaluated(held: JsonObject, fields: JsonObject, now: datetime) -> str:
+    """The time that the status has already, while it says the same and the time is not old."""
+    told = held.get("lastEvaluated")
+    if isinstance(told, str) and all(held.get(name) == value for name, value in fields.items()):
+        try:
+            if 0 <= now.timestamp() - parse_time(told).timestamp() < HEARTBEAT_S:
+                return told
+        except TimestampError:
+            pass
+    return format_time(now)

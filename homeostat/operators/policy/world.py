@@ -1,0 +1,39 @@
+"""What a look at a policy has seen: the frozen value between observing and deciding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy, PolicyAuditResult, Violation
+from homeostat.operators.policy.enforcement import Plan
+from homeostat.operators.policy.evaluator import Evaluator
+from homeostat.operators.policy.fault import Fault
+from homeostat.operators.policy.tally import Totals
+from homeostat.operators.policy.workload import Workload
+
+Policy = DevOpsPolicy | ClusterDevOpsPolicy
+
+
+class World(msgspec.Struct, frozen=True):
+    """What was seen of the Pods and the workloads that a policy means."""
+
+    now: datetime
+    evaluator: Evaluator | Fault
+    totals: Totals = Totals()
+    violations: tuple[Violation, ...] = ()
+    """The first of them; `totals` counts them all."""
+    next_due: float | None = None
+    """When the first Pod must be asked again though nothing changed, in seconds since the epoch."""
+    plans: tuple[Plan, ...] = ()
+    workloads: Mapping[str, Workload] = {}
+    """By key: those of the plans, and those that were patched before."""
+    failures: Mapping[str, float] = {}
+    """By key: workloads whose patch the server refused, and when to try again."""
+    audits: tuple[PolicyAuditResult, ...] = ()
+    namespaces: Mapping[str, Totals] = {}
+    """For a policy of the cluster: the sums of each namespace."""
+    has_series: bool = False
+    """Whether the metrics tell of the policy."""
