@@ -41,7 +41,7 @@ from homeostat.runtime.queue import Priority, WorkQueue
 from homeostat.runtime.reconcile import Operator, Request
 from homeostat.runtime.routes import Route, to_itself
 from homeostat.runtime.tracing import Span
-from homeostat.runtime.verdict import of_error, of_stall, of_wait, reason_of
+from homeostat.runtime.verdict import of_error, of_stall, of_wait, reason_of, sole_error
 from homeostat.runtime.workers import Workers
 from homeostat.runtime.writes import RefusedWriteError, Scope, writing_in
 
@@ -53,6 +53,7 @@ Action = TypeVar("Action")
 V = TypeVar("V", bound=Any)
 _CATCH_UP_S = 30.0
 _WRITE_S = 60.0
+_LONGEST_RETRY_AFTER_S = 300.0
 _UNWRITTEN = (ApiError, UnreachableError, ProjectionError, RefusedWriteError, TimeoutError)
 _End = Decision[Action] | Exception | None
 
@@ -94,7 +95,7 @@ class Controller(Generic[Obj, World, Action]):
         self.also(informer, to_itself(kind.full_name), when=options.when)
 
     def also(self, informer: Informer[V], route: Route[V], *, when: Predicate[V] | None = None) -> None:
-        """Changes of these objects too are worth a look at those that the route names."""
+        """Changes of these objects too are worth a look at those that the route names. At any time."""
 
         def observe(change: Change[V]) -> None:
             if self.queue is None or (when is not None and not when(change)):
@@ -105,9 +106,11 @@ class Controller(Generic[Obj, World, Action]):
                 self.queue.add(request, priority=priority)
 
         self._routes.append((informer, observe))
+        if self.queue is not None:
+            self._add_handler(informer, observe)
 
     def look(self, namespace: str, name: str, *, after_s: float = 0.0) -> None:
-        """Asks for a look at something that no cache tells of."""
+        """Asks for a look for reasons that no cache tells of."""
         if self.queue is not None:
             self.queue.add(Request(self.kind.full_name, namespace, name), after_s=after_s)
 
@@ -120,10 +123,8 @@ class Controller(Generic[Obj, World, Action]):
             queue, self._work, name=self.name, count=self._options.concurrency, conclude=self._after
         )
         try:
-            self._is_catching_up = True
             for informer, handler in self._routes:
-                informer.add_handler(handler)
-            self._is_catching_up = False
+                self._add_handler(informer, handler)
             await self._workers.run()
         finally:
             for informer, handler in self._routes:
@@ -140,14 +141,22 @@ class Controller(Generic[Obj, World, Action]):
     async def plan(self, obj: Obj) -> Plan[Action]:
         """What a look would decide. Nothing is written."""
         request = Request(self.kind.full_name, obj.metadata.namespace, obj.metadata.name)
-        if is_paused(obj):
+        if is_paused(obj) or not self._looker.is_ours(obj):
             return Plan(request, Decision())
         try:
             with writing_in(Scope(lambda: "this is a dry run")):
                 async with asyncio.timeout(self._options.timeout_s):
                     return Plan(request, await self._looker.decide(obj))
-        except Exception as error:
+        except Exception as caught:
+            error = sole_error(caught)
             return Plan(request, None, f"{reason_of(error)}: {error}")
+
+    def _add_handler(self, informer: Informer[Any], handler: Callable[[Change[Any]], None]) -> None:
+        self._is_catching_up = True
+        try:
+            informer.add_handler(handler)
+        finally:
+            self._is_catching_up = False
 
     async def _work(self, request: Request) -> None:
         started = asyncio.get_running_loop().time()
@@ -159,14 +168,20 @@ class Controller(Generic[Obj, World, Action]):
             self._tools.metrics.reconciled(self.name, "rationed", 0.0)
             return
         scope = self._scopes.get(request) or Scope(self._tools.refusal)
-        with writing_in(scope), self._tools.tracer.span("reconcile", controller=self.name, object=str(request)) as span:
-            outcome = await self._attempt(request, scope, queue, span)
-            span.set(outcome=outcome)
+        span = self._tools.tracer.span("reconcile", controller=self.name, object=str(request))
+        try:
+            with writing_in(scope), span as told:
+                outcome = await self._attempt(request, scope, queue, told)
+                told.set(outcome=outcome)
+        finally:
+            self._remember(request, scope)
+        self._tools.metrics.reconciled(self.name, outcome, asyncio.get_running_loop().time() - started)
+
+    def _remember(self, request: Request, scope: Scope) -> None:
         if scope.is_behind:
             self._scopes[request] = scope
         else:
             self._scopes.pop(request, None)
-        self._tools.metrics.reconciled(self.name, outcome, asyncio.get_running_loop().time() - started)
 
     async def _attempt(self, request: Request, scope: Scope, queue: WorkQueue[Request], span: Span) -> str:
         """What the look came to, in one word. An error is the end of the look and not of the worker."""
@@ -181,7 +196,7 @@ class Controller(Generic[Obj, World, Action]):
                 end = await self._looker.look(look, is_repeated=lambda each: self._is_repeated(request, each))
         except Exception as error:
             span.record_error(error)
-            end = error
+            end = sole_error(error)
         try:
             async with asyncio.timeout(_WRITE_S):
                 return await self._conclude(request, end, look, queue)
@@ -190,7 +205,7 @@ class Controller(Generic[Obj, World, Action]):
             if isinstance(error, NotFoundError):
                 self._forget(request, queue)
                 return "gone"
-            queue.retry(request)
+            queue.retry(request, at_least_s=_asked_s(error))
             return "conflict" if isinstance(error, ConflictError) else "failed"
 
     async def _conclude(
@@ -225,10 +240,10 @@ class Controller(Generic[Obj, World, Action]):
                     await self._looker.report(look, of_stall(end))
                 return "stalled"
             case _:
-                queue.retry(request, at_least_s=end.retry_after_s if isinstance(end, ApiError) else 0.0)
                 self._complain(request, end)
                 if look is not None:
                     await self._looker.report(look, of_error(end))
+                queue.retry(request, at_least_s=_asked_s(end))
                 return "failed"
 
     def _requeue(self, request: Request, decision: Decision[Action], queue: WorkQueue[Request]) -> str:
@@ -273,6 +288,11 @@ class Controller(Generic[Obj, World, Action]):
         if error is not None and self.queue is not None:
             self.queue.retry(request)
             log.error("a look broke off", extra=_told(request, error), exc_info=error)
+
+
+def _asked_s(error: Exception) -> float:
+    """How long the server wants to be left alone. It is believed for minutes and not for days."""
+    return min(error.retry_after_s, _LONGEST_RETRY_AFTER_S) if isinstance(error, ApiError) else 0.0
 
 
 def _told(request: Request, error: Exception) -> dict[str, str]:

@@ -18,11 +18,14 @@ from homeostat.runtime.controller import Controller
 from homeostat.runtime.leader import Election, LeadershipLostError
 from homeostat.runtime.phase import Waiting
 from homeostat.runtime.setup import Job, Setup
+from homeostat.runtime.watcher import Watcher
+from homeostat.runtime.writes import writing_in
 
 log = logging.getLogger(__name__)
 
 _REMIND_EVERY_S = 30.0
 _RELEASE_WITHIN_S = 5.0
+_STALE_AFTER_S = 60.0
 
 
 class Host:
@@ -30,7 +33,7 @@ class Host:
 
     def __init__(self, setup: Setup, election: Election | None) -> None:
         self.setup, self.election = setup, election
-        self._closing = asyncio.Event()
+        self._closing, self._grace_s = asyncio.Event(), 0.0
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -38,12 +41,9 @@ class Host:
         return self.election is None or self.election.is_leading
 
     def troubles(self) -> list[str]:
-        """What keeps the operator from working; nothing of it is for a standby to mend."""
-        return [
-            f"{each.source.path}: {_standing(each.watcher.state)}"
-            for each in self.setup.informers
-            if not each.watcher.synced.is_set()
-        ]
+        """What keeps the operator from working, or from knowing what goes on; a standby tells the same."""
+        standing = [(each.source.path, _standing(each.watcher)) for each in self.setup.informers]
+        return [f"{path}: {told}" for path, told in standing if told]
 
     async def run(self) -> None:
         """Until `close`."""
@@ -58,30 +58,38 @@ class Host:
                 log.warning("stands for the lead again", extra={"operator": self.setup.name, "reason": str(error)})
 
     async def close(self, grace_s: float) -> None:
-        await asyncio.gather(*(each.close(grace_s) for each in self.setup.controllers))
+        """After `run` has begun."""
+        self._grace_s, is_at_work = grace_s, self.setup.host is not None
         self._closing.set()
         task = self._task
-        if task is not None and self.is_leading and not self.troubles():
-            await asyncio.wait([task], timeout=_RELEASE_WITHIN_S)
+        if task is not None and is_at_work:
+            await asyncio.wait([task], timeout=grace_s + _RELEASE_WITHIN_S)
         if task is not None and not task.done():
             task.cancel()
 
     async def _lead(self) -> None:
         await self._synced()
+        # A lead that comes while closing is given back: who began now would not be told to stop.
+        if self._closing.is_set():
+            return
         log.info("operator runs", extra={"operator": self.setup.name})
         async with asyncio.TaskGroup() as tasks:
             term = _Term(tasks)
             for each in self.setup.controllers:
                 term.begin(each)
             self.setup.host = term
-            jobs = [tasks.create_task(_run(job)) for job in self.setup.jobs]
+            jobs = [tasks.create_task(self._run(job)) for job in self.setup.jobs]
             try:
                 await self._closing.wait()
             finally:
                 self.setup.host = None
+            await term.close(self._grace_s)
             for job in jobs:
                 job.cancel()
-            await term.ended()
+
+    async def _run(self, job: Job) -> None:
+        with writing_in(self.setup.scope()):
+            await job()
 
     async def _synced(self) -> None:
         for informer in self.setup.informers:
@@ -109,9 +117,10 @@ class _Term:
         if (task := self._working.pop(controller, None)) is not None:
             task.cancel()
 
-    async def ended(self) -> None:
-        if self._working:
-            await asyncio.wait(self._working.values())
+    async def close(self, grace_s: float) -> None:
+        await asyncio.gather(*(each.close(grace_s) for each in self._working))
+        for task in self._working.values():
+            task.cancel()
 
 
 async def _control(controller: Controller[Any, Any, Any]) -> None:
@@ -119,9 +128,11 @@ async def _control(controller: Controller[Any, Any, Any]) -> None:
     await controller.run()
 
 
-async def _run(job: Job) -> None:
-    await job()
-
-
-def _standing(state: object) -> str:
-    return f"waits after {state.reason}" if isinstance(state, Waiting) else "its first list is on the way"
+def _standing(watcher: Watcher[Any]) -> str:
+    """Empty where the watch works. One that is opened again now and then does."""
+    state = watcher.state
+    if not watcher.synced.is_set():
+        return f"waits after {state.reason}" if isinstance(state, Waiting) else "its first list is on the way"
+    if isinstance(state, Waiting) and watcher.last_event_age_s > _STALE_AFTER_S:
+        return f"nothing was heard for {watcher.last_event_age_s:.0f} s: {state.reason}"
+    return ""

@@ -97,7 +97,7 @@ class Looker(Generic[Obj, World, Action]):
             if is_paused(obj):
                 await self.report(look, of_pause(PAUSE), is_observed=False)
                 return Decision()
-            if obj.is_terminating and finalizer not in obj.metadata.finalizers:
+            if not self.is_ours(obj):
                 return None
             if finalizer:
                 look.snapshot = await add_finalizer(self._objects, look.snapshot, finalizer, writing=self._writing)
@@ -111,6 +111,10 @@ class Looker(Generic[Obj, World, Action]):
             await self.report(look, decision.conditions, decision.status)
             self._tell(obj, decision)
             return decision
+
+    def is_ours(self, obj: Obj) -> bool:
+        """Of what is being deleted, only what waits for us."""
+        return not obj.is_terminating or self._options.finalizer in obj.metadata.finalizers
 
     async def decide(self, obj: Obj) -> Decision[Action]:
         """Reads and writes nothing; what a dry run is made of."""

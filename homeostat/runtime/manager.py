@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from homeostat.client.base import Client
@@ -85,16 +85,17 @@ class Manager:
     async def run(self) -> None:
         """Until `stop`: then running work gets its grace, Events are written and leases given back."""
         async with asyncio.TaskGroup() as tasks:
-            background = [tasks.create_task(self.informers.run()), tasks.create_task(self.recorder.run())]
+            watching = tasks.create_task(self.informers.run())
+            recording = tasks.create_task(self.recorder.run())
             for host in self._hosts:
                 tasks.create_task(host.run(), name=host.setup.name)
             await self._stopping.wait()
             await asyncio.gather(*(each.close(self._grace_s) for each in self._hosts))
-            for task in background:
-                task.cancel()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_FLUSH_WITHIN_S):
-                await self.recorder.flush()
+            watching.cancel()
+            # Not cancelled at once: that would lose the Event that is being written.
+            self.recorder.close()
+            await asyncio.wait([recording], timeout=_FLUSH_WITHIN_S)
+            recording.cancel()
 
     def stop(self) -> None:
         self._stopping.set()

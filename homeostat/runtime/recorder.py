@@ -11,7 +11,7 @@ Promises, each with a test of the same name:
 - what waits is bounded
 
 Events are for people and best effort: one that the server does not take is dropped, and a streak of those is logged
-once. `run` writes what was recorded; `flush` writes the rest when `run` was stopped.
+once. `run` writes what was recorded, and after `close` the rest; `flush` writes what waits when `run` does not run.
 """
 
 from __future__ import annotations
@@ -109,6 +109,7 @@ class Recorder:
         self._waiting: OrderedDict[_Saying, _Waiting] = OrderedDict()
         self._series: OrderedDict[_Saying, _Series] = OrderedDict()
         self._wake = asyncio.Event()
+        self._is_closing = False
         self._is_troubled = False
 
     def record(self, about: About, type_: EventType, reason: str, message: str) -> None:
@@ -125,11 +126,16 @@ class Recorder:
             self._wake.set()
 
     async def run(self) -> None:
-        """Writes until it is cancelled."""
-        while True:
+        """Writes until it is cancelled, or until `close` and nothing waits."""
+        while not self._is_closing:
             await self._wake.wait()
             self._wake.clear()
             await self.flush()
+
+    def close(self) -> None:
+        """What is recorded later is not written."""
+        self._is_closing = True
+        self._wake.set()
 
     async def flush(self) -> None:
         """Writes all that waits; not beside `run`."""

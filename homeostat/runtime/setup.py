@@ -26,6 +26,7 @@ from homeostat.runtime.metrics import Metrics
 from homeostat.runtime.reconcile import Operator
 from homeostat.runtime.recorder import Recorder
 from homeostat.runtime.source import Source
+from homeostat.runtime.writes import Scope
 
 V = TypeVar("V", bound=Projected)
 Obj = TypeVar("Obj", bound=Declared)
@@ -127,3 +128,7 @@ class Setup:
     def run(self, job: Job) -> None:
         """Runs beside the controllers, while this process leads; cancelled at the end. An error ends the manager."""
         self.jobs.append(job)
+
+    def scope(self) -> Scope:
+        """For work that is about no single object: writes in it are refused when this process does not lead."""
+        return Scope(self._tools.refusal)

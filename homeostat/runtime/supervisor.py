@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BACKOFF = Backoff(first_s=1.0, cap_s=60.0)
+_STEADY_S = 600.0
 
 
 class Supervisor:
@@ -37,31 +38,34 @@ class Supervisor:
         *,
         grace_s: float,
         tracer: Tracer = OFF,
+        backoff: Backoff = _BACKOFF,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.manager: Manager | None = None
-        self._client, self._operators, self._grace_s, self._chance = client, operators, grace_s, chance
-        self._tracer, self._is_stopping = tracer, False
-        self._ended = asyncio.Event()
+        self._client, self._operators, self._grace_s, self._tracer = client, operators, grace_s, tracer
+        self._backoff, self._chance = backoff, chance
+        self._stopping, self._ended = asyncio.Event(), asyncio.Event()
 
     async def run(self) -> None:
         """Until `stop`. Definitions are put onto the server first."""
         failures = 0
+        loop = asyncio.get_running_loop()
         try:
-            while self._operators and not self._is_stopping:
+            while self._operators and not self._stopping.is_set():
+                began = loop.time()
                 try:
                     await self._run_once()
                 except Exception as error:
-                    failures += 1
+                    failures = 1 if loop.time() - began >= _STEADY_S else failures + 1
                     log.error("operators failed and begin anew", extra={"failures": failures}, exc_info=error)
-                    await asyncio.sleep(_BACKOFF.delay_s(failures, self._chance()))
+                    await self._pause(self._backoff.delay_s(failures, self._chance()))
         finally:
             self.manager = None
             self._ended.set()
 
     async def stop(self) -> None:
         """Running work gets its grace; then `run` returns, or is for the caller to cancel."""
-        self._is_stopping = True
+        self._stopping.set()
         if self.manager is not None:
             self.manager.stop()
         with suppress(TimeoutError):
@@ -79,5 +83,10 @@ class Supervisor:
         for name, module in self._operators.items():
             manager.add(name, module.register)
         self.manager = manager
-        if not self._is_stopping:
+        if not self._stopping.is_set():
             await manager.run()
+
+    async def _pause(self, delay_s: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay_s):
+                await self._stopping.wait()

@@ -39,6 +39,13 @@ def of_pause(annotation: str) -> Conditions:
     return (Condition(PAUSED, "True", "PausedByAnnotation", told),)
 
 
+def sole_error(error: Exception) -> Exception:
+    """What a task group raised, where it was one thing: who starts tasks in a look ends it with the same errors."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        (error,) = error.exceptions
+    return error
+
+
 def reason_of(error: Exception) -> str:
     """The error's own reason where it has one, else what sort of error it is."""
     own = getattr(error, "reason", "")
@@ -55,7 +62,9 @@ def reason_of(error: Exception) -> str:
 
 
 def _message(error: Exception) -> str:
-    told = str(error) or ("it took too long" if isinstance(error, TimeoutError) else reason_of(error))
+    # Names of files and answers of programs may hold what no JSON can.
+    told = str(error).encode(errors="replace").decode().strip()
+    told = told or ("it took too long" if isinstance(error, TimeoutError) else reason_of(error))
     return told if len(told) <= _LONGEST_MESSAGE else told[: _LONGEST_MESSAGE - 3] + "..."
 
 
