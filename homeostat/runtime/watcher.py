@@ -170,7 +170,9 @@ class Watcher(Generic[V]):
             delay_s = max(delay_s, min(error.retry_after_s, self._pace.longest_retry_after_s))
         reason = str(error) or type(error).__name__ if error is not None else "the server closed the stream at once"
         self.state = Waiting(delay_s, reason, then)
-        log.warning("watch failed", extra={"path": self._source.path, "reason": reason, "failures": failures})
+        # A server that stops closes its streams first. Whether that was a failure, the next attempt tells.
+        level = logging.DEBUG if error is None and failures == 1 else logging.WARNING
+        log.log(level, "watch failed", extra={"path": self._source.path, "reason": reason, "failures": failures})
         await asyncio.sleep(delay_s)
 
     def _is_relist_due(self) -> bool:

@@ -63,7 +63,8 @@ class Collector:
             case Changed(key, metadata):
                 if self._unlisted and key in self._unlisted:
                     self._unlisted[key].discard(metadata.uid)
-                self._add(self._graph.put(metadata.uid, node_of(key, metadata)))
+                if self._graph.concerns(metadata):
+                    self._add(self._graph.put(metadata.uid, node_of(key, metadata)))
             case Gone(_, metadata):
                 self._add(self._graph.remove(metadata.uid, namespace=metadata.namespace))
             case Listing(key):

@@ -97,6 +97,14 @@ class Graph:
     def get(self, uid: str) -> Node | None:
         return self._nodes.get(uid)
 
+    def concerns(self, metadata: Metadata) -> bool:
+        """Whether to put it can matter; most objects have no owners, and are nobody's."""
+        return (
+            metadata.owner_references is not None
+            or metadata.deletion_timestamp is not None
+            or metadata.uid in self._nodes
+        )
+
     def dependents(self, uid: str) -> Collection[str]:
         node = self._nodes.get(uid)
         return _NOBODY if node is None else node.dependents or _NOBODY
