@@ -1,8 +1,6 @@
 """Keeps a ConfigMap with the text of every Greeting."""
 
-from typing import Annotated
-
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from homeostat.client.projection import Projection
 from homeostat.objects.conditions import READY, Condition
@@ -13,11 +11,9 @@ from homeostat.objects.kind import CONFIG_MAP, Kind
 from homeostat.runtime.routes import to_itself
 from homeostat.runtime.setup import Setup
 
-GREETING = Kind("example.dev", "v1", "greetings", "Greeting", is_namespaced=True, short_names=("gr",))
-
 
 class Spec(Struct, frozen=True):
-    text: Annotated[str, Meta(min_length=1, max_length=80, description="What to say.")]
+    text: str
 
 
 class Greeting(Declared, frozen=True):
@@ -29,6 +25,14 @@ class Note(Struct, frozen=True):
     data: dict[str, str] = {}
 
 
+class Write(Struct, frozen=True):
+    text: str
+
+
+GREETING = Kind("example.dev", "v1", "greetings", "Greeting", is_namespaced=True, short_names=("gr",))
+KINDS = (CustomKind(GREETING, spec=Spec, columns=(READY_COLUMN, AGE_COLUMN)),)
+
+
 class Greeter:
     def __init__(self, setup: Setup) -> None:
         self.notes = setup.watch(CONFIG_MAP, Note)
@@ -37,21 +41,20 @@ class Greeter:
     async def observe(self, obj: Greeting) -> Note | None:
         return self.notes.cache.get(obj.metadata.namespace, obj.metadata.name)
 
-    def decide(self, obj: Greeting, world: Note | None) -> Decision[str]:
+    def decide(self, obj: Greeting, world: Note | None) -> Decision[Write]:
         if world is not None and obj.metadata.uid not in {owner.uid for owner in world.metadata.owner_references}:
             raise Stalled("NameTaken", message=f'there is a ConfigMap "{obj.metadata.name}" that is not ours')
         if world is not None and world.data.get("text") == obj.spec.text:
             return Decision(conditions=(Condition(READY, "True", "Written"),))
-        told = "the ConfigMap is missing" if world is None else "the ConfigMap says something else"
-        ready = Condition(READY, "False", "Differs", told)
-        return Decision((obj.spec.text,), (ready,), notices=(Notice("Normal", "Writing", told),))
+        ready = Condition(READY, "False", "Differs", "there is no ConfigMap" if world is None else "it says otherwise")
+        return Decision((Write(obj.spec.text),), (ready,), notices=(Notice("Normal", "Writing", ready.message),))
 
-    async def act(self, obj: Greeting, action: str) -> None:
-        note = {"metadata": {"ownerReferences": [owner_reference(GREETING, obj.metadata)]}, "data": {"text": action}}
+    async def act(self, obj: Greeting, action: Write) -> None:
+        note = {
+            "metadata": {"ownerReferences": [owner_reference(GREETING, obj.metadata)]},
+            "data": {"text": action.text},
+        }
         await self.config_maps.apply(note, obj.metadata.name, obj.metadata.namespace, manager="greeter")
-
-
-KINDS = (CustomKind(GREETING, spec=Spec, columns=(READY_COLUMN, AGE_COLUMN)),)
 
 
 def register(setup: Setup) -> None:
