@@ -26,7 +26,6 @@ class Committer:
         self._link, self._pen = link, pen
         self._follower, self._replica = follower, replica
         self._number = 0
-        self._is_contended = False
 
     async def commit(self, batch: Sequence[Change]) -> Planned:
         """The plan that the database has; its events may be shown already.
@@ -45,7 +44,7 @@ class Committer:
             self._follower.sent = None
 
     async def _attempt(self, connection: Connection, batch: Sequence[Change]) -> Planned:
-        if self._follower.sent is None and not self._is_contended:
+        if self._follower.sent is None and not self._follower.is_contended():
             planned = self._plan(batch)
             if not planned.events:
                 # Refusals and changes of nothing count if this is the newest state.
@@ -57,9 +56,7 @@ class Committer:
 
     async def _attempt_in_section(self, connection: Connection, batch: Sequence[Change]) -> Planned:
         await enter_section(connection)
-        before = self._replica.revision
-        newest = await self._follower.catch_up(connection)
-        self._is_contended = newest != before
+        await self._follower.catch_up(connection)
         sent = self._follower.sent
         if sent is not None and self._follower.is_stored(sent):
             await connection.execute("ROLLBACK")

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from homeostat.store.base import StoreError
+
 Row = Sequence[Any]
 
 AWAY = (
@@ -28,6 +30,7 @@ AWAY = (
 )
 """The same may succeed on a new connection."""
 
+_LONGEST_NAME = 63
 _CONNECT_S = 5.0
 _COMMAND_S = 15.0
 _SETTINGS = {
@@ -66,6 +69,8 @@ class Database:
     """A schema of a database. Several installations may share a database, each in a schema of its own."""
 
     def __init__(self, url: str, schema: str) -> None:
+        if not schema.isidentifier() or len(schema) > _LONGEST_NAME:
+            raise StoreError(f'"{schema}" is no name for a schema; use letters, digits and _')
         self.schema = schema
         self._url = url
 

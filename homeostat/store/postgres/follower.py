@@ -7,6 +7,7 @@ then its own events are shown, not copies of them.
 
 from __future__ import annotations
 
+import asyncio
 from uuid import UUID
 
 from homeostat.store.base import Event, Key, LostError, Record
@@ -17,6 +18,8 @@ from homeostat.store.replica import Replica
 from homeostat.store.rows import TYPES
 from homeostat.store.seal import Seal
 
+_CONTENDED_S = 0.05
+
 
 class Follower:
     def __init__(self, replica: Replica, seal: Seal, writer: UUID) -> None:
@@ -26,11 +29,16 @@ class Follower:
         self.sent: Planned | None = None
         """The batch whose commit was asked for and is not answered."""
         self._newest_batch = 0
+        self._heard_at = 0.0
         self.lost: LostError | None = None
 
     def is_stored(self, planned: Planned) -> bool:
         """Whether the database has shown that it has the batch, which was sent."""
         return self._newest_batch == planned.number
+
+    def is_contended(self) -> bool:
+        """Whether others write too, so that a batch planned now would likely be overtaken."""
+        return asyncio.get_running_loop().time() - self._heard_at < _CONTENDED_S
 
     async def catch_up(self, connection: Connection) -> int:
         """Show everything that was committed before this call; the newest revision then."""
@@ -52,6 +60,7 @@ class Follower:
             self._show(sent.events)
         rows = [row for row in news.rows if row[0] > replica.revision]
         if rows:
+            self._heard_at = asyncio.get_running_loop().time()
             self._show(self._events(rows))
         elif news.head > replica.revision and not news.rows:
             raise self._missed(news)

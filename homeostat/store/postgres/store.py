@@ -56,7 +56,7 @@ class PostgresStore(Replica):
 
     def __init__(self, database: Database, seal: Seal, *, loaded: Loaded, history: History, patience_s: float) -> None:
         self._id = uuid4()
-        self._channel = f"homeostat {database.schema}"
+        self._channel = database.schema
         self._reader = Link(database, "reader", patience_s=patience_s)
         self._writer = Link(database, "writer", patience_s=patience_s)
         self._listener = Link(database, "listener", patience_s=patience_s, prepare=self._listen)
