@@ -50,11 +50,8 @@ class Greeter:
         return Decision((Write(obj.spec.text),), (ready,), notices=(Notice("Normal", "Writing", ready.message),))
 
     async def act(self, obj: Greeting, action: Write) -> None:
-        note = {
-            "metadata": {"ownerReferences": [owner_reference(GREETING, obj.metadata)]},
-            "data": {"text": action.text},
-        }
-        await self.config_maps.apply(note, obj.metadata.name, obj.metadata.namespace, manager="greeter")
+        cm = {"metadata": {"ownerReferences": [owner_reference(GREETING, obj.metadata)]}, "data": {"text": action.text}}
+        await self.config_maps.apply(cm, obj.metadata.name, obj.metadata.namespace, manager="greeter")
 
 
 def register(setup: Setup) -> None:
