@@ -95,7 +95,7 @@ class Looker(Generic[Obj, World, Action]):
         async with asyncio.timeout(self._options.timeout_s):
             obj, finalizer = look.obj, self._options.finalizer
             if is_paused(obj):
-                await self.report(look, of_pause(PAUSE), is_observed=False)
+                await self.report(look, of_pause(PAUSE, look.snapshot), is_observed=False)
                 return Decision()
             if not self.is_ours(obj):
                 return None

@@ -34,9 +34,14 @@ def of_error(error: Exception) -> Conditions:
     return (Condition(READY, "False", reason_of(error), _message(error)),)
 
 
-def of_pause(annotation: str) -> Conditions:
+def of_pause(annotation: str, snapshot: Snapshot) -> Conditions:
+    """How ready it was stays; of what was never looked at nothing is known."""
+    reason = "PausedByAnnotation"
     told = f'the annotation "{annotation}" is set: nothing is done for this object until it is removed'
-    return (Condition(PAUSED, "True", "PausedByAnnotation", told),)
+    conditions: Conditions = (Condition(PAUSED, "True", reason, told),)
+    if _held_ready(snapshot) is None:
+        conditions += (Condition(READY, "Unknown", reason, told),)
+    return conditions
 
 
 def sole_error(error: Exception) -> Exception:

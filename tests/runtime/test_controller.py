@@ -262,7 +262,9 @@ async def test_a_paused_object_is_left_alone_and_says_so(client: Client, widgets
         paused["metadata"]["annotations"] = {PAUSE: "true"}
         await client.create(path(), paused)
         obj = await eventually(lambda: client.get(path("a")), lambda obj: "Paused" in conditions(obj))
-        assert conditions(obj) == {"Paused": ("True", "PausedByAnnotation")}
+        check_status(obj)
+        why = "PausedByAnnotation"
+        assert conditions(obj) == {"Paused": ("True", why), "Ready": ("Unknown", why)}
         assert "observedGeneration" not in obj["status"]
         assert widgets.writer.looks["a"] == 0
         await client.merge(path("a"), {"metadata": {"annotations": {PAUSE: None}}})
