@@ -61,6 +61,10 @@ SECRET = Kind("", "v1", "secrets", "Secret", is_namespaced=True)
 EVENT = Kind("events.k8s.io", "v1", "events", "Event", is_namespaced=True)
 LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease", is_namespaced=True)
 DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment", is_namespaced=True)
+STATEFUL_SET = Kind("apps", "v1", "statefulsets", "StatefulSet", is_namespaced=True)
+DAEMON_SET = Kind("apps", "v1", "daemonsets", "DaemonSet", is_namespaced=True)
+REPLICA_SET = Kind("apps", "v1", "replicasets", "ReplicaSet", is_namespaced=True)
+DISRUPTION_BUDGET = Kind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", is_namespaced=True)
 DEFINITION = Kind(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", is_namespaced=False
 )

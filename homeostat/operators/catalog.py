@@ -19,7 +19,7 @@ from types import ModuleType
 from homeostat.runtime.setup import OperatorModule
 
 GROUP = "homeostat.operators"
-OURS: dict[str, str] = {}
+OURS = {"policy": "homeostat.operators.policy"}
 """Module by name, in the order in which they are listed."""
 
 

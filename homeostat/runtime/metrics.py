@@ -8,7 +8,7 @@ rest: selectors and projections are no business of a dashboard.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from homeostat.edge.exposition import Collector, exposition
@@ -107,6 +107,16 @@ class Metrics:
         if tally is None:
             tally = self._tallies[controller, outcome] = Tally(_BOUNDS)
         tally.add(seconds)
+
+    def counted(self, controllers: Collection[str]) -> tuple[dict[str, int], Tally]:
+        """Of these controllers together: how many reconciles by outcome, and how long they took."""
+        counts: dict[str, int] = {}
+        times = Tally(_BOUNDS)
+        for (controller, outcome), tally in self._tallies.items():
+            if controller in controllers:
+                counts[outcome] = counts.get(outcome, 0) + sum(tally.counts)
+                times.take(tally)
+        return counts, times
 
     def watch_queue(self, controller: str, queue: WorkQueue[Any]) -> None:
         self._queues[controller] = queue
