@@ -83,9 +83,10 @@ class Postgres:
         self._run("initdb", *options, "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync")
 
     def start(self) -> None:
+        """Not to be called in a thread that ends before the server shall."""
         settings = [f"-c{name}={value}" for name, value in {**self._settings, "port": self.port}.items()]
         with (self._folder / "server.log").open("ab") as log:
-            # Ended by the kernel with the tests, however these end.
+            # Ended by the kernel with the thread that started it, however that ends.
             command = [*_as_unprivileged("--pdeathsig=QUIT"), str(self._programs / "postgres"), "-D", str(self._data)]
             self._process = subprocess.Popen(
                 [*command, *settings],

@@ -124,10 +124,10 @@ class Proxy:
         wire = Wire(self, writer, server)
         self._wires.add(wire)
         try:
-            results = asyncio.gather(wire.carry_up(reader), wire.carry_down(answers), return_exceptions=True)
-            await results
+            await asyncio.gather(wire.carry_up(reader), wire.carry_down(answers), return_exceptions=True)
         finally:
-            wire.cut()
+            writer.transport.abort()
+            server.transport.abort()
             self._wires.discard(wire)
             wire.has_ended.set()
 

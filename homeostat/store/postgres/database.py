@@ -38,7 +38,7 @@ _SETTINGS = {
     "default_transaction_isolation": "read committed",
     "statement_timeout": "10s",
     # A replica that is paused or cut off inside the commit section holds up all others for this long at most.
-    "idle_in_transaction_session_timeout": "5s",
+    "idle_in_transaction_session_timeout": "2s",
     "jit": "off",  # our statements are small, and compiling one takes longer than they do
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",

@@ -1,0 +1,180 @@
+"""The database away, restarted or cut off in the middle: nothing acknowledged is lost, nothing is stored twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from homeostat.store.base import Put, UncertainError, UnreachableError, UnwritableError
+from homeostat.store.postgres import PostgresStore
+from tests.consistency.proxy import Fate, Proxy, running_proxy
+from tests.postgres import Postgres
+from tests.store.contract import PODS, PostgresFactory, Told, draft, pod, put
+
+SHORT_S = 0.2
+
+
+@pytest.fixture
+async def proxy(postgres: Postgres) -> AsyncIterator[Proxy]:
+    async with running_proxy(postgres.port) as opened:
+        yield opened
+
+
+@pytest.fixture
+def factory(postgres: Postgres) -> PostgresFactory:
+    return PostgresFactory(postgres.url)
+
+
+async def opened_through(
+    proxy: Proxy, postgres: Postgres, factory: PostgresFactory, *, patience_s: float = 5
+) -> PostgresStore:
+    url = postgres.url_at(proxy.port)
+    return await PostgresStore.open(url, schema=factory.schema, patience_s=patience_s)
+
+
+async def log_of(factory: PostgresFactory) -> list[tuple[int, str, str]]:
+    """What a new replica finds."""
+    store, told = await factory.open(), Told()
+    await store.subscribe(PODS, since=0, deliver=told)
+    await store.close()
+    return told.told
+
+
+@pytest.mark.parametrize("fate", ["answer-lost", "never-arrives", "arrives-later"])
+@pytest.mark.parametrize("path", ["alone", "overtaken"])
+async def test_a_commit_that_lost_its_connection_is_stored_once_and_acknowledged(
+    proxy: Proxy, postgres: Postgres, factory: PostgresFactory, fate: Fate, path: str
+) -> None:
+    store, other = await opened_through(proxy, postgres, factory), await factory.open()
+    told = Told()
+    await store.subscribe(PODS, since=0, deliver=told)
+    if path == "overtaken":
+        await put(other, pod("theirs"), "1")
+    first = 1 if path == "alone" else 2
+    # Overtaken, it is committed by a message of its own; else by the one that brings the value.
+    proxy.doom(b"COMMIT" if path == "overtaken" else b"marked", fate)
+
+    made, beside = await asyncio.gather(put(store, pod("a"), "marked"), put(store, pod("b"), "1"))
+    await proxy.release()
+
+    assert not proxy.is_doomed
+    assert (made.revision, beside.revision) == (first, first + 1)
+    assert store.get(pod("a")) is made
+    assert await store.sync() == await other.sync() == first + 1
+    mine = [(first, "ADDED", "a"), (first + 1, "ADDED", "b")]
+    assert told.told[first - 1 :] == mine
+    assert (await log_of(factory))[first - 1 :] == mine
+    await store.close()
+    await other.close()
+
+
+@pytest.mark.parametrize(
+    ("fate", "is_stored"), [("answer-lost", True), ("never-arrives", False), ("arrives-later", True)]
+)
+async def test_a_commit_that_cannot_be_looked_for_is_neither_acknowledged_nor_denied(
+    proxy: Proxy, postgres: Postgres, factory: PostgresFactory, fate: Fate, is_stored: bool
+) -> None:
+    store = await opened_through(proxy, postgres, factory, patience_s=SHORT_S)
+    told = Told()
+    await store.subscribe(PODS, since=0, deliver=told)
+    await put(store, pod("before"), "1")
+    proxy.doom(b"marked", fate)
+    proxy.is_refusing = True
+
+    with pytest.raises(UncertainError, match="not known whether"):
+        await put(store, pod("a"), "marked")
+    proxy.is_refusing = False
+    await proxy.release()
+
+    assert await store.sync() == 1 + is_stored
+    assert (store.get(pod("a")) is not None) == is_stored
+    assert (await put(store, pod("after"), "1")).revision == 2 + is_stored
+    assert told.revisions == list(range(1, store.revision + 1))
+    assert await log_of(factory) == told.told
+    await store.close()
+
+
+async def test_while_the_database_is_away_nothing_is_called_fresh_or_written(
+    proxy: Proxy, postgres: Postgres, factory: PostgresFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await opened_through(proxy, postgres, factory, patience_s=SHORT_S)
+    made = await put(store, pod("a"), "1")
+    proxy.is_refusing = True
+    proxy.cut()
+
+    with pytest.raises(UnreachableError, match="does not answer") as error:
+        await store.sync()
+    assert "owner" not in str(error.value)
+    with pytest.raises(UnwritableError):
+        await store.write(Put(pod("b"), draft("1"), 0))
+    assert store.trouble
+    assert store.get(pod("a")) is made
+    began = asyncio.get_running_loop().time()
+    for _ in range(5):
+        with pytest.raises(UnreachableError):
+            await store.sync()
+    assert asyncio.get_running_loop().time() - began < SHORT_S
+
+    proxy.is_refusing = False
+    assert await store.sync() == 1
+    assert (await put(store, pod("b"), "1")).revision == 2
+    assert not store.trouble
+    await store.close()
+
+
+@pytest.mark.parametrize("is_crash", [False, True], ids=["stopped", "crashed"])
+async def test_a_restart_of_the_database_is_a_pause(
+    postgres: Postgres, factory: PostgresFactory, is_crash: bool
+) -> None:
+    store = await factory.open()
+    following = asyncio.ensure_future(store.maintain())
+    acknowledged: list[int] = []
+
+    async def write(writer: int) -> None:
+        for step in range(20):
+            acknowledged.append((await put(store, pod(str(writer)), str(step))).revision)
+            await asyncio.sleep(0.01)
+
+    writing = asyncio.gather(*(write(writer) for writer in range(5)))
+    await asyncio.sleep(0.05)
+    await asyncio.to_thread(postgres.stop, is_crash=is_crash)
+    read = asyncio.ensure_future(store.sync())
+    postgres.start()
+    await writing
+
+    assert sorted(acknowledged) == list(range(1, 101))
+    assert await read <= await store.sync() == 100
+    assert len(await log_of(factory)) == 100
+    assert not following.done()
+    following.cancel()
+    await store.close()
+
+
+async def test_connections_that_are_cut_again_and_again_cost_no_write(
+    proxy: Proxy, postgres: Postgres, factory: PostgresFactory
+) -> None:
+    stores = [await opened_through(proxy, postgres, factory) for _ in range(2)]
+    following = [asyncio.ensure_future(store.maintain()) for store in stores]
+    watchers = [Told() for _ in stores]
+    for store, told in zip(stores, watchers, strict=True):
+        await store.subscribe(PODS, since=0, deliver=told)
+
+    async def write(writer: int) -> None:
+        for step in range(30):
+            await put(stores[writer % 2], pod(str(writer)), str(step))
+
+    writing = asyncio.gather(*(write(writer) for writer in range(6)))
+    while not writing.done():
+        await asyncio.sleep(0.05)
+        proxy.cut()
+    await writing
+    for store in stores:
+        await store.sync()
+
+    assert [told.revisions for told in watchers] == [list(range(1, 181))] * 2
+    for task in following:
+        task.cancel()
+    for store in stores:
+        await store.close()
