@@ -50,8 +50,8 @@ class PolicyDocumentError(ValueError):
 def is_policy(document: Json) -> bool:
     if not isinstance(document, dict):
         return False
-    group, _, version = str(document.get("apiVersion")).partition("/")
-    return group == GROUP and version == "v1" and document.get("kind") in _KINDS
+    kind, api_version = document.get("kind"), document.get("apiVersion")
+    return api_version == DEVOPS_POLICY.kind.api_version and isinstance(kind, str) and kind in _KINDS
 
 
 def read_policy(document: JsonObject) -> PolicyDocument:

@@ -10,7 +10,8 @@ from homeostat.operators.policy.pod import Pod, decode_pod
 from homeostat.operators.policy.spec import PolicySpec
 from homeostat.operators.policy.tally import Tally, Totals
 
-NOW = parse_time("2026-11-16T12:00:00Z").timestamp()
+MOMENT = parse_time("2026-11-16T12:00:00Z")
+NOW = MOMENT.timestamp()
 LONG_AGO = "2026-11-16T10:00:00Z"
 
 ALL = PolicySpec(

@@ -1,0 +1,193 @@
+"""Admission: what is denied, what is warned of, and how the answer looks."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from homeostat.objects.json import JsonObject, encode
+from homeostat.operators.policy.admission import ALLOWED, Request, Verdict, answer, judge, read_request
+from homeostat.operators.policy.spec import (
+    Admission,
+    Exemption,
+    PolicySpec,
+    Rule,
+    Severity,
+    SeverityOverrides,
+)
+from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json
+
+DENYING = msgspec.structs.replace(ALL, enforcement_mode="enforce")
+WRONG = container("a:latest", liveness=False, readiness=False)
+
+
+def review(body: Any, **fields: Any) -> bytes:
+    request = {"uid": "u-1", "namespace": "production", "operation": "CREATE", "object": body, **fields}
+    return encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+
+
+def request_of(body: Any, **fields: Any) -> Request:
+    request = read_request(review(body, **fields))
+    assert request is not None
+    return request
+
+
+def verdict(body: Any, *specs: PolicySpec, **fields: Any) -> Verdict:
+    return judge(request_of(body, **fields), [evaluator_of(each) for each in specs or (DENYING,)], now=NOW)
+
+
+DENIALS = [
+    pytest.param(pod_json(), [], id="clean"),
+    pytest.param(pod_json(container("a:latest")), ["container 'main' uses :latest tag"], id="latest"),
+    pytest.param(
+        pod_json(container(liveness=False, readiness=False)),
+        ["container 'main' missing liveness probe", "container 'main' missing readiness probe"],
+        id="no probes",
+    ),
+    pytest.param(
+        pod_json(container(name="good"), container("a:latest", name="bad", liveness=False)),
+        ["container 'bad' uses :latest tag", "container 'bad' missing liveness probe"],
+        id="one of two",
+    ),
+    pytest.param({"kind": "Pod", "metadata": {"name": "a"}}, [], id="no spec"),
+    pytest.param({"kind": "Deployment", "spec": {}}, [], id="not a pod"),
+    pytest.param(None, [], id="no object"),
+    pytest.param({"kind": "Pod", "spec": {"containers": 7}}, [], id="not readable"),
+]
+
+
+@pytest.mark.parametrize(("body", "messages"), DENIALS)
+def test_a_pod_is_denied_for_what_it_declares(body: Any, messages: list[str]) -> None:
+    assert [each.message for each in verdict(body).denials] == messages
+
+
+def test_the_message_tells_every_finding() -> None:
+    found = verdict(pod_json(WRONG))
+    assert not found.is_allowed
+    assert found.message == (
+        "Denied by DevOpsPolicy: container 'main' uses :latest tag, "
+        "container 'main' missing liveness probe, container 'main' missing readiness probe"
+    )
+    assert len(verdict(pod_json(WRONG, {**WRONG, "name": "second"})).denials) == 6
+
+
+def test_a_pod_that_does_not_run_yet_is_not_asked_how_it_runs() -> None:
+    runtime = PolicySpec(max_restart_count=0, forbid_pending_duration=0, enforcement_mode="enforce")
+    assert verdict(pod_json(restarts=9, phase="Pending"), runtime) == ALLOWED
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "monitoring"])
+def test_a_system_namespace_is_let_alone(namespace: str) -> None:
+    assert verdict(pod_json(WRONG, namespace=namespace), namespace=namespace) == ALLOWED
+
+
+def test_without_policies_everything_is_allowed() -> None:
+    assert judge(request_of(pod_json(WRONG)), [], now=NOW) == ALLOWED
+
+
+def test_an_audit_policy_warns_and_does_not_deny() -> None:
+    found = verdict(pod_json(WRONG), ALL)
+    assert found.is_allowed
+    assert len(found.warnings) == 3
+
+
+def test_every_policy_of_the_namespace_has_its_say() -> None:
+    tags = PolicySpec(forbid_latest_tag=True, enforcement_mode="enforce")
+    probes = PolicySpec(require_liveness_probe=True, enforcement_mode="enforce")
+    found = verdict(pod_json(WRONG), ALL, probes, tags)
+    assert [each.check.type for each in found.denials] == ["missing_liveness", "latest_tag"]
+    assert [each.check.type for each in found.warnings] == ["missing_readiness"]
+
+
+MODES = [
+    pytest.param(msgspec.structs.replace(DENYING, admission=Admission(mode="warn")), True, 3, id="warn"),
+    pytest.param(msgspec.structs.replace(DENYING, admission=Admission(mode="off")), True, 0, id="off"),
+    pytest.param(msgspec.structs.replace(ALL, admission=Admission(mode="deny")), False, 0, id="deny"),
+]
+
+
+@pytest.mark.parametrize(("spec", "is_allowed", "warnings"), MODES)
+def test_a_policy_may_set_its_mode_for_admission(spec: PolicySpec, is_allowed: bool, warnings: int) -> None:
+    found = verdict(pod_json(WRONG), spec)
+    assert (found.is_allowed, len(found.warnings)) == (is_allowed, warnings)
+
+
+LATEST = pod_json(container("a:latest"))
+UNREADY = pod_json(container(readiness=False))
+SEVERITIES: list[Any] = [
+    pytest.param(LATEST, None, "critical", True, id="high is below critical"),
+    pytest.param(LATEST, None, "high", False, id="high is high"),
+    pytest.param(UNREADY, None, "medium", True, id="low is below medium"),
+    pytest.param(LATEST, "low", "high", True, id="an override counts"),
+]
+
+
+@pytest.mark.parametrize(("body", "override", "bound", "is_allowed"), SEVERITIES)
+def test_findings_below_the_bound_only_warn(
+    body: JsonObject, override: Severity | None, bound: Severity, is_allowed: bool
+) -> None:
+    spec = msgspec.structs.replace(
+        DENYING, severity_overrides=SeverityOverrides(latest_tag=override), admission=Admission(severity=bound)
+    )
+    found = verdict(body, spec)
+    assert found.is_allowed is is_allowed
+    assert len(found.warnings) == is_allowed
+
+
+def test_exemptions_and_rules_count_at_admission_too() -> None:
+    spec = msgspec.structs.replace(
+        DENYING,
+        exemptions=(Exemption(reason="r", checks=("latest_tag", "missing_liveness")),),
+        rules=(Rule(name="named", expression="object.metadata.name == 'x'", message="must be x"),),
+    )
+    found = verdict(pod_json(WRONG), spec)
+    assert [each.message for each in found.denials] == ["container 'main' missing readiness probe", "must be x"]
+
+
+def test_an_answer_echoes_the_uid_and_says_why_only_when_it_denies() -> None:
+    assert answer("u-1") == {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "response": {"uid": "u-1", "allowed": True},
+    }
+    denied = answer("u-2", verdict(pod_json(container("a:latest"))))["response"]
+    assert denied == {
+        "uid": "u-2",
+        "allowed": False,
+        "status": {"message": "Denied by DevOpsPolicy: container 'main' uses :latest tag"},
+    }
+
+
+def test_warnings_are_bounded() -> None:
+    many = [{**WRONG, "name": f"c{at}"} for at in range(50)]
+    warnings = answer("u", verdict(pod_json(*many), ALL))["response"]["warnings"]
+    assert len(warnings) == 21
+    assert warnings[-1] == "DevOpsPolicy: and 130 more"
+
+
+def test_a_denial_is_bounded() -> None:
+    many = [{**WRONG, "name": f"c{at}"} for at in range(10_000)]
+    assert len(verdict(pod_json(*many)).message) <= 4096
+
+
+NO_REVIEW = [
+    b"",
+    b"{",
+    b"[]",
+    b"7",
+    b"{}",
+    b'{"request":7}',
+    b'{"request":{"uid":7}}',
+    b"[" * 5000,
+    b'{"request":null}',
+]
+
+
+@pytest.mark.parametrize("data", NO_REVIEW)
+def test_what_is_no_review_is_none(data: bytes) -> None:
+    assert read_request(data) is None
+
+
+def test_a_request_without_a_namespace_is_for_the_default_one() -> None:
+    request = request_of(pod_json(), namespace=None)
+    assert request.namespace == "default"

@@ -1,0 +1,125 @@
+"""The record of evaluations: no repeats, no floods, no heaps."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from homeostat.objects.declared import Metadata
+from homeostat.objects.structural import schema_of
+from homeostat.objects.timestamp import format_time
+from homeostat.objects.validate import Validator
+from homeostat.operators.policy.api import POLICY_AUDIT_RESULT, AuditSpec, PolicyAuditResult
+from homeostat.operators.policy.auditresult import (
+    AuditAction,
+    DropResult,
+    RecordResult,
+    audit_of,
+    plan_audit,
+    violation_of,
+)
+from homeostat.operators.policy.spec import AuditResults, PolicySpec
+from homeostat.operators.policy.tally import Totals
+from tests.operators.policy.worlds import ALL, GOOD, MOMENT, WORST, tally_of
+
+OWNER = Metadata(name="strict", namespace="production", uid="u-1")
+
+
+def result(score: int = 90, *, age_s: float = 0) -> AuditSpec:
+    totals = Totals(pods=1, violations=2, points=100 - score)
+    return audit_of("strict", PolicySpec(), totals, (), now=MOMENT - timedelta(seconds=age_s))
+
+
+def kept(spec: AuditSpec, name: str = "strict-1") -> PolicyAuditResult:
+    return PolicyAuditResult(metadata=Metadata(name=name, namespace="production", uid=f"uid-{name}"), spec=spec)
+
+
+def planned(spec: PolicySpec, new: AuditSpec, *held: PolicyAuditResult) -> tuple[AuditAction, ...]:
+    return plan_audit(OWNER, spec, new, held, now=MOMENT)
+
+
+def test_a_result_is_an_object_that_its_policy_owns() -> None:
+    tally = tally_of(ALL, GOOD, WORST)
+    violations = [violation_of(*each) for each in tally.findings(100)]
+    audit = audit_of("strict", ALL, tally.totals(), violations, now=MOMENT)
+    (action,) = plan_audit(OWNER, ALL, audit, (), now=MOMENT)
+    assert isinstance(action, RecordResult)
+    body = action.body
+    assert body["metadata"]["name"] == f"strict-{int(MOMENT.timestamp() * 1000)}"
+    assert body["metadata"]["ownerReferences"][0]["uid"] == "u-1"
+    assert body["spec"].keys() == {
+        "policyName",
+        "timestamp",
+        "healthScore",
+        "totalViolations",
+        "totalPods",
+        "classification",
+        "violations",
+    }
+    assert body["spec"]["violations"][0] == {
+        "podName": "1",
+        "containerName": "main",
+        "violationType": "latest_tag",
+        "severity": "high",
+        "message": "container 'main' uses :latest tag",
+    }
+    assert Validator(schema_of(POLICY_AUDIT_RESULT.schema())).check(body) == []
+
+
+def test_an_empty_list_of_violations_is_left_out() -> None:
+    assert "violations" not in msgspec.to_builtins(result())
+
+
+def test_what_the_newest_result_says_is_not_recorded_again() -> None:
+    assert planned(PolicySpec(), result(), kept(result(age_s=900))) == ()
+
+
+def test_an_older_result_that_says_the_same_is_no_repeat() -> None:
+    (action,) = planned(PolicySpec(), result(90), kept(result(90, age_s=900)), kept(result(80, age_s=300), "strict-2"))
+    assert isinstance(action, RecordResult)
+
+
+@pytest.mark.parametrize(("age_s", "count"), [(10, 0), (29, 0), (30, 1), (-500, 1)])
+def test_results_come_no_faster_than_the_interval(age_s: float, count: int) -> None:
+    assert len(planned(PolicySpec(), result(90), kept(result(80, age_s=age_s)))) == count
+
+
+def test_the_oldest_go_when_there_are_too_many() -> None:
+    held = [kept(result(at, age_s=1000 - at), f"strict-{at}") for at in range(12)]
+    actions = planned(PolicySpec(), result(50), *reversed(held))
+    assert isinstance(actions[0], RecordResult)
+    assert actions[1:] == tuple(DropResult(f"strict-{at}", f"uid-strict-{at}") for at in range(3))
+
+
+def test_retention_can_be_set_to_nothing() -> None:
+    spec = PolicySpec(audit_results=AuditResults(retention=0))
+    assert planned(spec, result(), kept(result(80, age_s=99))) == (DropResult("strict-1", "uid-strict-1"),)
+
+
+def test_results_of_other_policies_are_let_alone() -> None:
+    other = kept(msgspec.structs.replace(result(80, age_s=9), policy_name="lax"))
+    spec = PolicySpec(audit_results=AuditResults(retention=1))
+    assert [type(each) for each in planned(spec, result(), other)] == [RecordResult]
+
+
+def test_the_list_is_capped_and_the_numbers_count_all() -> None:
+    spec = PolicySpec(audit_results=AuditResults(max_violations=2))
+    tally = tally_of(ALL, WORST)
+    violations = [violation_of(*each) for each in tally.findings(100)]
+    audit = audit_of("strict", spec, tally.totals(), violations, now=MOMENT)
+    assert (len(audit.violations), audit.total_violations) == (2, 5)
+    assert (audit.timestamp, audit.classification) == (format_time(MOMENT), "Degraded")
+
+
+def test_a_result_with_a_broken_time_is_the_oldest() -> None:
+    broken = kept(msgspec.structs.replace(result(80), timestamp="once"), "strict-0")
+    spec = PolicySpec(audit_results=AuditResults(retention=1))
+    actions = planned(spec, result(90), broken, kept(result(90, age_s=900)))
+    assert actions == (DropResult("strict-0", "uid-strict-0"),)
+
+
+def test_a_long_policy_name_still_makes_a_name() -> None:
+    owner = Metadata(name="p" * 253, namespace="production")
+    (action,) = plan_audit(owner, PolicySpec(), result(), (), now=MOMENT)
+    assert isinstance(action, RecordResult)
+    assert len(action.body["metadata"]["name"]) <= 253

@@ -1,0 +1,320 @@
+"""Decisions about a policy: its status, its Events, and what is to be done."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from homeostat.objects.builtins import builtin_schema
+from homeostat.objects.conditions import find
+from homeostat.objects.decision import Decision, Stalled
+from homeostat.objects.declared import Metadata
+from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.patch import merge_patch
+from homeostat.objects.strategic import strategic_merge_patch
+from homeostat.objects.structural import schema_of
+from homeostat.objects.validate import Validator
+from homeostat.operators.policy.api import (
+    CLUSTER_DEVOPS_POLICY,
+    DEVOPS_POLICY,
+    ClusterDevOpsPolicy,
+    DevOpsPolicy,
+    PolicyAuditResult,
+)
+from homeostat.operators.policy.auditresult import DropResult, RecordResult, violation_of
+from homeostat.operators.policy.decide import Action, ForgetSeries, decide
+from homeostat.operators.policy.enforcement import Patch, plans_of
+from homeostat.operators.policy.evaluator import compile_policy
+from homeostat.operators.policy.pod import Pod
+from homeostat.operators.policy.spec import ClusterPolicySpec, DefaultResources, Enforcement, PolicySpec, Rule
+from homeostat.operators.policy.tally import Totals
+from homeostat.operators.policy.workload import Workload
+from homeostat.operators.policy.world import Policy, World
+from homeostat.runtime.status import plan_status, snapshot_of
+from homeostat.testing.status import check_status
+from tests.operators.policy.worlds import ALL, GOOD, MOMENT, WORST, container, evaluator_of, pod_json, tally_of, to_pod
+
+ENFORCED = msgspec.structs.replace(ALL, enforcement_mode="enforce", default_resources=DefaultResources())
+DEPLOYMENT = builtin_schema("apps", "v1", "Deployment")
+BARE = container("web:latest", liveness=False, readiness=False)
+
+
+def policy_of(spec: PolicySpec = ALL, status: JsonObject | None = None, **metadata: Any) -> DevOpsPolicy:
+    given = Metadata(name="strict", namespace="production", uid="u", generation=1, **metadata)
+    return DevOpsPolicy(metadata=given, spec=spec, status=msgspec.Raw(encode(status) if status else b""))
+
+
+def world_of(spec: PolicySpec, *pods: Pod, **fields: Any) -> World:
+    tally = tally_of(spec, *pods)
+    return World(
+        now=MOMENT,
+        evaluator=evaluator_of(spec),
+        totals=tally.totals(),
+        violations=tuple(violation_of(*each) for each in tally.findings(100)),
+        next_due=tally.next_due(),
+        plans=plans_of(pods, evaluator_of(spec), now=MOMENT),
+        **fields,
+    )
+
+
+def owned(body: JsonObject, at: int = 0) -> Pod:
+    return to_pod(pod_json(body, name=f"web-{at}", owner=("ReplicaSet", "web-5d4f")))
+
+
+def deployment(*containers: JsonObject, annotations: dict[str, str] | None = None) -> JsonObject:
+    return {
+        "kind": "Deployment",
+        "metadata": {
+            "name": "web",
+            "namespace": "production",
+            "resourceVersion": "7",
+            "annotations": annotations or {},
+        },
+        "spec": {"template": {"spec": {"containers": list(containers)}}},
+    }
+
+
+class Plane:
+    """What acting does to the world, in memory."""
+
+    def __init__(self, policy: Policy, world: World, *workloads: JsonObject) -> None:
+        self.policy, self.world = policy, world
+        self.workloads = {f"deployment/production/{each['metadata']['name']}": each for each in workloads}
+        self._refresh()
+
+    def look(self) -> Decision[Action]:
+        decision = decide(self.policy, self.world)
+        for action in decision.actions:
+            self._act(action)
+        status = msgspec.json.decode(self.policy.status or b"{}")
+        patch = plan_status(snapshot_of(self.policy), decision.conditions, decision.status, now=self.world.now)
+        status = merge_patch(status, (patch or {}).get("status") or {})
+        self.policy = msgspec.structs.replace(self.policy, status=msgspec.Raw(encode(status)))
+        self._refresh()
+        return decision
+
+    @property
+    def status(self) -> JsonObject:
+        status: JsonObject = msgspec.json.decode(self.policy.status)
+        return status
+
+    def _act(self, action: Action) -> None:
+        audits = self.world.audits
+        match action:
+            case Patch():
+                key = str(action.owner)
+                self.workloads[key] = strategic_merge_patch(self.workloads[key], action.body, DEPLOYMENT)
+            case RecordResult():
+                audits = (*audits, msgspec.convert(action.body, PolicyAuditResult))
+            case DropResult():
+                audits = tuple(each for each in audits if each.metadata.name != action.name)
+            case ForgetSeries():
+                self.world = msgspec.structs.replace(self.world, has_series=False)
+        self.world = msgspec.structs.replace(self.world, audits=audits)
+
+    def _refresh(self) -> None:
+        seen = {key: msgspec.convert(each, Workload) for key, each in self.workloads.items()}
+        self.world = msgspec.structs.replace(self.world, workloads=seen)
+
+
+def settled(policy: Policy, world: World, *workloads: JsonObject) -> Plane:
+    plane = Plane(policy, world, *workloads)
+    for _ in range(3):
+        if plane.look().is_settled:
+            return plane
+    raise AssertionError("there is always something left to do")
+
+
+def test_a_status_says_what_was_seen() -> None:
+    plane = settled(policy_of(), world_of(ALL, WORST))
+    assert {key: value for key, value in plane.status.items() if key != "conditions"} == {
+        "observedGeneration": 1,
+        "healthy": False,
+        "healthScore": 56,
+        "violations": 5,
+        "lastEvaluated": "2026-11-16T12:00:00Z",
+        "message": "5 violations across 1 pods — Degraded (56)",
+        "classification": "Degraded",
+        "pods": 1,
+    }
+
+
+def test_a_namespace_without_pods_is_healthy() -> None:
+    status = settled(policy_of(), world_of(ALL)).status
+    assert (status["healthy"], status["healthScore"], status["violations"]) == (True, 100, 0)
+
+
+def test_conditions_tell_health_and_readiness() -> None:
+    decision = decide(policy_of(), world_of(ALL, WORST))
+    healthy = find(decision.conditions, "Healthy")
+    assert healthy is not None
+    assert (healthy.status, healthy.reason) == ("False", "Degraded")
+    conditions = settled(policy_of(), world_of(ALL, WORST)).status["conditions"]
+    assert {each["type"]: each["status"] for each in conditions} == {"Healthy": "False", "Ready": "True"}
+
+
+def test_the_status_fits_its_definition_at_every_look() -> None:
+    plane = Plane(policy_of(ENFORCED), world_of(ENFORCED, owned(BARE)), deployment(BARE))
+    for _ in range(4):
+        plane.look()
+        body = {"metadata": {"name": "strict", "generation": 1}, "spec": {}, "status": plane.status}
+        assert Validator(schema_of(DEVOPS_POLICY.schema())).check(body) == []
+        check_status(body)
+
+
+def test_a_status_that_says_the_same_is_not_written_again() -> None:
+    plane = settled(policy_of(), world_of(ALL, WORST))
+    before = plane.status
+    plane.world = msgspec.structs.replace(plane.world, now=MOMENT + timedelta(seconds=299))
+    assert plane.look().is_settled
+    assert plane.status == before
+
+
+def test_a_slow_heartbeat_shows_that_somebody_looks() -> None:
+    plane = settled(policy_of(), world_of(ALL, WORST))
+    plane.world = msgspec.structs.replace(plane.world, now=MOMENT + timedelta(seconds=300))
+    plane.look()
+    assert plane.status["lastEvaluated"] == "2026-11-16T12:05:00Z"
+
+
+def test_a_policy_that_means_nothing_is_stalled() -> None:
+    spec = PolicySpec(rules=(Rule(name="own", expression="1 +"),))
+    world = World(now=MOMENT, evaluator=compile_policy(spec))
+    with pytest.raises(Stalled, match=r"spec.rules\[0\].expression: does not compile") as caught:
+        decide(policy_of(spec), world)
+    assert caught.value.reason == "InvalidRule"
+
+
+def test_deletion_drops_the_series_whatever_else_is_wrong() -> None:
+    policy = policy_of(deletion_timestamp="2026-11-16T12:00:00Z", finalizers=("devops.stochastic.io/cleanup",))
+    bad = compile_policy(PolicySpec(rules=(Rule(name="own", expression="1 +"),)))
+    assert decide(policy, World(now=MOMENT, evaluator=bad, has_series=True)).actions == (ForgetSeries(),)
+    assert decide(policy, World(now=MOMENT, evaluator=bad)).is_settled
+
+
+WAITS = [
+    pytest.param({}, 30.0, id="the interval"),
+    pytest.param({"next_due": MOMENT.timestamp() + 4}, 4.0, id="a pod that waits"),
+    pytest.param({"next_due": MOMENT.timestamp() + 400}, 30.0, id="a pod that waits long"),
+    pytest.param({"next_due": MOMENT.timestamp() - 9}, 0.1, id="a pod that is overdue"),
+    pytest.param({"failures": {"deployment/a/b": MOMENT.timestamp() + 7}}, 7.0, id="a failed patch"),
+    pytest.param({"failures": {"deployment/a/b": MOMENT.timestamp() - 7}}, 30.0, id="a patch that failed long ago"),
+]
+
+
+@pytest.mark.parametrize(("fields", "seconds"), WAITS)
+def test_the_next_look_is_when_something_can_change(fields: JsonObject, seconds: float) -> None:
+    world = msgspec.structs.replace(world_of(ALL, GOOD), **fields)
+    assert decide(policy_of(), world).requeue_after == timedelta(seconds=seconds)
+
+
+def test_the_interval_can_be_set() -> None:
+    spec = msgspec.structs.replace(ALL, interval_seconds=600)
+    assert decide(policy_of(spec), world_of(spec)).requeue_after == timedelta(seconds=600)
+
+
+CHANGES = [
+    pytest.param("Healthy", 90, ("Warning", "Healthy (90) became Degraded"), id="worse"),
+    pytest.param("Critical", 10, ("Normal", "Critical (10) became Degraded"), id="better"),
+    pytest.param("Degraded", 55, None, id="the same"),
+    pytest.param(None, None, None, id="the first time"),
+]
+
+
+@pytest.mark.parametrize(("before", "score", "told"), CHANGES)
+def test_a_change_of_class_is_told(before: str | None, score: int | None, told: tuple[str, str] | None) -> None:
+    status = {"classification": before, "healthScore": score} if before else None
+    notices = decide(policy_of(status=status), world_of(ALL, WORST)).notices
+    assert [(each.type, each.message.split(":")[0]) for each in notices] == ([told] if told else [])
+
+
+def test_enforcement_patches_once_and_then_says_so() -> None:
+    pods = [owned(BARE, at) for at in range(3)]
+    plane = Plane(policy_of(ENFORCED), world_of(ENFORCED, *pods), deployment(BARE))
+    first = plane.look()
+    assert [type(each) for each in first.actions] == [Patch, RecordResult]
+    assert [each.reason for each in first.notices] == ["Remediated"]
+    ready = find(first.conditions, "Ready")
+    assert ready is not None
+    assert (ready.status, ready.reason) == ("False", "Remediating")
+    assert plane.look().is_settled
+    status = plane.status
+    assert (status["remediationsApplied"], status["remediationsFailed"]) == (1, 0)
+    assert status["remediatedWorkloads"] == ["deployment/production/web"]
+    assert "plannedRemediations" not in status
+
+
+def test_a_dry_run_tells_what_it_would_do() -> None:
+    spec = msgspec.structs.replace(ENFORCED, enforcement=Enforcement(dry_run=True))
+    plane = settled(policy_of(spec), world_of(spec, owned(BARE)), deployment(BARE))
+    assert plane.status["plannedRemediations"] == ["deployment/production/web"]
+    assert plane.status["remediationsApplied"] == 0
+    assert plane.workloads["deployment/production/web"] == deployment(BARE)
+
+
+def test_a_refused_patch_is_counted_and_tried_later() -> None:
+    failures = {"deployment/production/web": MOMENT.timestamp() + 20}
+    world = world_of(ENFORCED, owned(BARE), failures=failures)
+    plane = settled(policy_of(ENFORCED), world, deployment(BARE))
+    assert plane.status["remediationsFailed"] == 1
+    later = msgspec.structs.replace(plane.world, now=MOMENT + timedelta(seconds=20))
+    assert any(isinstance(each, Patch) for each in decide(plane.policy, later).actions)
+
+
+def test_audit_mode_never_touches_a_workload() -> None:
+    spec = msgspec.structs.replace(ENFORCED, enforcement_mode="audit")
+    forced = msgspec.structs.replace(world_of(ENFORCED, owned(BARE)), evaluator=evaluator_of(spec))
+    plane = settled(policy_of(spec), forced, deployment(BARE))
+    assert plane.workloads["deployment/production/web"] == deployment(BARE)
+    assert not {"remediationsApplied", "remediationsFailed", "plannedRemediations"} & plane.status.keys()
+
+
+def test_leaving_enforce_mode_removes_its_numbers() -> None:
+    policy = policy_of(ALL, status={"remediationsApplied": 3, "remediatedWorkloads": ["a"]})
+    assert "remediationsApplied" not in settled(policy, world_of(ALL)).status
+
+
+def test_a_policy_of_the_cluster_tells_its_worst_namespaces() -> None:
+    namespaces = {f"ns-{at}": Totals(pods=1, violations=1, points=at) for at in range(90)}
+    namespaces["quiet"] = Totals()
+    spec = ClusterPolicySpec(forbid_latest_tag=True)
+    policy = ClusterDevOpsPolicy(metadata=Metadata(name="all", generation=1), spec=spec)
+    world = World(now=MOMENT, evaluator=evaluator_of(spec), namespaces=namespaces, totals=Totals(pods=90, points=900))
+    decision = decide(policy, world)
+    assert decision.is_settled
+    worst = decision.status["namespaces"]
+    assert (len(worst), worst[0]) == (50, {"name": "ns-89", "healthScore": 11, "pods": 1, "violations": 1})
+    body = {"metadata": {"name": "all"}, "spec": {}, "status": {**decision.status, "exempted": 0}}
+    body["status"] = {key: value for key, value in body["status"].items() if value is not None}
+    assert Validator(schema_of(CLUSTER_DEVOPS_POLICY.schema())).check(body) == []
+
+
+def test_a_status_that_somebody_broke_is_put_right() -> None:
+    status = {"lastEvaluated": "once", "healthScore": "?", "classification": 7}
+    assert settled(policy_of(status=status), world_of(ALL, GOOD)).status["healthScore"] == 100
+
+
+containers = st.builds(
+    container,
+    st.sampled_from(["a:1", "a:latest", "a"]),
+    name=st.sampled_from(["main", "side"]),
+    liveness=st.booleans(),
+    readiness=st.booleans(),
+)
+specs = st.builds(
+    msgspec.structs.replace,
+    st.sampled_from([ALL, ENFORCED, PolicySpec(), PolicySpec(require_liveness_probe=True, enforcement_mode="enforce")]),
+    scoring=st.sampled_from(["plain", "severity", None]),
+)
+
+
+@given(specs, st.lists(containers, max_size=4), st.lists(containers, max_size=2, unique_by=lambda each: each["name"]))
+@settings(max_examples=100)
+def test_acting_reaches_a_fixed_point(spec: PolicySpec, pods: list[JsonObject], template: list[JsonObject]) -> None:
+    world = world_of(spec, *(owned(body, at) for at, body in enumerate(pods)))
+    assert decide(policy_of(spec), world) == decide(policy_of(spec), world)
+    plane = settled(policy_of(spec), world, deployment(*template))
+    assert plane.look().is_settled
