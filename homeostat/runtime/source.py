@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+_OF_NAMESPACES = frozenset({"status", "finalize"})
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 
 
@@ -41,7 +42,7 @@ def place_of(path: str) -> Place:
     parts = path.split("/")
     group, rest = ("", parts[3:]) if parts[1:2] == ["api"] else ("".join(parts[2:3]), parts[4:])
     namespace = ""
-    if rest[:1] == ["namespaces"] and len(rest) > 2:
+    if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in _OF_NAMESPACES:
         namespace, rest = rest[1], rest[2:]
     return Place(group, "".join(rest[:1]), namespace)
 
