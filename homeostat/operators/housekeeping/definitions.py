@@ -79,7 +79,7 @@ class Definitions:
             await self._metadata.delete_all(kind, namespace)
         is_empty = not found or not await self._metadata.list(kind)
         if is_empty:
-            del self._waiting[key_of(kind)]
+            self._waiting.pop(key_of(kind), None)
         return is_empty
 
     async def _release(self, path: str, definition: JsonObject) -> None:
