@@ -1,7 +1,7 @@
 """Whether a CustomResourceDefinition may have this `openAPIV3Schema`.
 
 Form first, then structure, then the defaults against the structure, then each keyword, and last the rules, which can
-only be compiled against a sound schema.
+only be compiled against a sound schema, and the defaults against the rules.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check_schema(raw: Json, path: str, *, has_status: bool = False) -> list[Caus
     schema = schema_of(raw)
     causes += structure or _check_defaults(schema, path)
     causes += check_keywords(raw, path)
-    return causes or check_rules(schema, path)
+    return causes or check_rules(schema, path) or _check_ruled_defaults(schema, path)
 
 
 def _check_root_with_status(raw: dict[str, Json], path: str) -> list[Cause]:
@@ -63,3 +63,22 @@ def _check_defaults(node: Schema, path: str) -> list[Cause]:
     for name, member in node.properties.items():
         causes += _check_defaults(member, f"{path}.properties[{name}]")
     return causes
+
+
+def _check_ruled_defaults(node: Schema, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    if node.default is not UNSET and _has_rules(node):
+        # The language is only loaded for schemas that have rules.
+        from homeostat.objects.rules import check_default
+
+        causes += check_default(node, f"{path}.default")
+    if node.items is not None:
+        causes += _check_ruled_defaults(node.items, f"{path}.items")
+    for name, member in node.properties.items():
+        causes += _check_ruled_defaults(member, f"{path}.properties[{name}]")
+    return causes
+
+
+def _has_rules(node: Schema) -> bool:
+    below = [*node.properties.values(), node.items, node.additional]
+    return bool(node.rules) or any(_has_rules(each) for each in below if each is not None)

@@ -26,6 +26,7 @@ from homeostat.objects.fieldmeta import RULES, keyed, written_rules
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.schema import Rule
+from homeostat.objects.typedefault import whole_default
 from homeostat.objects.typeschema import struct_schema
 
 _CONDITION = {
@@ -105,7 +106,7 @@ class CustomKind(msgspec.Struct, frozen=True):
         """An object always has a spec: it must be given where a field of it must, and is filled in otherwise."""
         spec = struct_schema(self.spec)
         is_required = "required" in spec
-        properties = {"spec": spec if is_required else {**spec, "default": {}}}
+        properties = {"spec": spec if is_required else {**spec, "default": whole_default({}, spec)}}
         if self.status is not None:
             properties["status"] = struct_schema(self.status, has_defaults=False)
         return {

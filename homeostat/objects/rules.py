@@ -45,6 +45,17 @@ class Rules:
         return run.causes
 
 
+def check_default(schema: Schema, path: str) -> list[Cause]:
+    """Which rules the default of a schema breaks as it is written, with nothing filled in."""
+    plan = None if schema.default is UNSET else _plan_of(schema)
+    if plan is None:
+        return []
+    run = _Run()
+    with suppress(_SpentError):
+        run.visit(plan, schema.default, UNSET, path, _changed)
+    return run.causes
+
+
 class _Plan:
     """The rules of a node, and the way to those below it."""
 

@@ -3,7 +3,8 @@
 Decoding gives the same struct with the schema's defaults filled in as without. So a default is written only as far as
 it differs from what decoding gives anyway: an object holds the members that differ from its own defaults, and empty
 texts, lists and maps are not written at all, since absent and empty are the same to the struct (and a rule asks
-`has(self.x)`). Numbers and booleans always are. A default that JSON cannot say is a `TypeError`. Pure.
+`has(self.x)`). Numbers and booleans always are. Where there are rules a default is written whole: Kubernetes holds it
+to them as it is written, with nothing filled in. A default that JSON cannot say is a `TypeError`. Pure.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from homeostat.objects.default import apply_defaults
+from homeostat.objects.fieldmeta import RULES
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema import UNSET
+from homeostat.objects.structural import schema_of
 
 _ABSENT: tuple[Json, ...] = (None, "", [], {})
 
@@ -29,8 +33,22 @@ def written_default(field: inspect.Field, schema: JsonObject, where: str) -> Jso
         raise TypeError(f"{where}: the default is {value!r}, but {told}; make it NULLABLE, or None the default")
     written = _written(value, field.type, where)
     if written == {} and any("default" in each for each in schema.get("properties", {}).values()):
-        return {}
-    return UNSET if written in _ABSENT else written
+        return whole_default({}, schema)
+    return UNSET if written in _ABSENT else whole_default(written, schema)
+
+
+def whole_default(written: Json, schema: JsonObject) -> Json:
+    """With the defaults inside it filled in, where the schema has rules."""
+    if not _has_rules(schema):
+        return written
+    holder = {"default": written}
+    apply_defaults(holder, schema_of({"type": "object", "properties": {"default": schema}}))
+    return holder["default"]
+
+
+def _has_rules(schema: JsonObject) -> bool:
+    below = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    return RULES in schema or any(_has_rules(each) for each in below if isinstance(each, dict))
 
 
 def takes_none(info: inspect.Type) -> bool:

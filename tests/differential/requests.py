@@ -78,6 +78,18 @@ def _bad_definition(**spec: Any) -> dict[str, Any]:
     return bad
 
 
+def _defaulting(default: dict[str, Any]) -> dict[str, Any]:
+    """A rule that the default is held to as it is written, whatever would be filled in."""
+    spec = {
+        "type": "object",
+        "properties": {"low": {"type": "integer", "default": 1}, "high": {"type": "integer"}},
+        "x-kubernetes-validations": [{"rule": "self.low < 5", "message": "too high"}],
+        "default": default,
+    }
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    return _bad_definition(versions=[{"name": "v1", "served": True, "storage": True, "schema": schema}])
+
+
 SETUP = [
     Step("namespace", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff")),
     Step(
@@ -468,6 +480,8 @@ STEPS = [
             ]
         ),
     ),
+    Step("definition default breaks a rule", "POST", CRDS, _defaulting({"low": 9})),
+    Step("definition default lacks what a rule asks for", "POST", CRDS, _defaulting({})),
     Step("definition wrong type", "POST", CRDS, _bad_definition(versions="x")),
     Step("definition table", "GET", f"{CRDS}?fieldSelector=metadata.name=widgets.example.com", accept=TABLE),
     Step("definition scope moves", "PATCH", f"{CRDS}/widgets.example.com", {"spec": {"scope": "Cluster"}}, MERGE),

@@ -12,6 +12,11 @@ from tests.objects.schemas import any_json, object_schemas
 
 TEXT = {"type": "string"}
 IN_SPEC = "properties[x]"
+RULED = {
+    "type": "object",
+    "properties": {"a": TEXT},
+    "x-kubernetes-validations": [{"rule": "self.a == 'yes'", "message": "say yes"}],
+}
 
 
 # The schema of a member x, the field of the cause below the root, and how the message starts.
@@ -174,6 +179,21 @@ MEMBER: dict[str, tuple[dict[str, Any], str, str]] = {
         {"type": "object", "properties": {"a": TEXT}, "default": {"b": 1}},
         ".default",
         'Invalid value: {"b":1}: must not have unknown fields',
+    ),
+    "default that breaks a rule": (
+        RULED | {"default": {"a": "no"}},
+        ".default",
+        'Invalid value: "object": say yes',
+    ),
+    "default that lacks what a rule asks for": (
+        RULED | {"default": {}, "properties": {"a": TEXT | {"default": "yes"}}},
+        ".default",
+        'Invalid value: "object": no such key: a',
+    ),
+    "default inside that breaks a rule": (
+        {"type": "array", "items": RULED, "default": [{"a": "yes"}, {"a": "no"}]},
+        ".default[1]",
+        'Invalid value: "object": say yes',
     ),
     "default with a wrong member": (
         {"type": "object", "properties": {"a": TEXT}, "default": {"a": 1}},

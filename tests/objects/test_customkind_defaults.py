@@ -57,6 +57,8 @@ DEFAULTS: dict[str, tuple[Any, Any, Any]] = {
     "anything": (Any, msgspec.field(default_factory=lambda: [1, "a"]), [1, "a"]),
     "undecoded": (msgspec.Raw, msgspec.Raw(b'{"a":1}'), {"a": 1}),
     "a struct that fills itself in": (Limits, Limits(), {}),
+    "a struct with rules, written whole": (Voice, Voice(30), {"pitch": 30, "loudness": 0.5, "mood": "calm"}),
+    "structs with rules in a list": (tuple[Voice, ...], (Voice(),), [{"pitch": 20, "loudness": 0.5, "mood": "calm"}]),
     "a struct with members of its own": (Limits, Limits("2", 3), {"cpu": "2", "burst": 3}),
     "a struct that empties a member": (Limits, Limits(""), {"cpu": ""}),
     "structs in a list": (tuple[Limits, ...], (Limits(), Limits("2")), [{}, {"cpu": "2"}]),
