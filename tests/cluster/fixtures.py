@@ -12,7 +12,7 @@ import asyncio
 import shutil
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from homeostat.client.base import Client
     from homeostat.client.endpoint import Endpoint
-    from homeostat.objects.json import JsonObject
     from tests.cluster.running import Cluster
-
-_SERVED_WITHIN_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +38,6 @@ class Api:
         from homeostat.client.kubeconfig import load_endpoint
 
         return load_endpoint([self.kubeconfig])
-
-    async def define(self, definition: JsonObject) -> None:
-        """A kind that is served when this returns; definitions are shared, and one that is there stays as it is."""
-        from homeostat.objects.errors import AlreadyExistsError
-        from homeostat.objects.kind import DEFINITION
-
-        with suppress(AlreadyExistsError):
-            await self.client.create(DEFINITION.path(""), definition)
-        async with asyncio.timeout(_SERVED_WITHIN_S):
-            while not await self._is_served(definition["spec"]):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-
-    async def _is_served(self, spec: JsonObject) -> bool:
-        from homeostat.objects.errors import NotFoundError
-
-        paths = [f"/apis/{spec['group']}/{each['name']}/{spec['names']['plural']}" for each in spec["versions"]]
-        try:
-            for path in paths:
-                await self.client.list(path)
-        except NotFoundError:
-            return False
-        return True
 
 
 async def create_namespace(client: Client) -> str:

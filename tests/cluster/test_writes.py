@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import msgspec
 import pytest
 
 from homeostat.client.projection import Projection
 from homeostat.objects.conditions import Condition
+from homeostat.objects.customkind import CustomKind
 from homeostat.objects.decision import Receipt
 from homeostat.objects.errors import ConflictError, NotFoundError
 from homeostat.objects.kind import Kind
 from homeostat.runtime.finalizer import add_finalizer, remove_finalizer
+from homeostat.runtime.installation import install
 from homeostat.runtime.status import Snapshot, plan_status, write_receipt, write_status
 from tests.cluster.fixtures import Api
 
@@ -19,31 +23,31 @@ NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 READY = Condition("Ready", "True", "Succeeded")
 OURS, THEIRS = "homeostat.example/cleanup", "other.example/keep"
-WIDGET = Kind("runtime.example", "v1", "widgets", "Widget", is_namespaced=True)
-ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-DEFINITION = {
-    "metadata": {"name": "widgets.runtime.example"},
-    "spec": {
-        "group": "runtime.example",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": ANYTHING, "status": ANYTHING}}},
-                "subresources": {"status": {}},
-            }
-        ],
-    },
-}
+
+
+class Spec(msgspec.Struct, frozen=True):
+    size: int = 0
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Whatever is written."""
+
+    url: Any = None
+    run: Any = None
+    note: str = ""
+    conditions: tuple[dict[str, Any], ...] = ()
+    observed_generation: int = msgspec.field(default=0, name="observedGeneration")
+
+
+WIDGETS = CustomKind(
+    Kind("runtime.example", "v1", "widgets", "Widget", is_namespaced=True, singular="widget"), spec=Spec, status=Status
+)
 
 
 @pytest.fixture
 async def widgets(api: Api) -> Projection[Snapshot]:
-    await api.define(DEFINITION)
-    return Projection(api.client, WIDGET, Snapshot)
+    await install(api.client, [WIDGETS])
+    return Projection(api.client, WIDGETS.kind, Snapshot)
 
 
 async def created(widgets: Projection[Snapshot], api: Api, *finalizers: str) -> Snapshot:
