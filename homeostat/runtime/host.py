@@ -69,9 +69,6 @@ class Host:
 
     async def _lead(self) -> None:
         await self._synced()
-        # A lead that comes while closing is given back: who began now would not be told to stop.
-        if self._closing.is_set():
-            return
         log.info("operator runs", extra={"operator": self.setup.name})
         async with asyncio.TaskGroup() as tasks:
             term = _Term(tasks)
