@@ -4,25 +4,31 @@ import os
 from asyncio import to_thread
 from datetime import timedelta
 from pathlib import Path
+from typing import Annotated
 from uuid import uuid4
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from homeostat.objects.conditions import READY, Condition
 from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.declared import Declared
+from homeostat.objects.fieldmeta import rule
 from homeostat.objects.kind import Kind
 from homeostat.runtime.look import Options
 from homeostat.runtime.setup import Setup
 
 
 class Spec(Struct, frozen=True):
-    text: str
+    text: Annotated[
+        str,
+        Meta(min_length=1, max_length=80, description="What to write."),
+        rule("self == oldSelf", "what is posted cannot be changed"),
+    ]
 
 
 class PostcardStatus(Status, frozen=True):
-    number: str = ""
+    number: Annotated[str, Meta(pattern="^[0-9a-f]*$")] = ""
 
 
 class Postcard(Declared, frozen=True):
@@ -51,7 +57,7 @@ class Postbox:
     async def observe(self, obj: Postcard) -> str:
         """The number of the card that is in the box; empty where none is."""
         if not await to_thread(self.box.is_dir):
-            raise Wait("NoPostbox", timedelta(seconds=2), message=f'there is no directory "{self.box}" yet')
+            raise Wait("NoPostbox", timedelta(seconds=1), message=f'there is no directory "{self.box}" yet')
         number = obj.read_status(PostcardStatus).number
         is_there = number != "" and await to_thread((self.box / number).exists)
         return number if is_there else ""

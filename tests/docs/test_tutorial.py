@@ -1,0 +1,88 @@
+"""The tutorial shows the examples as they are, and they work as it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from asyncio import create_subprocess_exec, wait_for
+from asyncio.subprocess import PIPE, STDOUT
+from pathlib import Path
+
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.client.discovery import Discovery
+from homeostat.client.inprocess import InProcess
+from homeostat.objects.json import JsonObject
+from homeostat.objects.yaml import load_all
+from homeostat.operators.catalog import load_operator
+from homeostat.plane import Settings, open_plane
+from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
+from homeostat.server.user import AUTHENTICATED, User
+from homeostat.testing.eventually import eventually
+from homeostat.testing.status import condition_of
+from tests.docs.documents import EXAMPLES, text_of
+
+_SHOWN = re.findall(r"^```python\n(.*?)^```$", text_of("docs/tutorial.md"), re.MULTILINE | re.DOTALL)
+_FOLDERS = ["greeter", "postbox"]
+_FILES = {path: path.read_text() for folder in _FOLDERS for path in (EXAMPLES / folder).glob("*.py")}
+_GREETER = EXAMPLES / "greeter" / "greeter.py"
+
+
+def test_the_operator_has_less_than_sixty_lines() -> None:
+    assert len(_FILES[_GREETER].splitlines()) < 60
+
+
+def test_the_operator_is_shown_whole() -> None:
+    assert _FILES[_GREETER] in _SHOWN
+
+
+@pytest.mark.parametrize("shown", _SHOWN, ids=[each.splitlines()[0] for each in _SHOWN])
+def test_what_is_shown_stands_in_an_example(shown: str) -> None:
+    assert any(shown in text for text in _FILES.values())
+
+
+async def test_the_tests_of_the_examples_pass() -> None:
+    plugins = ["-p", "pytest_asyncio", "-p", "pytest_timeout", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", *plugins, *_FOLDERS]
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    run = await create_subprocess_exec(*command, cwd=EXAMPLES, env=environ, stdout=PIPE, stderr=STDOUT)
+    told, _ = await wait_for(run.communicate(), 50)
+    assert run.returncode == 0, told.decode()
+
+
+@pytest.mark.parametrize("folder", _FOLDERS)
+def test_the_definition_beside_an_operator_is_made_from_its_types(folder: str) -> None:
+    module = load_operator(str(EXAMPLES / folder / f"{folder}.py"))
+    written = list(load_all((EXAMPLES / folder / "crd.yaml").read_bytes()))
+    assert written == [each.definition() for each in module.KINDS]
+
+
+def _objects(name: str) -> list[JsonObject]:
+    return list(load_all((_GREETER.parent / name).read_bytes()))
+
+
+async def _apply(client: Client, objects: list[JsonObject]) -> None:
+    discovery = Discovery(client)
+    for obj in objects:
+        kind = await discovery.find(obj["apiVersion"], obj["kind"])
+        path = kind.path(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+        await client.apply(path, obj, manager="tutorial")
+
+
+async def test_the_roles_of_the_example_are_enough_to_run_it(tmp_path: Path) -> None:
+    greeter = load_operator(str(_GREETER))
+    (kind,) = greeter.KINDS
+    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
+        await install(plane.client, greeter.KINDS)
+        await _apply(plane.client, _objects("rbac.yaml"))
+        account = User("system:serviceaccount:default:greeter", groups=(AUTHENTICATED,))
+        manager = Manager(Client(InProcess(plane.app.handle, {"user": account})), leases="default")
+        manager.add("greeter", greeter.register)
+        async with manager.running():
+            await _apply(plane.client, _objects("greeting.yaml"))
+            path = kind.kind.path("default", "morning")
+            await eventually(lambda: plane.client.get(path), lambda obj: condition_of(obj, "Ready")["status"] == "True")
+        assert (manager.recorder.written, manager.recorder.failed) == (1, 0)
