@@ -102,5 +102,14 @@ def store() -> None:
     run(show_store())
 
 
+@main.command()
+@click.option("--quick", is_flag=True, help="Fewer objects and one server: within a minute.")
+def runtime(quick: bool) -> None:
+    """Measure an operator of ours against one of kopf's."""
+    from benchmarks import runtime as bench
+
+    run(bench.show_runtime(bench.QUICK if quick else bench.FULL))
+
+
 if __name__ == "__main__":
     main()

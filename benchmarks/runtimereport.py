@@ -1,0 +1,85 @@
+"""The figures of operators side by side, with what is wanted of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measurement import DISTURBED
+from benchmarks.runtimegrowth import Size
+from benchmarks.runtimephases import Figures, Load
+from benchmarks.runtimepods import Pods
+
+MOST_ADDED_MIB, MOST_SYNC_S = 150 / 1.048576, 10.0
+_MANY_PODS = 100_000
+
+
+class _Row(NamedTuple):
+    what: str
+    field: str
+    form: str
+    is_more_better: bool
+    wanted: float = 0.0
+    """So many times better than the other."""
+
+
+_ROWS = (
+    _Row("reconciles a second, first sync", "rate", ",.0f", True, 10),
+    _Row("CPU ms a reconcile", "cpu_ms", ".3f", False),
+    _Row("reconciles a second, created while it runs", "more_rate", ",.0f", True),
+    _Row("change to status p50 ms", "p50_ms", ".1f", False, 5),
+    _Row("change to status p99 ms", "p99_ms", ".1f", False, 5),
+    _Row("CPU ms a change", "change_cpu_ms", ".3f", False),
+    _Row("memory MiB (RSS)", "rss_mib", ".0f", False, 3),
+    _Row("memory MiB (PSS)", "pss_mib", ".0f", False, 3),
+    _Row("start to first stamp s", "start_s", ".2f", False),
+    _Row("idle, % of a core", "idle_percent", ".2f", False),
+)
+
+
+def show_sides(console: Console, server: str, load: Load, found: Mapping[str, Figures]) -> None:
+    (own, ours), (other, theirs) = found.items()
+    title = f"On {server}: {load.objects:,} objects, {load.changes:,} changes at {load.changes_per_s:g} a second"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("what", no_wrap=True)
+    for heading in (other, own, "times", "wanted"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in _ROWS:
+        table.add_row(*_cells(row, getattr(theirs, row.field), getattr(ours, row.field)))
+    console.print(table)
+    for name, figures in found.items():
+        if figures.other > DISTURBED:
+            console.print(f"[dim]~ others used {figures.other:.2f} of a core during the first sync of {name}[/dim]")
+
+
+def _cells(row: _Row, theirs: float, ours: float) -> list[str]:
+    better, worse = (ours, theirs) if row.is_more_better else (theirs, ours)
+    times = better / worse if worse > 0 else 0.0
+    verdict = ""
+    if row.wanted:
+        verdict = f"[green]{row.wanted:g}x yes[/green]" if times >= row.wanted else f"[red]{row.wanted:g}x NO[/red]"
+    return [row.what, f"{theirs:{row.form}}", f"{ours:{row.form}}", f"{times:.1f}" if times else "", verdict]
+
+
+def show_growth(console: Console, sizes: Sequence[Size]) -> None:
+    table = Table(title="Cost of a change", title_justify="left", box=SIMPLE_HEAD)
+    for heading in ("objects", "CPU ms a change", "MiB (PSS)"):
+        table.add_column(heading, justify="right")
+    for size in sizes:
+        table.add_row(f"{size.objects:,}", f"{size.cpu_ms:.3f}", f"{size.pss_mib:.0f}")
+    console.print(table)
+
+
+def show_pods(console: Console, pods: Pods) -> None:
+    held = pods.held
+    is_met = held.added_mib < MOST_ADDED_MIB and held.seconds < MOST_SYNC_S
+    verdict = "[green]yes[/green]" if is_met else "[red]NO[/red]"
+    wanted = f"; wanted 150 MB and {MOST_SYNC_S:g} s: {verdict}" if held.pods >= _MANY_PODS else ""
+    console.print(
+        f"{held.pods:,} Pods in a cache: {held.added_mib:.0f} MiB added, in sync after {held.seconds:.1f} s"
+        f" (created through the API in {pods.create_s:.0f} s){wanted}"
+    )
