@@ -45,7 +45,7 @@ def test_what_is_shown_stands_in_an_example(shown: str) -> None:
 
 
 async def test_the_tests_of_the_examples_pass() -> None:
-    plugins = ["-p", "pytest_asyncio", "-p", "pytest_timeout", "-p", "no:cacheprovider"]
+    plugins = ["-p", "asyncio", "-p", "timeout", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-q", *plugins, *_FOLDERS]
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run = await create_subprocess_exec(*command, cwd=EXAMPLES, env=environ, stdout=PIPE, stderr=STDOUT)
