@@ -26,6 +26,7 @@ from homeostat.operators.policy.exemption import CompiledExemption, compile_exem
 from homeostat.operators.policy.fault import Fault, PolicyFaultError
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod, PodSpec
+from homeostat.operators.policy.remedy import check_defaults
 from homeostat.operators.policy.rule import RuleTest, compile_rules
 from homeostat.operators.policy.selector import Predicate, compile_selector
 from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
@@ -75,6 +76,7 @@ class Evaluator:
     def __init__(self, spec: PolicySpec) -> None:
         """`PolicyFaultError` where the spec means nothing."""
         _check_thresholds(spec)
+        check_defaults(spec)
         self.spec = spec
         self._declared: tuple[Test, ...] = tests_of(spec, DECLARED)
         self._observed: tuple[Test, ...] = tests_of(spec, OBSERVED)

@@ -13,8 +13,10 @@ from typing import Final, Literal
 import msgspec
 
 from homeostat.objects.json import Json, JsonObject, encode
+from homeostat.objects.quantity import Quantity, QuantityError
 from homeostat.objects.timestamp import format_time
 from homeostat.operators.policy.api import INJECTED, OPERATOR, PATCHED_AT, PATCHED_BY
+from homeostat.operators.policy.fault import PolicyFaultError
 from homeostat.operators.policy.pod import Container
 from homeostat.operators.policy.spec import DefaultProbe, DefaultResources, PolicySpec
 from homeostat.operators.policy.workload import Workload
@@ -64,6 +66,25 @@ def resources_for(given: DefaultResources | None) -> JsonObject:
         "requests": {"cpu": given.cpu_request or "100m", "memory": given.memory_request or "128Mi"},
         "limits": {"cpu": given.cpu_limit or "500m", "memory": given.memory_limit or "256Mi"},
     }
+
+
+def check_defaults(spec: PolicySpec) -> None:
+    """`PolicyFaultError` where a server would refuse the resources that the policy gives; of no matter in audit mode."""
+    if spec.default_resources is None or not spec.is_enforced:
+        return
+    given = resources_for(spec.default_resources)
+    for unit in ("cpu", "memory"):
+        request, limit = (_amount(given[part][unit], f"{unit}{part[:-1].capitalize()}") for part in given)
+        if request > limit:
+            told = f"the request {given['requests'][unit]} is more than the limit {given['limits'][unit]}"
+            raise PolicyFaultError("InvalidResources", f"spec.defaultResources.{unit}Request", told)
+
+
+def _amount(text: str, field: str) -> Quantity:
+    try:
+        return Quantity.parse(text)
+    except QuantityError as error:
+        raise PolicyFaultError("InvalidResources", f"spec.defaultResources.{field}", str(error)) from error
 
 
 def patch_of(workload: Workload, injections: Iterable[Injection], spec: PolicySpec, *, now: datetime) -> JsonObject:

@@ -7,10 +7,13 @@ module that reads it.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
+
+from homeostat.objects.fieldmeta import keyed
+from homeostat.objects.schema import Rule as SchemaRule
 
 Severity = Literal["critical", "high", "medium", "low"]
 Mode = Literal["audit", "enforce"]
@@ -20,11 +23,17 @@ Pin = Literal["tag", "digest"]
 Amount = Literal["cpuRequest", "cpuLimit", "memoryRequest", "memoryLimit"]
 
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Interval = Annotated[int, Meta(ge=1, le=86400)]
 Seconds = Annotated[int, Meta(ge=0, le=2**53)]
 Weight = Annotated[int, Meta(ge=0, le=1000)]
 Score = Annotated[int, Meta(ge=0, le=100)]
 Text = Annotated[str, Meta(min_length=1, max_length=1024)]
 Label = Annotated[str, Meta(max_length=317)]
+
+
+def _said(text: str) -> Meta:
+    """For `kubectl explain`."""
+    return Meta(description=text)
 
 
 class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -84,6 +93,10 @@ class Weights(Part, frozen=True, kw_only=True):
 
 class Thresholds(Part, frozen=True, kw_only=True):
     """The lowest score of each class; below the last is Critical."""
+
+    __rules__: ClassVar[tuple[SchemaRule, ...]] = (
+        SchemaRule("self.healthy >= self.stable && self.stable >= self.degraded", "the thresholds must descend"),
+    )
 
     healthy: Score = 80
     stable: Score = 60
@@ -147,39 +160,41 @@ class AuditResults(Part, frozen=True, kw_only=True):
 
 
 class PolicySpec(Part, frozen=True, kw_only=True):
-    forbid_latest_tag: bool | None = None
-    require_liveness_probe: bool | None = None
-    require_readiness_probe: bool | None = None
-    max_restart_count: Count | None = None
-    forbid_pending_duration: Seconds | None = None
-    enforcement_mode: Mode | None = None
-    default_probe: DefaultProbe | None = None
-    default_resources: DefaultResources | None = None
-    severity_overrides: SeverityOverrides | None = None
+    forbid_latest_tag: Annotated[bool | None, _said("No image may end with :latest.")] = None
+    require_liveness_probe: Annotated[bool | None, _said("Every container has a liveness probe.")] = None
+    require_readiness_probe: Annotated[bool | None, _said("Every container has a readiness probe.")] = None
+    max_restart_count: Annotated[Count | None, _said("Containers that restarted more often are found.")] = None
+    forbid_pending_duration: Annotated[Seconds | None, _said("Seconds that a Pod may be Pending.")] = None
+    enforcement_mode: Annotated[Mode | None, _said("Whether to put probes and resources right, or only to tell.")] = (
+        None
+    )
+    default_probe: Annotated[DefaultProbe | None, _said("The probe that containers without one get.")] = None
+    default_resources: Annotated[DefaultResources | None, _said("What containers without resources get.")] = None
+    severity_overrides: Annotated[SeverityOverrides | None, _said("How grave a check is, other than usual.")] = None
 
-    untagged_is_latest: bool | None = None
-    pending_ignores_age: bool | None = None
-    require_resources: tuple[Amount, ...] = ()
-    require_run_as_non_root: bool | None = None
-    forbid_privileged: bool | None = None
-    forbid_host_path: bool | None = None
-    allowed_registries: tuple[Text, ...] = ()
-    require_image_pin: Pin | None = None
-    min_replicas: Count | None = None
-    require_disruption_budget: bool | None = None
-    forbid_crash_loop: bool | None = None
-    forbid_oom_killed: bool | None = None
-    rules: Annotated[tuple[Rule, ...], Meta(max_length=100)] = ()
+    untagged_is_latest: Annotated[bool | None, _said("An image without tag and digest counts as :latest.")] = None
+    pending_ignores_age: Annotated[bool | None, _said("Any Pending Pod is found, however young.")] = None
+    require_resources: Annotated[tuple[Amount, ...], _said("What every container sets; a limit is a request too.")] = ()
+    require_run_as_non_root: Annotated[bool | None, _said("No container may run as root.")] = None
+    forbid_privileged: Annotated[bool | None, _said("No container may be privileged.")] = None
+    forbid_host_path: Annotated[bool | None, _said("No Pod may mount a path of its node.")] = None
+    allowed_registries: Annotated[tuple[Text, ...], _said("Registries, or paths in them, of images.")] = ()
+    require_image_pin: Annotated[Pin | None, _said("Every image has a digest, or at least a tag.")] = None
+    min_replicas: Annotated[Count | None, _said("Workloads with fewer replicas, but any, are found.")] = None
+    require_disruption_budget: Annotated[bool | None, _said("Every scaled workload has a PodDisruptionBudget.")] = None
+    forbid_crash_loop: Annotated[bool | None, _said("No container may be in CrashLoopBackOff.")] = None
+    forbid_oom_killed: Annotated[bool | None, _said("No container may have been killed for lack of memory.")] = None
+    rules: Annotated[tuple[Rule, ...], Meta(max_length=100), keyed("name"), _said("Checks of your own, in CEL.")] = ()
 
-    selector: Selector | None = None
-    exemptions: Annotated[tuple[Exemption, ...], Meta(max_length=200)] = ()
-    scoring: Scoring | None = None
-    weights: Weights | None = None
-    thresholds: Thresholds | None = None
-    interval_seconds: Annotated[int, Meta(ge=1, le=86400)] | None = None
-    admission: Admission | None = None
-    enforcement: Enforcement | None = None
-    audit_results: AuditResults | None = None
+    selector: Annotated[Selector | None, _said("Which Pods are meant; without it all.")] = None
+    exemptions: Annotated[tuple[Exemption, ...], Meta(max_length=200), _said("What is let off, and why.")] = ()
+    scoring: Annotated[Scoring | None, _said("Whether severity multiplies what a finding costs.")] = None
+    weights: Annotated[Weights | None, _said("What a finding costs, other than usual.")] = None
+    thresholds: Annotated[Thresholds | None, _said("The lowest score of each class.")] = None
+    interval_seconds: Annotated[Interval | None, _said("How often to look anyway; 30 unless told.")] = None
+    admission: Annotated[Admission | None, _said("What the admission webhook does.")] = None
+    enforcement: Annotated[Enforcement | None, _said("How enforcement goes about it.")] = None
+    audit_results: Annotated[AuditResults | None, _said("How much is kept for the record.")] = None
 
     @property
     def is_enforced(self) -> bool:
@@ -200,4 +215,4 @@ POLICY_FREE = PolicySpec(
 class ClusterPolicySpec(PolicySpec, frozen=True, kw_only=True):
     """The same for every namespace that the selector matches, but never for a system namespace."""
 
-    namespace_selector: Selector | None = None
+    namespace_selector: Annotated[Selector | None, _said("Which namespaces are meant; without it all.")] = None

@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from homeostat.objects.builtins import builtin_schema
 from homeostat.objects.conditions import find
-from homeostat.objects.decision import Decision, Stalled
+from homeostat.objects.decision import Stalled
 from homeostat.objects.declared import Metadata
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.patch import merge_patch
-from homeostat.objects.strategic import strategic_merge_patch
 from homeostat.objects.structural import schema_of
 from homeostat.objects.validate import Validator
 from homeostat.operators.policy.api import (
@@ -22,23 +19,20 @@ from homeostat.operators.policy.api import (
     DEVOPS_POLICY,
     ClusterDevOpsPolicy,
     DevOpsPolicy,
-    PolicyAuditResult,
 )
-from homeostat.operators.policy.auditresult import DropResult, RecordResult, violation_of
-from homeostat.operators.policy.decide import Action, ForgetSeries, decide
+from homeostat.operators.policy.auditresult import RecordResult, violation_of
+from homeostat.operators.policy.decide import ForgetSeries, decide
 from homeostat.operators.policy.enforcement import Patch, plans_of
 from homeostat.operators.policy.evaluator import compile_policy
 from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.spec import ClusterPolicySpec, DefaultResources, Enforcement, PolicySpec, Rule
 from homeostat.operators.policy.tally import Totals
-from homeostat.operators.policy.workload import Workload
-from homeostat.operators.policy.world import Policy, World
-from homeostat.runtime.status import plan_status, snapshot_of
+from homeostat.operators.policy.world import World
 from homeostat.testing.status import check_status
+from tests.operators.policy.simulation import Simulation, settled
 from tests.operators.policy.worlds import ALL, GOOD, MOMENT, WORST, container, evaluator_of, pod_json, tally_of, to_pod
 
 ENFORCED = msgspec.structs.replace(ALL, enforcement_mode="enforce", default_resources=DefaultResources())
-DEPLOYMENT = builtin_schema("apps", "v1", "Deployment")
 BARE = container("web:latest", liveness=False, readiness=False)
 
 
@@ -77,57 +71,6 @@ def deployment(*containers: JsonObject, annotations: dict[str, str] | None = Non
     }
 
 
-class Plane:
-    """What acting does to the world, in memory."""
-
-    def __init__(self, policy: Policy, world: World, *workloads: JsonObject) -> None:
-        self.policy, self.world = policy, world
-        self.workloads = {f"deployment/production/{each['metadata']['name']}": each for each in workloads}
-        self._refresh()
-
-    def look(self) -> Decision[Action]:
-        decision = decide(self.policy, self.world)
-        for action in decision.actions:
-            self._act(action)
-        status = msgspec.json.decode(self.policy.status or b"{}")
-        patch = plan_status(snapshot_of(self.policy), decision.conditions, decision.status, now=self.world.now)
-        status = merge_patch(status, (patch or {}).get("status") or {})
-        self.policy = msgspec.structs.replace(self.policy, status=msgspec.Raw(encode(status)))
-        self._refresh()
-        return decision
-
-    @property
-    def status(self) -> JsonObject:
-        status: JsonObject = msgspec.json.decode(self.policy.status)
-        return status
-
-    def _act(self, action: Action) -> None:
-        audits = self.world.audits
-        match action:
-            case Patch():
-                key = str(action.owner)
-                self.workloads[key] = strategic_merge_patch(self.workloads[key], action.body, DEPLOYMENT)
-            case RecordResult():
-                audits = (*audits, msgspec.convert(action.body, PolicyAuditResult))
-            case DropResult():
-                audits = tuple(each for each in audits if each.metadata.name != action.name)
-            case ForgetSeries():
-                self.world = msgspec.structs.replace(self.world, has_series=False)
-        self.world = msgspec.structs.replace(self.world, audits=audits)
-
-    def _refresh(self) -> None:
-        seen = {key: msgspec.convert(each, Workload) for key, each in self.workloads.items()}
-        self.world = msgspec.structs.replace(self.world, workloads=seen)
-
-
-def settled(policy: Policy, world: World, *workloads: JsonObject) -> Plane:
-    plane = Plane(policy, world, *workloads)
-    for _ in range(3):
-        if plane.look().is_settled:
-            return plane
-    raise AssertionError("there is always something left to do")
-
-
 def test_a_status_says_what_was_seen() -> None:
     plane = settled(policy_of(), world_of(ALL, WORST))
     assert {key: value for key, value in plane.status.items() if key != "conditions"} == {
@@ -157,7 +100,7 @@ def test_conditions_tell_health_and_readiness() -> None:
 
 
 def test_the_status_fits_its_definition_at_every_look() -> None:
-    plane = Plane(policy_of(ENFORCED), world_of(ENFORCED, owned(BARE)), deployment(BARE))
+    plane = Simulation(policy_of(ENFORCED), world_of(ENFORCED, owned(BARE)), deployment(BARE))
     for _ in range(4):
         plane.look()
         body = {"metadata": {"name": "strict", "generation": 1}, "spec": {}, "status": plane.status}
@@ -233,7 +176,7 @@ def test_a_change_of_class_is_told(before: str | None, score: int | None, told: 
 
 def test_enforcement_patches_once_and_then_says_so() -> None:
     pods = [owned(BARE, at) for at in range(3)]
-    plane = Plane(policy_of(ENFORCED), world_of(ENFORCED, *pods), deployment(BARE))
+    plane = Simulation(policy_of(ENFORCED), world_of(ENFORCED, *pods), deployment(BARE))
     first = plane.look()
     assert [type(each) for each in first.actions] == [Patch, RecordResult]
     assert [each.reason for each in first.notices] == ["Remediated"]

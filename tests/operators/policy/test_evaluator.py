@@ -5,12 +5,12 @@ from math import inf
 import msgspec
 import pytest
 
-from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.evaluator import CLEAN, NOT_MEANT, compile_policy
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.pod import Pod, decode_pod
 from homeostat.operators.policy.spec import (
     ClusterPolicySpec,
+    DefaultResources,
     Exemption,
     MatchExpression,
     PolicySpec,
@@ -20,17 +20,11 @@ from homeostat.operators.policy.spec import (
 )
 from tests.operators.policy.worlds import ALL, BARE, GOOD, NOW, WORST, container, evaluator_of, pod_json, to_pod
 
-TOMORROW = "2026-11-17T12:00:00Z"
 WEB = Selector(match_labels={"app": "web"})
 
 
 def types(spec: PolicySpec, pod: Pod, now: float = NOW) -> list[str]:
     return [each.check.type for each in evaluator_of(spec).evaluate(pod, now=now).findings]
-
-
-def exempting(**fields: object) -> PolicySpec:
-    exemption = msgspec.convert({"reason": "vendor", **fields}, Exemption)
-    return msgspec.structs.replace(ALL, exemptions=(exemption,))
 
 
 def test_evaluating_twice_gives_the_same() -> None:
@@ -77,52 +71,6 @@ def test_a_policy_of_the_cluster_is_about_the_namespaces_that_it_selects() -> No
     assert evaluator_of(ClusterPolicySpec()).means_namespace("shop", {})
 
 
-OWNED = to_pod(
-    pod_json(
-        container("a:latest", liveness=False),
-        name="web-5d4f8b9c7f-x2x4z",
-        labels={"app": "web"},
-        owner=("ReplicaSet", "web-5d4f8b9c7f"),
-    )
-)
-EXEMPT = [
-    pytest.param({}, [], id="everything"),
-    pytest.param({"checks": ["latest_tag"]}, ["missing_liveness"], id="one check"),
-    pytest.param({"names": ["web"]}, [], id="the workload by name"),
-    pytest.param({"names": ["we?-*"]}, [], id="the pod by a pattern"),
-    pytest.param({"names": ["WEB", "eb*"]}, ["latest_tag", "missing_liveness"], id="other names"),
-    pytest.param({"containers": ["main"]}, [], id="the container"),
-    pytest.param({"containers": ["sidecar"]}, ["latest_tag", "missing_liveness"], id="another container"),
-    pytest.param({"selector": {"matchLabels": {"app": "web"}}}, [], id="by label"),
-    pytest.param({"selector": {"matchLabels": {"app": "db"}}}, ["latest_tag", "missing_liveness"], id="by another"),
-    pytest.param({"expires": TOMORROW}, [], id="until tomorrow"),
-    pytest.param({"expires": "2026-11-16T12:00:00Z"}, ["latest_tag", "missing_liveness"], id="until now"),
-]
-
-
-@pytest.mark.parametrize(("fields", "left"), EXEMPT)
-def test_an_exemption_lets_off_what_it_names(fields: JsonObject, left: list[str]) -> None:
-    result = evaluator_of(exempting(**fields)).evaluate(OWNED, now=NOW)
-    assert [each.check.type for each in result.findings] == left
-    assert result.exempted == 2 - len(left)
-    assert result.pods == 1
-
-
-def test_a_pod_is_asked_again_when_its_exemption_ends() -> None:
-    evaluator = evaluator_of(exempting(expires=TOMORROW))
-    result = evaluator.evaluate(OWNED, now=NOW)
-    assert result.recheck_at == NOW + 86400
-    assert len(evaluator.evaluate(OWNED, now=result.recheck_at).findings) == 2
-    assert evaluator.evaluate(GOOD, now=NOW).recheck_at == inf
-
-
-def test_the_longest_of_several_exemptions_counts() -> None:
-    ends = (TOMORROW, "2026-11-18T12:00:00Z")
-    exemptions = tuple(Exemption(reason="vendor", expires=each) for each in ends)
-    spec = msgspec.structs.replace(ALL, exemptions=exemptions)
-    assert evaluator_of(spec).evaluate(OWNED, now=NOW).recheck_at == NOW + 2 * 86400
-
-
 def test_a_pending_pod_is_asked_again_when_its_time_is_up() -> None:
     pod = to_pod(pod_json(phase="Pending", created="2026-11-16T11:59:50Z"))
     evaluator = evaluator_of(ALL)
@@ -130,45 +78,6 @@ def test_a_pending_pod_is_asked_again_when_its_time_is_up() -> None:
     assert (early.findings, early.recheck_at) == ((), NOW + 290)
     late = evaluator.evaluate(pod, now=early.recheck_at)
     assert ([each.check.type for each in late.findings], late.recheck_at) == (["pending"], inf)
-
-
-RULES = [
-    pytest.param("object.spec.containers.size() < 3", {}, [], id="holds"),
-    pytest.param("object.metadata.name.startsWith('x')", {"message": "bad name"}, ["bad name"], id="does not hold"),
-    pytest.param("false", {}, ["rule 'own' does not hold: false"], id="tells itself"),
-    pytest.param(
-        "false", {"messageExpression": "'pod ' + object.metadata.name"}, ["pod web"], id="tells by expression"
-    ),
-    pytest.param("false", {"message": "m", "messageExpression": "object.nope"}, ["m"], id="message has no value"),
-    pytest.param("object.spec.nope", {}, ["rule 'own' cannot be answered: no such key: nope"], id="has no value"),
-    pytest.param("object.spec.containers", {}, [""], id="is no truth"),
-]
-
-
-@pytest.mark.parametrize(("expression", "fields", "messages"), RULES)
-def test_a_rule_of_ones_own_is_a_check(expression: str, fields: JsonObject, messages: list[str]) -> None:
-    rule = msgspec.convert({"name": "own", "expression": expression, **fields}, Rule)
-    evaluator = evaluator_of(PolicySpec(rules=(rule,)))
-    body = pod_json()
-    findings = evaluator.evaluate(to_pod(body), now=NOW, body=body).findings
-    assert evaluator.needs_body
-    assert len(findings) == len(messages)
-    for finding, message in zip(findings, messages, strict=True):
-        assert message in finding.message
-        assert (finding.check.type, finding.check.severity, finding.check.points) == ("own", "medium", 3)
-
-
-def test_a_rule_without_the_whole_pod_is_refused() -> None:
-    evaluator = evaluator_of(PolicySpec(rules=(Rule(name="own", expression="true"),)))
-    with pytest.raises(ValueError, match="give its body"):
-        evaluator.evaluate(GOOD, now=NOW)
-
-
-def test_a_rule_that_costs_too_much_is_a_finding() -> None:
-    loops = "object.a.all(x, object.a.all(y, object.a.all(z, x + y + z >= 0)))"
-    evaluator = evaluator_of(PolicySpec(rules=(Rule(name="own", expression=loops),)))
-    (finding,) = evaluator.evaluate(GOOD, now=NOW, body={"a": list(range(500))}).findings
-    assert "cost limit exceeded" in finding.message
 
 
 FAULTS = [
@@ -245,6 +154,18 @@ FAULTS = [
         id="no label of a namespace",
     ),
     pytest.param(
+        PolicySpec(enforcement_mode="enforce", default_resources=DefaultResources(memory_limit="lots")),
+        "InvalidResources",
+        "spec.defaultResources.memoryLimit",
+        id="no quantity",
+    ),
+    pytest.param(
+        PolicySpec(enforcement_mode="enforce", default_resources=DefaultResources(cpu_request="2")),
+        "InvalidResources",
+        "spec.defaultResources.cpuRequest",
+        id="a request above the limit",
+    ),
+    pytest.param(
         PolicySpec(thresholds=Thresholds(healthy=50)),
         "InvalidThresholds",
         "spec.thresholds",
@@ -259,13 +180,6 @@ def test_a_policy_that_means_nothing_is_a_fault_with_its_path(spec: PolicySpec, 
     assert isinstance(fault, Fault)
     assert (fault.reason, fault.path) == (reason, path)
     assert str(fault).startswith(f"{path}: ")
-
-
-def test_a_rule_may_be_exempted_by_its_name() -> None:
-    spec = PolicySpec(
-        rules=(Rule(name="own", expression="false"),), exemptions=(Exemption(reason="r", checks=("own",)),)
-    )
-    assert evaluator_of(spec).evaluate(GOOD, now=NOW, body={}).exempted == 1
 
 
 STRANGE = [
@@ -309,3 +223,7 @@ def test_a_pod_not_yet_made_is_asked_only_what_it_declares() -> None:
     declared = evaluator_of(ALL).declared(WORST, now=NOW)
     assert [each.check.type for each in declared.findings] == ["latest_tag", "missing_liveness", "missing_readiness"]
     assert declared == evaluator_of(ALL).declared(BARE, now=NOW)
+
+
+def test_resources_that_are_never_given_are_no_fault() -> None:
+    assert not isinstance(compile_policy(PolicySpec(default_resources=DefaultResources(cpu_request="2"))), Fault)

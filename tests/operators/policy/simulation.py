@@ -1,0 +1,69 @@
+"""What acting on decisions does to the world, in memory: patches, results and statuses land as a server would land them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from homeostat.objects.builtins import builtin_schema
+from homeostat.objects.decision import Decision
+from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.patch import merge_patch
+from homeostat.objects.strategic import strategic_merge_patch
+from homeostat.operators.policy.api import PolicyAuditResult
+from homeostat.operators.policy.auditresult import DropResult, RecordResult
+from homeostat.operators.policy.decide import Action, ForgetSeries, decide
+from homeostat.operators.policy.enforcement import Patch
+from homeostat.operators.policy.workload import Workload
+from homeostat.operators.policy.world import Policy, World
+from homeostat.runtime.status import plan_status, snapshot_of
+
+DEPLOYMENT = builtin_schema("apps", "v1", "Deployment")
+
+
+class Simulation:
+    def __init__(self, policy: Policy, world: World, *workloads: JsonObject) -> None:
+        self.policy, self.world = policy, world
+        self.workloads = {f"deployment/production/{each['metadata']['name']}": each for each in workloads}
+        self._refresh()
+
+    def look(self) -> Decision[Action]:
+        decision = decide(self.policy, self.world)
+        for action in decision.actions:
+            self._act(action)
+        status = msgspec.json.decode(self.policy.status or b"{}")
+        patch = plan_status(snapshot_of(self.policy), decision.conditions, decision.status, now=self.world.now)
+        status = merge_patch(status, (patch or {}).get("status") or {})
+        self.policy = msgspec.structs.replace(self.policy, status=msgspec.Raw(encode(status)))
+        self._refresh()
+        return decision
+
+    @property
+    def status(self) -> JsonObject:
+        status: JsonObject = msgspec.json.decode(self.policy.status)
+        return status
+
+    def _act(self, action: Action) -> None:
+        audits = self.world.audits
+        match action:
+            case Patch():
+                key = str(action.owner)
+                self.workloads[key] = strategic_merge_patch(self.workloads[key], action.body, DEPLOYMENT)
+            case RecordResult():
+                audits = (*audits, msgspec.convert(action.body, PolicyAuditResult))
+            case DropResult():
+                audits = tuple(each for each in audits if each.metadata.name != action.name)
+            case ForgetSeries():
+                self.world = msgspec.structs.replace(self.world, has_series=False)
+        self.world = msgspec.structs.replace(self.world, audits=audits)
+
+    def _refresh(self) -> None:
+        seen = {key: msgspec.convert(each, Workload) for key, each in self.workloads.items()}
+        self.world = msgspec.structs.replace(self.world, workloads=seen)
+
+
+def settled(policy: Policy, world: World, *workloads: JsonObject) -> Simulation:
+    plane = Simulation(policy, world, *workloads)
+    for _ in range(3):
+        if plane.look().is_settled:
+            return plane
+    raise AssertionError("there is always something left to do")
