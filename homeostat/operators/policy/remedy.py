@@ -69,7 +69,7 @@ def resources_for(given: DefaultResources | None) -> JsonObject:
 
 
 def check_defaults(spec: PolicySpec) -> None:
-    """`PolicyFaultError` where a server would refuse the resources that the policy gives; of no matter in audit mode."""
+    """`PolicyFaultError` where a server would refuse what the policy gives; of no matter in audit mode."""
     if spec.default_resources is None or not spec.is_enforced:
         return
     given = resources_for(spec.default_resources)

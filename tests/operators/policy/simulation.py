@@ -1,4 +1,4 @@
-"""What acting on decisions does to the world, in memory: patches, results and statuses land as a server would land them."""
+"""What acting on decisions does to the world, in memory: patches, results and statuses land as on a server."""
 
 from __future__ import annotations
 
