@@ -414,6 +414,7 @@ STEPS = [
         widget("w2", {"size": 1, "parts": [{"name": "b"}]}),
         APPLY,
     ),
+    Step("widget without a kind", "POST", f"{WIDGETS}?dryRun=All", {"metadata": {"name": "w9"}, "spec": {"size": 1}}),
     Step("widget apply conflict", "PATCH", f"{WIDGETS}/w2?fieldManager=two", widget("w2", {"size": 2}), APPLY),
     Step(
         "widget apply unknown", "PATCH", f"{WIDGETS}/w2?fieldManager=one", widget("w2", {"size": 1, "bogus": 1}), APPLY
