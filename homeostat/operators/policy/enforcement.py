@@ -19,7 +19,7 @@ from homeostat.operators.policy.api import OPT_OUT, PATCHED_AT
 from homeostat.operators.policy.check import MISSING_LIVENESS, MISSING_READINESS, MISSING_RESOURCES, Check, Finding
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pod import Container, Pod
+from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.remedy import Injection, Part, lacking, patch_of
 from homeostat.operators.policy.spec import Enforcement, PolicySpec
 from homeostat.operators.policy.workload import OwnerKey, Workload, owner_of
@@ -30,6 +30,7 @@ _CHECKS: dict[Part, Check] = {
     "readinessProbe": MISSING_READINESS,
     "resources": MISSING_RESOURCES,
 }
+_PARTS: dict[str, Part] = {check.type: part for part, check in _CHECKS.items()}
 
 Refusal = Literal["Gone", "OptedOut", "NothingToDo"]
 
@@ -66,21 +67,20 @@ Step = Patch | LeftAlone | Cooling
 
 def plan_of(pod: Pod, evaluator: Evaluator, *, now: datetime, deployments: Mapping[str, str] = {}) -> Plan | None:
     """What the policy lets off is not put right either. `deployments` is as in `owner_of`."""
-    if not evaluator.spec.is_enforced or is_system(pod.metadata.namespace):
+    spec = evaluator.spec
+    if not spec.is_enforced or is_system(pod.metadata.namespace):
         return None
-    found = (Injection(each.name, _accused(pod, each, evaluator, now)) for each in pod.containers)
-    injections = tuple(each for each in found if each.parts)
-    owner = owner_of(pod, deployments) if injections else None
-    return None if owner is None else Plan(owner, injections)
-
-
-def _accused(pod: Pod, container: Container, evaluator: Evaluator, now: datetime) -> frozenset[Part]:
-    at = now.timestamp()
-    return frozenset(
-        part
-        for part in lacking(container, evaluator.spec)
-        if evaluator.counts(pod, Finding(_CHECKS[part], container.name), now=at)
-    )
+    found = [(each.name, part) for each in pod.containers for part in lacking(each, spec)]
+    if not found:
+        return None
+    owner = owner_of(pod, deployments)
+    if owner is None:
+        return None
+    accused = evaluator.counted(pod, tuple(Finding(_CHECKS[part], name) for name, part in found), now=now.timestamp())
+    wanted: dict[str, frozenset[Part]] = {}
+    for finding in accused:
+        wanted[finding.container] = wanted.get(finding.container, frozenset()) | {_PARTS[finding.check.type]}
+    return Plan(owner, tuple(map(Injection, wanted, wanted.values()))) if wanted else None
 
 
 def plans_of(
@@ -118,7 +118,7 @@ def _missing(plan: Plan, workload: Workload, spec: PolicySpec) -> list[Injection
     template = workload.template.spec
     declared = {each.name: each for each in (template.containers if template else None) or ()}
     found = (
-        Injection(each.container, each.parts & lacking(declared[each.container], spec))
+        Injection(each.container, each.parts.intersection(lacking(declared[each.container], spec)))
         for each in plan.injections
         if each.container in declared
     )

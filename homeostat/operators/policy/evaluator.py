@@ -130,11 +130,11 @@ class Evaluator:
         findings, exempted, until = spare(self._exemptions, pod, found, now)
         return Result(findings, 0, exempted, until)
 
-    def counts(self, pod: Pod, finding: Finding, *, now: float) -> bool:
-        """Whether a finding of the Pod would count: the policy means the Pod, and no exemption lets it off."""
+    def counted(self, pod: Pod, findings: tuple[Finding, ...], *, now: float) -> tuple[Finding, ...]:
+        """Those that would count: of a Pod that the policy means, and not let off."""
         if not self._means(pod):
-            return False
-        return not self._exemptions or bool(spare(self._exemptions, pod, (finding,), now).findings)
+            return ()
+        return spare(self._exemptions, pod, findings, now).findings if self._exemptions else findings
 
     def means_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
         """Whether the policy of a cluster is about the namespace."""

@@ -35,17 +35,17 @@ class Injection(msgspec.Struct, frozen=True):
     parts: frozenset[Part]
 
 
-def lacking(container: Container, spec: PolicySpec) -> frozenset[Part]:
+def lacking(container: Container, spec: PolicySpec) -> list[Part]:
     """What the policy both wants of the container and can give it."""
-    parts: set[Part] = set()
+    parts: list[Part] = []
     if spec.require_liveness_probe and container.liveness_probe is None:
-        parts.add("livenessProbe")
+        parts.append("livenessProbe")
     if spec.require_readiness_probe and container.readiness_probe is None:
-        parts.add("readinessProbe")
+        parts.append("readinessProbe")
     resources = container.resources
     if spec.default_resources is not None and (resources is None or not (resources.requests or resources.limits)):
-        parts.add("resources")
-    return frozenset(parts)
+        parts.append("resources")
+    return parts
 
 
 def probe_for(container: Container, given: DefaultProbe | None) -> JsonObject:
