@@ -1,0 +1,165 @@
+"""The kinds of this operator: `ResourceType`, `Reconciliation`, and what all resources have in common.
+
+A resource type becomes a definition of the group `resources.homeostat.dev` (`definition.py`). A resource is an object
+of that kind: `spec` as the type's schema says, `action` beside it, and a status that is the same for all types.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.declared import Declared
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.run import Changes, Count, Part, Run, Time, Trigger
+
+GROUP: Final = "homeostat.dev"
+RESOURCES: Final = "resources.homeostat.dev"
+FINALIZER: Final = f"{RESOURCES}/destroy"
+REQUESTED: Final = f"{GROUP}/reconcile"
+"""An annotation: a value that was not there before asks for a reconciliation now."""
+RESOURCE_UID: Final = f"{GROUP}/resource-uid"
+"""A label of a Reconciliation: whose history it belongs to."""
+DEGRADED: Final = "Degraded"
+
+Phase = Literal["pending", "reconciling", "ready", "failed", "deleting"]
+Seconds = Annotated[int, Meta(ge=1, le=10**9)]
+
+
+class ActionReference(msgspec.Struct, frozen=True, rename="camel"):
+    """What keeps a resource at its declared state: a plugin and its configuration."""
+
+    plugin: Annotated[str, Meta(max_length=253)] = ""
+    config: dict[str, Any] = {}
+
+
+class ResourceStatus(Status, frozen=True, omit_defaults=True):
+    """What was last seen of the resource, and of the run under way."""
+
+    phase: Phase = "pending"
+    message: str = ""
+    outputs: dict[str, Any] = msgspec.field(default_factory=dict)
+    reconciled_generation: Count = 0
+    """The newest metadata.generation that the world was brought to."""
+    attempted_digest: str = ""
+    applied_digest: str = ""
+    retries: Count = 0
+    last_run: Time | None = None
+    next_run: Time | None = None
+    handled_request: str = ""
+    sequence: Count = 0
+    """Counts runs and reconciliations: what tickets and names of history are made of."""
+    has_effects: bool = False
+    """Whether there may be something to destroy."""
+    is_destroyed: bool = False
+    run: Run | None = None
+
+
+class Resource(Declared, frozen=True):
+    spec: dict[str, Any] = msgspec.field(default_factory=dict)
+    action: ActionReference | None = None
+
+
+class Retry(msgspec.Struct, frozen=True, rename="camel"):
+    """How long a failed resource waits: twice as long each time, up to a cap, and spread."""
+
+    base_seconds: Seconds = 60
+    max_seconds: Seconds = 3600
+    jitter: Annotated[float, Meta(ge=0, le=1)] = 0.1
+
+
+class Keep(msgspec.Struct, frozen=True, rename="camel"):
+    """How much history each resource keeps."""
+
+    entries: Annotated[int, Meta(ge=1, le=10_000)] = 50
+    max_age_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
+
+
+class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=63, description="DatabaseCluster, or database-cluster.")]
+    version: Annotated[str, Meta(min_length=1, max_length=63)] = "v1"
+    schema: Annotated[dict[str, Any], Meta(description="Of a resource's spec: JSON Schema, or OpenAPI v3.")] = {}
+    description: Annotated[str, Meta(max_length=4096)] = ""
+    plural: Annotated[str, Meta(max_length=63)] = ""
+    short_names: tuple[str, ...] = ()
+    is_deprecated: bool = False
+    is_forced: Annotated[
+        bool, Meta(description="Take a schema that live resources do not fit; they are held to it when they change.")
+    ] = False
+    action: ActionReference = ActionReference()
+    interval_seconds: Annotated[Seconds, Meta(description="How often a ready resource is looked at for drift.")] = 300
+    retry: Retry = Retry()
+    history: Keep = Keep()
+
+
+class ResourceTypeStatus(Status, frozen=True, omit_defaults=True):
+    plural: str = ""
+    misfits: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
+    """Live resources that the schema does not fit, with the reason."""
+
+
+class ResourceType(Declared, frozen=True):
+    spec: ResourceTypeSpec
+
+
+class ReconciliationSpec(Part, frozen=True, kw_only=True):
+    """One reconciliation as it was; kept when the resource is gone."""
+
+    resource_kind: str
+    resource_version: str
+    resource_name: str
+    resource_uid: str
+    generation: int
+    trigger: Trigger
+    is_success: bool
+    phase: Literal["completed", "failed"]
+    plugin: str = ""
+    plan_output: str = ""
+    apply_output: str = ""
+    error: str = ""
+    changes: Changes = Changes()
+    is_drift: bool = False
+    url: str = ""
+    started: Time
+    finished: Time
+    duration_seconds: Annotated[float, Meta(ge=0)] = 0.0
+
+
+class Reconciliation(Declared, frozen=True):
+    spec: ReconciliationSpec
+
+
+RESOURCE_TYPE: Final = CustomKind(
+    Kind(GROUP, "v1alpha1", "resourcetypes", "ResourceType", is_namespaced=False, short_names=("rt",)),
+    spec=ResourceTypeSpec,
+    status=ResourceTypeStatus,
+    columns=(
+        Column("Name", ".spec.name"),
+        Column("Version", ".spec.version"),
+        Column("Plugin", ".spec.action.plugin"),
+        READY_COLUMN,
+        AGE_COLUMN,
+    ),
+    description="A type of resource: what its resources declare, and what keeps them at it.",
+)
+RECONCILIATION: Final = CustomKind(
+    Kind(GROUP, "v1alpha1", "reconciliations", "Reconciliation", is_namespaced=True, short_names=("rec",)),
+    spec=ReconciliationSpec,
+    status=None,
+    columns=(
+        Column("Kind", ".spec.resourceKind"),
+        Column("Resource", ".spec.resourceName"),
+        Column("Trigger", ".spec.trigger"),
+        Column("Success", ".spec.isSuccess", "boolean"),
+        Column("Drift", ".spec.isDrift", "boolean"),
+        Column("Seconds", ".spec.durationSeconds", "number"),
+        Column("Error", ".spec.error", priority=1),
+        AGE_COLUMN,
+    ),
+    description="One reconciliation of a resource, for the record.",
+    selectable=(".spec.resourceKind", ".spec.resourceName", ".spec.resourceUid"),
+)
+KINDS: Final = (RESOURCE_TYPE, RECONCILIATION)

@@ -1,0 +1,184 @@
+"""The life of a resource: pending, reconciling, then ready or failed; deleting, then gone. Pure.
+
+Promises, each tested at every point where a process may die:
+
+- An effect has its run recorded before it starts, and its outcome before anything else is done: nothing that was done
+  is done again, and nothing that runs is forgotten.
+- What was lost with its process is planned anew before it is applied again.
+- Only a look that finds nothing to do says Ready=True.
+- A declaration that changes during a run gets a run of its own afterwards; the first is judged by what it was for.
+- A resource whose destruction fails stays `deleting` and is tried again, later each time.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from homeostat.objects.decision import Decision, Notice, Wait
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.actions import verdict
+from homeostat.operators.actions.api import REQUESTED, Resource, ResourceStatus
+from homeostat.operators.actions.conclusion import Action, Look, fail, finish_destroy, succeed
+from homeostat.operators.actions.run import Changes, Outcome, Purpose, Run
+from homeostat.operators.actions.schedule import trigger_of, wait_until
+from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
+from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Underway, World
+
+__all__ = ["decide", "need_of"]
+
+
+def need_of(resource: Resource, status: ResourceStatus, digest: str, now: datetime) -> Need:
+    """What is to be looked at, before a decision can be made."""
+    if status.run is not None:
+        return "follow" if status.run.outcome is None else "conclude"
+    is_terminating = resource.is_terminating
+    if is_terminating and (status.is_destroyed or not status.has_effects):
+        return "nothing"
+    requested = resource.metadata.annotations.get(REQUESTED, "")
+    if trigger_of(status, digest=digest, requested=requested, is_terminating=is_terminating, now=now) is None:
+        return "rest"
+    return "destroy" if is_terminating else "plan"
+
+
+def decide(resource: Resource, world: World) -> Decision[Action]:
+    status = resource.read_status(ResourceStatus)
+    look = Look(resource, status, world)
+    match need_of(resource, status, world.digest, world.now):
+        case "nothing":
+            return Decision()
+        case "rest":
+            return _rest(look)
+        case "follow":
+            return _follow(look)
+        case "conclude":
+            return _conclude(look)
+        case "destroy":
+            if isinstance(world.seen, Fault):
+                return fail(look, world.seen)
+            return _begin(look, "destroy")
+        case "plan":
+            return _after_plan(look)
+
+
+def _rest(look: Look) -> Decision[Action]:
+    wait = wait_until(look.status.next_run, look.world.now)
+    if look.resource.is_terminating:
+        raise Wait(verdict.DESTROY_FAILED, wait, message=look.status.message)
+    return Decision(conditions=verdict.of_rest(look.status), requeue_after=wait)
+
+
+def _after_plan(look: Look) -> Decision[Action]:
+    match look.world.seen:
+        case Plan(is_changed=None):
+            return _begin(look, "plan")
+        case Plan(is_changed=True) as plan:
+            return _begin(look, "apply", plan)
+        case Plan() as plan:
+            return succeed(look, Outcome(is_success=True, output=plan.output))
+        case Fault() as fault:
+            return fail(look, fault)
+        case other:
+            raise _unexpected("a plan", other)
+
+
+def _begin(look: Look, purpose: Purpose, plan: Plan | None = None) -> Decision[Action]:
+    """Records what is about to be done; it is started by the look that finds the record."""
+    trigger = look.status.run.trigger if look.status.run is not None else look.trigger
+    is_drift = trigger == "scheduled" and plan is not None and plan.is_changed is True
+    sequence = look.status.sequence + 1
+    run = Run(
+        ticket=f"{look.resource.metadata.uid}-{sequence}",
+        purpose=purpose,
+        trigger=trigger,
+        digest=look.world.digest,
+        generation=look.resource.metadata.generation,
+        began=format_time(look.world.now),
+        requested=look.requested,
+        is_drift=is_drift,
+        plan=plan.output if plan is not None else "",
+        changes=plan.changes if plan is not None else Changes(),
+    )
+    status = {"run": msgspec.to_builtins(run), "sequence": sequence, "retries": look.retries_before}
+    if purpose == "apply":
+        status["hasEffects"] = True
+    told = f"{plan.changes.created} to make, {plan.changes.updated} to change" if plan is not None else ""
+    notices = (Notice("Warning", "DriftDetected", f"the world is not as declared: {told}"),) if is_drift else ()
+    if purpose == "plan" and look.status.phase == "ready":
+        # Looking for drift is no reason to doubt what was seen before.
+        return Decision((Begin(run.ticket),), status=status)
+    phase = "deleting" if purpose == "destroy" else "reconciling"
+    status |= {"phase": phase, "message": verdict.started_message(purpose)}
+    return Decision((Begin(run.ticket),), verdict.of_start(purpose), status=status, notices=notices)
+
+
+def _follow(look: Look) -> Decision[Action]:
+    run = look.status.run
+    assert run is not None
+    match look.world.seen:
+        case Fresh() | Lost(is_restartable=True):
+            return Decision((Start(run),))
+        case Lost():
+            return _abandon(look, run)
+        case Underway(handle=handle, again_after_s=after_s):
+            if handle is not None and handle != run.handle:
+                return Decision((Adopt(msgspec.structs.replace(run, handle=handle)),))
+            return _wait(look, run, timedelta(seconds=after_s))
+        case Outcome() as outcome:
+            return Decision((Adopt(msgspec.structs.replace(run, outcome=outcome)),))
+        case Fault(reason=reason, message=message):
+            outcome = Outcome(is_success=False, reason=reason, message=message)
+            return Decision((Adopt(msgspec.structs.replace(run, outcome=outcome)),))
+        case other:
+            raise _unexpected("how the run stands", other)
+
+
+def _abandon(look: Look, run: Run) -> Decision[Action]:
+    return Decision((Abandon(run.ticket),), status={"run": None, "nextRun": format_time(look.world.now)})
+
+
+def _wait(look: Look, run: Run, after: timedelta) -> Decision[Action]:
+    if look.resource.is_terminating:
+        raise Wait(verdict.STARTED, after, message=verdict.started_message(run.purpose))
+    is_quiet = run.purpose == "plan" and look.status.phase == "ready"
+    return Decision(conditions=() if is_quiet else verdict.of_start(run.purpose), requeue_after=after)
+
+
+def _conclude(look: Look) -> Decision[Action]:
+    run = look.status.run
+    assert run is not None
+    outcome = run.outcome
+    assert outcome is not None
+    if not outcome.is_success:
+        return fail(look, Fault(outcome.reason or "Failed", outcome.message), outcome)
+    is_current = run.digest == look.world.digest and not look.resource.is_terminating
+    match run.purpose:
+        case "destroy":
+            return finish_destroy(look, outcome)
+        case "plan" if not is_current:
+            return _abandon(look, run)
+        case "plan" if outcome.is_changed:
+            return _begin(look, "apply", Plan(True, outcome.changes, outcome.output))
+        case "apply" if is_current:
+            return _verify(look, outcome)
+        case _:
+            return succeed(look, outcome)
+
+
+def _verify(look: Look, outcome: Outcome) -> Decision[Action]:
+    """A status is what was seen and not what was done; where seeing takes a run, the outcome of this one must do."""
+    match look.world.seen:
+        case Plan(is_changed=True) as plan:
+            told = "it was applied, but a plan made afterwards still finds changes"
+            return fail(look, Fault("NotConverged", told), outcome, plan=plan.output)
+        case Plan():
+            return succeed(look, outcome)
+        case Fault() as fault:
+            return fail(look, fault, outcome)
+        case other:
+            raise _unexpected("a plan", other)
+
+
+def _unexpected(wanted: str, seen: object) -> ValueError:
+    return ValueError(f"{wanted} was to be observed, and {type(seen).__name__} was")

@@ -1,0 +1,53 @@
+"""When a resource is due, and why: one rule for all. Pure.
+
+A resource is due when its declaration is not the one last attempted, when somebody asks, and when its next run has
+come. After a failure the next run is later each time, whether or not the resource was ever ready; a new declaration
+does not wait for it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from homeostat.objects.timestamp import format_time, parse_time
+from homeostat.operators.actions.api import ResourceStatus, Retry
+from homeostat.operators.actions.run import Trigger
+
+_MOST_DOUBLINGS = 10
+
+
+def trigger_of(
+    status: ResourceStatus, *, digest: str, requested: str, is_terminating: bool, now: datetime
+) -> Trigger | None:
+    """Why the resource is to be reconciled now; None while it is not."""
+    if is_terminating:
+        return "deletion" if status.phase != "deleting" or is_past(status.next_run, now) else None
+    if not status.attempted_digest:
+        return "initial"
+    if status.attempted_digest != digest:
+        return "spec_change"
+    if requested and requested != status.handled_request:
+        return "manual"
+    if not is_past(status.next_run, now):
+        return None
+    return "retry" if status.phase == "failed" else "scheduled"
+
+
+def retry_delay_s(retry: Retry, retries: int, chance: float) -> float:
+    """The wait after a failure that `retries` others came before; `chance` is uniform in [0, 1)."""
+    full = min(retry.base_seconds << min(retries, _MOST_DOUBLINGS), retry.max_seconds)
+    return full * (1 + retry.jitter * (2 * chance - 1))
+
+
+def is_past(moment: str | None, now: datetime) -> bool:
+    return moment is None or parse_time(moment) <= now
+
+
+def wait_until(moment: str | None, now: datetime) -> timedelta:
+    """How long to wait, and never no time at all."""
+    ahead = parse_time(moment) - now if moment is not None else timedelta()
+    return max(ahead, timedelta(milliseconds=1))
+
+
+def after(now: datetime, seconds: float) -> str:
+    return format_time(now + timedelta(seconds=seconds))

@@ -1,0 +1,80 @@
+"""What a decision about a resource depends on besides the resource: frozen values that observing made. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from homeostat.operators.actions.api import Keep, Retry
+from homeostat.operators.actions.run import Changes, Outcome
+
+Need = Literal["rest", "plan", "follow", "conclude", "destroy", "nothing"]
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What applying would change. `is_changed` is None where only a run of the plan can tell."""
+
+    is_changed: bool | None
+    changes: Changes = Changes()
+    output: str = ""
+
+
+class Fresh(msgspec.Struct, frozen=True):
+    """The run was recorded by this process and not started since."""
+
+
+class Underway(msgspec.Struct, frozen=True):
+    """The run goes on. Without a handle it is not found yet, and may be still to come."""
+
+    handle: dict[str, Any] | None
+    again_after_s: float = 10.0
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """Nothing runs under the ticket: it was never started, or it died with the process that ran it.
+
+    `is_restartable`: nothing can have happened, so the same run may be started.
+    """
+
+    is_restartable: bool
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """The plugin could not do what it was asked: told by its own reason, and without secrets."""
+
+    reason: str
+    message: str
+
+
+Seen = Plan | Fresh | Underway | Lost | Outcome | Fault
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """What the resource's type says of time and history."""
+
+    interval_s: float = 300.0
+    retry: Retry = Retry()
+    keep: Keep = Keep()
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A Reconciliation that is there."""
+
+    name: str
+    finished: str
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """`chance` is uniform in [0, 1). `seen` is what the need of the moment asked for; None where nothing was needed."""
+
+    now: datetime
+    chance: float
+    digest: str
+    kind: str
+    version: str
+    plugin: str
+    pace: Pace = Pace()
+    seen: Seen | None = None
+    history: tuple[Entry, ...] = ()

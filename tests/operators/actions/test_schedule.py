@@ -1,0 +1,105 @@
+"""When a resource is due, why, and by which hash a declaration is known."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.actions.api import Keep, ReconciliationSpec, ResourceStatus, Retry
+from homeostat.operators.actions.digest import declaration_digest, digest_of
+from homeostat.operators.actions.history import Prune, Record, expired, plan_history
+from homeostat.operators.actions.schedule import retry_delay_s, trigger_of
+from homeostat.operators.actions.world import Entry
+from tests.operators.actions.lives import START
+
+PAST, FUTURE = format_time(START - timedelta(hours=1)), format_time(START + timedelta(hours=1))
+DONE = ResourceStatus(phase="ready", attempted_digest="a", next_run=FUTURE, handled_request="seen")
+
+
+@pytest.mark.parametrize(
+    ("status", "digest", "requested", "is_terminating", "expected"),
+    [
+        pytest.param(ResourceStatus(), "a", "", False, "initial", id="never-tried"),
+        pytest.param(DONE, "b", "", False, "spec_change", id="another-declaration"),
+        pytest.param(DONE, "a", "", True, "deletion", id="deleted"),
+        pytest.param(
+            ResourceStatus(phase="failed", attempted_digest="a", next_run=PAST), "a", "", False, "retry", id="failed"
+        ),
+        pytest.param(
+            ResourceStatus(phase="ready", attempted_digest="a", next_run=PAST), "a", "", False, "scheduled", id="due"
+        ),
+        pytest.param(DONE, "a", "again", False, "manual", id="asked-for"),
+        pytest.param(DONE, "a", "seen", False, None, id="asked-for-before"),
+        pytest.param(DONE, "a", "", False, None, id="not-due"),
+        pytest.param(
+            ResourceStatus(phase="failed", attempted_digest="a", next_run=FUTURE), "a", "", False, None, id="waiting"
+        ),
+        pytest.param(
+            ResourceStatus(phase="deleting", attempted_digest="a", next_run=FUTURE), "a", "", True, None, id="waits"
+        ),
+    ],
+)
+def test_the_first_reason_that_holds_is_the_trigger(
+    status: ResourceStatus, digest: str, requested: str, is_terminating: bool, expected: str | None
+) -> None:
+    found = trigger_of(status, digest=digest, requested=requested, is_terminating=is_terminating, now=START)
+    assert found == expected
+
+
+@pytest.mark.parametrize(("retries", "low", "high"), [(0, 54, 66), (3, 432, 528), (20, 3240, 3960)])
+def test_a_delay_lies_within_its_jitter(retries: int, low: float, high: float) -> None:
+    delays = [retry_delay_s(Retry(), retries, chance / 100) for chance in range(100)]
+    assert low <= min(delays) < max(delays) <= high
+
+
+def test_the_order_of_keys_does_not_change_a_hash() -> None:
+    one = digest_of({"key": "value", "number": 42})
+    assert one == digest_of({"number": 42, "key": "value"})
+    assert one != digest_of({"key": "different"})
+    assert len(one) == 64
+
+
+def test_plugin_and_configuration_are_part_of_a_declaration() -> None:
+    digests = {
+        declaration_digest({"a": 1}, "http", {}),
+        declaration_digest({"a": 1}, "command", {}),
+        declaration_digest({"a": 1}, "http", {"b": 1}),
+    }
+    assert len(digests) == 3
+
+
+def record(name: str) -> Record:
+    now = format_time(START)
+    spec = ReconciliationSpec(
+        resource_kind="Thing",
+        resource_version="v1",
+        resource_name="db",
+        resource_uid="u",
+        generation=1,
+        trigger="initial",
+        is_success=True,
+        phase="completed",
+        started=now,
+        finished=now,
+    )
+    return Record(name, spec)
+
+
+def entries(*hours: int) -> list[Entry]:
+    return [Entry(f"e{each}", format_time(START - timedelta(hours=each))) for each in hours]
+
+
+def test_the_oldest_entries_make_room() -> None:
+    planned = plan_history(entries(3, 1, 2), record("new"), Keep(entries=3), now=START)
+    assert planned == (record("new"), Prune("e3"))
+
+
+def test_an_entry_written_before_is_not_its_own_surplus() -> None:
+    planned = plan_history([*entries(1), Entry("new", format_time(START))], record("new"), Keep(entries=2), now=START)
+    assert planned == (record("new"),)
+
+
+def test_what_is_left_of_a_gone_resource_expires() -> None:
+    assert expired(entries(1, 30), Keep(max_age_days=1), now=START) == (Prune("e30"),)
