@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tests.differential.requests import Step
+from tests.differential.step import Step
 
 _VOLATILE = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "time", "deletionTimestamp", "lastTransitionTime"}

@@ -5,38 +5,27 @@ Each step is sent to two servers in turn; what one answers the other must answer
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from tests.api.objects import definition, deployment, widget
-
-MERGE = "application/merge-patch+json"
-JSON = "application/json-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"
-APPLY = "application/apply-patch+yaml"
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-
-NS = "/api/v1/namespaces/diff"
-CM = f"{NS}/configmaps"
-DEPLOY = "/apis/apps/v1/namespaces/diff/deployments"
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-WIDGETS = "/apis/example.com/v1/namespaces/diff/widgets"
-NAMELESS = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": "9"}}
-RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/diff"
-
-
-class Step(NamedTuple):
-    id: str
-    method: str
-    path: str
-    body: Any = None
-    type: str = ""
-    accept: str = ""
-
-
-def cm(name: str, data: Any = None, **metadata: Any) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {"x": "1"}}
+from tests.api.objects import deployment
+from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
+from tests.differential.step import (
+    APPLY,
+    CM,
+    DEPLOY,
+    JSON,
+    MERGE,
+    NAMELESS,
+    NS,
+    PARTIAL,
+    PARTIAL_LIST,
+    RBAC,
+    STRATEGIC,
+    TABLE,
+    Step,
+    api,
+    cm,
+)
 
 
 def secret(**more: Any) -> dict[str, Any]:
@@ -53,58 +42,9 @@ def pod(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}
 
 
-def api(kind: str, group_version: str, name: str, **more: Any) -> dict[str, Any]:
-    return {"apiVersion": group_version, "kind": kind, "metadata": {"name": name}, **more}
-
-
-def _rules() -> dict[str, Any]:
-    numbers = {"low": {"type": "integer"}, "high": {"type": "integer"}}
-    rules = [
-        {"rule": "self.low <= self.high", "message": "low must not exceed high"},
-        {"rule": "self.high >= oldSelf.high", "message": "high must not fall"},
-    ]
-    spec = {"type": "object", "properties": numbers, "x-kubernetes-validations": rules}
-    ruled = definition(schema={"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}})
-    ruled["metadata"]["name"] = "ruled.example.com"
-    ruled["spec"]["names"] = {"plural": "ruled", "singular": "rule", "kind": "Ruled", "listKind": "RuledList"}
-    return ruled
-
-
-def _bad_definition(**spec: Any) -> dict[str, Any]:
-    bad = definition()
-    bad["metadata"]["name"] = "gadgets.example.com"
-    bad["spec"]["names"] = {"plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"}
-    bad["spec"].update(spec)
-    return bad
-
-
-def _defaulting(default: dict[str, Any]) -> dict[str, Any]:
-    """A rule that the default is held to as it is written, whatever would be filled in."""
-    spec = {
-        "type": "object",
-        "properties": {"low": {"type": "integer", "default": 1}, "high": {"type": "integer"}},
-        "x-kubernetes-validations": [{"rule": "self.low < 5", "message": "too high"}],
-        "default": default,
-    }
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
-    return _bad_definition(versions=[{"name": "v1", "served": True, "storage": True, "schema": schema}])
-
-
 SETUP = [
     Step("namespace", "POST", "/api/v1/namespaces", api("Namespace", "v1", "diff")),
-    Step(
-        "definition",
-        "POST",
-        CRDS,
-        definition(
-            additionalPrinterColumns=[
-                {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
-                {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-            ],
-            selectableFields=[{"jsonPath": ".spec.color"}],
-        ),
-    ),
-    Step("ruled definition", "POST", CRDS, _rules()),
+    *CUSTOM_SETUP,
 ]
 
 STEPS = [
@@ -386,106 +326,7 @@ STEPS = [
         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
         {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}},
     ),
-    Step("widget", "POST", WIDGETS, widget()),
-    Step("widget unknown field", "POST", WIDGETS, widget("u", {"size": 1, "bogus": 2})),
-    Step("widget strict", "POST", f"{WIDGETS}?fieldValidation=Strict", widget("v", {"size": 1, "bogus": 2})),
-    Step("widget invalid", "POST", WIDGETS, widget("x", {"size": "big", "color": "blue"})),
-    Step("widget negative", "POST", WIDGETS, widget("x", {"size": -1})),
-    Step("widget missing", "POST", WIDGETS, widget("x", {})),
-    Step("widget no spec type", "POST", WIDGETS, {**widget("x"), "spec": []}),
-    Step("widget duplicate parts", "POST", WIDGETS, widget("x", {"size": 1, "parts": [{"name": "a"}, {"name": "a"}]})),
-    Step("widget put without version", "PUT", f"{WIDGETS}/w", widget(spec={"size": 2})),
-    Step("widget put creates nothing", "PUT", f"{WIDGETS}/none", widget("none", resourceVersion="1")),
-    Step("widget merge", "PATCH", f"{WIDGETS}/w", {"spec": {"size": 3}}, MERGE),
-    Step("widget merge invalid", "PATCH", f"{WIDGETS}/w", {"spec": {"size": "x"}}, MERGE),
-    Step("widget strategic", "PATCH", f"{WIDGETS}/w", {"spec": {"size": 3}}, STRATEGIC),
-    Step("widget status", "PATCH", f"{WIDGETS}/w/status", {"status": {"phase": "Ready"}, "spec": {"size": 9}}, MERGE),
-    Step(
-        "widget apply",
-        "PATCH",
-        f"{WIDGETS}/w2?fieldManager=one",
-        widget("w2", {"size": 1, "parts": [{"name": "a", "count": 1}]}),
-        APPLY,
-    ),
-    Step(
-        "widget apply other part",
-        "PATCH",
-        f"{WIDGETS}/w2?fieldManager=two",
-        widget("w2", {"size": 1, "parts": [{"name": "b"}]}),
-        APPLY,
-    ),
-    Step("widget without a kind", "POST", f"{WIDGETS}?dryRun=All", {"metadata": {"name": "w9"}, "spec": {"size": 1}}),
-    Step("widget apply conflict", "PATCH", f"{WIDGETS}/w2?fieldManager=two", widget("w2", {"size": 2}), APPLY),
-    Step(
-        "widget apply unknown", "PATCH", f"{WIDGETS}/w2?fieldManager=one", widget("w2", {"size": 1, "bogus": 1}), APPLY
-    ),
-    Step("widget table", "GET", WIDGETS, accept=TABLE),
-    Step("widget by field", "GET", f"{WIDGETS}?fieldSelector=spec.color=red"),
-    Step("widget by wrong field", "GET", f"{WIDGETS}?fieldSelector=spec.size=1"),
-    Step("widget scale", "GET", f"{WIDGETS}/w/scale"),
-    Step(
-        "ruled refused",
-        "POST",
-        "/apis/example.com/v1/namespaces/diff/ruled",
-        {"apiVersion": "example.com/v1", "kind": "Ruled", "metadata": {"name": "r"}, "spec": {"low": 5, "high": 1}},
-    ),
-    Step(
-        "ruled",
-        "POST",
-        "/apis/example.com/v1/namespaces/diff/ruled",
-        {"apiVersion": "example.com/v1", "kind": "Ruled", "metadata": {"name": "r"}, "spec": {"low": 1, "high": 5}},
-    ),
-    Step("ruled falls", "PATCH", "/apis/example.com/v1/namespaces/diff/ruled/r", {"spec": {"high": 4}}, MERGE),
-    Step("definition get", "GET", f"{CRDS}/widgets.example.com"),
-    Step("definition bad name", "POST", CRDS, {**definition(), "metadata": {"name": "wrong.example.com"}}),
-    Step("definition bad scope", "POST", CRDS, _bad_definition(scope="Galactic")),
-    Step("definition no versions", "POST", CRDS, _bad_definition(versions=[])),
-    Step(
-        "definition no schema",
-        "POST",
-        CRDS,
-        _bad_definition(versions=[{"name": "v1", "served": True, "storage": True}]),
-    ),
-    Step(
-        "definition no type",
-        "POST",
-        CRDS,
-        _bad_definition(
-            versions=[
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": {"properties": {"spec": {}}}},
-                }
-            ]
-        ),
-    ),
-    Step(
-        "definition bad rule",
-        "POST",
-        CRDS,
-        _bad_definition(
-            versions=[
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "x-kubernetes-validations": [{"rule": "self.nothing > 1"}],
-                        }
-                    },
-                }
-            ]
-        ),
-    ),
-    Step("definition default breaks a rule", "POST", CRDS, _defaulting({"low": 9})),
-    Step("definition default lacks what a rule asks for", "POST", CRDS, _defaulting({})),
-    Step("definition wrong type", "POST", CRDS, _bad_definition(versions="x")),
-    Step("definition table", "GET", f"{CRDS}?fieldSelector=metadata.name=widgets.example.com", accept=TABLE),
-    Step("definition scope moves", "PATCH", f"{CRDS}/widgets.example.com", {"spec": {"scope": "Cluster"}}, MERGE),
+    *CUSTOM_STEPS,
     Step(
         "webhook bad",
         "POST",

@@ -9,7 +9,8 @@ import pytest
 from tests.differential.compare import Answer, Conversation, differences
 from tests.differential.reasons import STEPS as REASONS
 from tests.differential.reasons import is_allowed
-from tests.differential.requests import SETUP, STEPS, Step
+from tests.differential.requests import SETUP, STEPS
+from tests.differential.step import Step
 
 pytestmark = pytest.mark.cluster
 

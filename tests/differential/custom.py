@@ -1,0 +1,161 @@
+"""The part of the conversation that is about custom kinds: their objects and their definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.api.objects import definition, widget
+from tests.differential.step import APPLY, CRDS, MERGE, STRATEGIC, TABLE, WIDGETS, Step
+
+
+def _rules() -> dict[str, Any]:
+    numbers = {"low": {"type": "integer"}, "high": {"type": "integer"}}
+    rules = [
+        {"rule": "self.low <= self.high", "message": "low must not exceed high"},
+        {"rule": "self.high >= oldSelf.high", "message": "high must not fall"},
+    ]
+    spec = {"type": "object", "properties": numbers, "x-kubernetes-validations": rules}
+    ruled = definition(schema={"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}})
+    ruled["metadata"]["name"] = "ruled.example.com"
+    ruled["spec"]["names"] = {"plural": "ruled", "singular": "rule", "kind": "Ruled", "listKind": "RuledList"}
+    return ruled
+
+
+def _bad_definition(**spec: Any) -> dict[str, Any]:
+    bad = definition()
+    bad["metadata"]["name"] = "gadgets.example.com"
+    bad["spec"]["names"] = {"plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"}
+    bad["spec"].update(spec)
+    return bad
+
+
+def _defaulting(default: dict[str, Any]) -> dict[str, Any]:
+    """A rule that the default is held to as it is written, whatever would be filled in."""
+    spec = {
+        "type": "object",
+        "properties": {"low": {"type": "integer", "default": 1}, "high": {"type": "integer"}},
+        "x-kubernetes-validations": [{"rule": "self.low < 5", "message": "too high"}],
+        "default": default,
+    }
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    return _bad_definition(versions=[{"name": "v1", "served": True, "storage": True, "schema": schema}])
+
+
+CUSTOM_SETUP = [
+    Step(
+        "definition",
+        "POST",
+        CRDS,
+        definition(
+            additionalPrinterColumns=[
+                {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+                {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+            ],
+            selectableFields=[{"jsonPath": ".spec.color"}],
+        ),
+    ),
+    Step("ruled definition", "POST", CRDS, _rules()),
+]
+
+CUSTOM_STEPS = [
+    Step("widget", "POST", WIDGETS, widget()),
+    Step("widget unknown field", "POST", WIDGETS, widget("u", {"size": 1, "bogus": 2})),
+    Step("widget strict", "POST", f"{WIDGETS}?fieldValidation=Strict", widget("v", {"size": 1, "bogus": 2})),
+    Step("widget invalid", "POST", WIDGETS, widget("x", {"size": "big", "color": "blue"})),
+    Step("widget negative", "POST", WIDGETS, widget("x", {"size": -1})),
+    Step("widget missing", "POST", WIDGETS, widget("x", {})),
+    Step("widget no spec type", "POST", WIDGETS, {**widget("x"), "spec": []}),
+    Step("widget duplicate parts", "POST", WIDGETS, widget("x", {"size": 1, "parts": [{"name": "a"}, {"name": "a"}]})),
+    Step("widget put without version", "PUT", f"{WIDGETS}/w", widget(spec={"size": 2})),
+    Step("widget put creates nothing", "PUT", f"{WIDGETS}/none", widget("none", resourceVersion="1")),
+    Step("widget merge", "PATCH", f"{WIDGETS}/w", {"spec": {"size": 3}}, MERGE),
+    Step("widget merge invalid", "PATCH", f"{WIDGETS}/w", {"spec": {"size": "x"}}, MERGE),
+    Step("widget strategic", "PATCH", f"{WIDGETS}/w", {"spec": {"size": 3}}, STRATEGIC),
+    Step("widget status", "PATCH", f"{WIDGETS}/w/status", {"status": {"phase": "Ready"}, "spec": {"size": 9}}, MERGE),
+    Step(
+        "widget apply",
+        "PATCH",
+        f"{WIDGETS}/w2?fieldManager=one",
+        widget("w2", {"size": 1, "parts": [{"name": "a", "count": 1}]}),
+        APPLY,
+    ),
+    Step(
+        "widget apply other part",
+        "PATCH",
+        f"{WIDGETS}/w2?fieldManager=two",
+        widget("w2", {"size": 1, "parts": [{"name": "b"}]}),
+        APPLY,
+    ),
+    Step("widget without a kind", "POST", f"{WIDGETS}?dryRun=All", {"metadata": {"name": "w9"}, "spec": {"size": 1}}),
+    Step("widget apply conflict", "PATCH", f"{WIDGETS}/w2?fieldManager=two", widget("w2", {"size": 2}), APPLY),
+    Step(
+        "widget apply unknown", "PATCH", f"{WIDGETS}/w2?fieldManager=one", widget("w2", {"size": 1, "bogus": 1}), APPLY
+    ),
+    Step("widget table", "GET", WIDGETS, accept=TABLE),
+    Step("widget by field", "GET", f"{WIDGETS}?fieldSelector=spec.color=red"),
+    Step("widget by wrong field", "GET", f"{WIDGETS}?fieldSelector=spec.size=1"),
+    Step("widget scale", "GET", f"{WIDGETS}/w/scale"),
+    Step(
+        "ruled refused",
+        "POST",
+        "/apis/example.com/v1/namespaces/diff/ruled",
+        {"apiVersion": "example.com/v1", "kind": "Ruled", "metadata": {"name": "r"}, "spec": {"low": 5, "high": 1}},
+    ),
+    Step(
+        "ruled",
+        "POST",
+        "/apis/example.com/v1/namespaces/diff/ruled",
+        {"apiVersion": "example.com/v1", "kind": "Ruled", "metadata": {"name": "r"}, "spec": {"low": 1, "high": 5}},
+    ),
+    Step("ruled falls", "PATCH", "/apis/example.com/v1/namespaces/diff/ruled/r", {"spec": {"high": 4}}, MERGE),
+    Step("definition get", "GET", f"{CRDS}/widgets.example.com"),
+    Step("definition bad name", "POST", CRDS, {**definition(), "metadata": {"name": "wrong.example.com"}}),
+    Step("definition bad scope", "POST", CRDS, _bad_definition(scope="Galactic")),
+    Step("definition no versions", "POST", CRDS, _bad_definition(versions=[])),
+    Step(
+        "definition no schema",
+        "POST",
+        CRDS,
+        _bad_definition(versions=[{"name": "v1", "served": True, "storage": True}]),
+    ),
+    Step(
+        "definition no type",
+        "POST",
+        CRDS,
+        _bad_definition(
+            versions=[
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"properties": {"spec": {}}}},
+                }
+            ]
+        ),
+    ),
+    Step(
+        "definition bad rule",
+        "POST",
+        CRDS,
+        _bad_definition(
+            versions=[
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "x-kubernetes-validations": [{"rule": "self.nothing > 1"}],
+                        }
+                    },
+                }
+            ]
+        ),
+    ),
+    Step("definition default breaks a rule", "POST", CRDS, _defaulting({"low": 9})),
+    Step("definition default lacks what a rule asks for", "POST", CRDS, _defaulting({})),
+    Step("definition wrong type", "POST", CRDS, _bad_definition(versions="x")),
+    Step("definition table", "GET", f"{CRDS}?fieldSelector=metadata.name=widgets.example.com", accept=TABLE),
+    Step("definition scope moves", "PATCH", f"{CRDS}/widgets.example.com", {"spec": {"scope": "Cluster"}}, MERGE),
+]
