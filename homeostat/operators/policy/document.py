@@ -65,11 +65,15 @@ def read_policy(document: JsonObject) -> PolicyDocument:
         spec = msgspec.convert(document.get("spec") or {}, shape)
     except msgspec.ValidationError as error:
         raise PolicyDocumentError(f"spec: {error}") from error
+    namespace = metadata.get("namespace") or "default" if kind.kind.is_namespaced else ""
+    return policy_document(namespace, metadata["name"], spec)
+
+
+def policy_document(namespace: str, name: str, spec: PolicySpec) -> PolicyDocument:
     evaluator = compile_policy(spec)
     if isinstance(evaluator, Fault):
         raise PolicyDocumentError(str(evaluator))
-    namespace = metadata.get("namespace") or "default" if kind.kind.is_namespaced else ""
-    return PolicyDocument(namespace, metadata["name"], spec, evaluator)
+    return PolicyDocument(namespace, name, spec, evaluator)
 
 
 def _faults(document: JsonObject, kind: CustomKind) -> Iterator[str]:
