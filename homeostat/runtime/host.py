@@ -18,14 +18,16 @@ from homeostat.runtime.controller import Controller
 from homeostat.runtime.leader import Election, LeadershipLostError
 from homeostat.runtime.phase import Waiting
 from homeostat.runtime.setup import Job, Setup
+from homeostat.runtime.verdict import sole_error
 from homeostat.runtime.watcher import Watcher
-from homeostat.runtime.writes import writing_in
+from homeostat.runtime.writes import RefusedWriteError, writing_in
 
 log = logging.getLogger(__name__)
 
 _REMIND_EVERY_S = 30.0
 _RELEASE_WITHIN_S = 5.0
 _STALE_AFTER_S = 60.0
+_BEGIN_ANEW_AFTER_S = 1.0
 
 
 class Host:
@@ -85,8 +87,16 @@ class Host:
                 job.cancel()
 
     async def _run(self, job: Job) -> None:
-        with writing_in(self.setup.scope()):
-            await job()
+        """A job that wrote while the lead was lost, but nobody was told yet, has done nothing wrong."""
+        while True:
+            try:
+                with writing_in(self.setup.scope()):
+                    return await job()
+            except Exception as error:
+                if not isinstance(sole_error(error), RefusedWriteError):
+                    raise
+                log.info("a job begins anew", extra={"operator": self.setup.name, "reason": str(error)})
+            await asyncio.sleep(_BEGIN_ANEW_AFTER_S)
 
     async def _synced(self) -> None:
         for informer in self.setup.informers:

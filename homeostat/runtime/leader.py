@@ -11,6 +11,7 @@ Promises, each with a test of the same name:
 - a released lease is taken at the next look
 - losing the lease cancels the work
 - a lease is not free because its own times are old
+- a wall clock that jumps or stands still changes nothing
 
 Whether a lease has run out is judged by this process alone: by how long it has seen no change, on the clock of its
 event loop. Clocks of other machines do not matter; a difference in how fast they run does, and the gap between
@@ -26,7 +27,7 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from homeostat.client.base import Client, UnreachableError
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _JITTER = 1.2
+_TICK = timedelta(microseconds=1)
 
 
 class LeadershipLostError(Exception):
@@ -88,6 +90,7 @@ class Election:
         self._lease: JsonObject | None = None
         self._seen_at = 0.0
         self._leads_until = 0.0
+        self._told = datetime.min.replace(tzinfo=UTC)
         self._is_troubled = False
 
     @property
@@ -223,8 +226,13 @@ class Election:
         left_s = self._runs_out_at(self._lease) - self._loop.time() if self._lease else 0.0
         return min(pause_s, left_s) if left_s > 0 else pause_s
 
+    def _moment(self) -> str:
+        # Later each time, though clocks stand still and go back: a renewal that looks like one before is not seen.
+        self._told = max(self._now(), self._told + _TICK)
+        return format_micro_time(self._told)
+
     def _spec(self, old: JsonObject) -> JsonObject:
-        now = format_micro_time(self._now())
+        now = self._moment()
         spec = {**old, "holderIdentity": self.identity, "leaseDurationSeconds": self._terms.lease_s, "renewTime": now}
         if old.get("holderIdentity") != self.identity:
             spec["acquireTime"] = now
@@ -232,7 +240,7 @@ class Election:
         return spec
 
     def _freed(self, lease: JsonObject) -> JsonObject:
-        spec = {**lease["spec"], "leaseDurationSeconds": 1, "renewTime": format_micro_time(self._now())}
+        spec = {**lease["spec"], "leaseDurationSeconds": 1, "renewTime": self._moment()}
         del spec["holderIdentity"]
         return {**lease, "spec": spec}
 

@@ -1,0 +1,172 @@
+"""Operators in a process that has other work to do: what fails is begun anew, and the process goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.edge.exposition import exposition
+from homeostat.objects.errors import UnavailableError
+from homeostat.plane import Settings, open_plane
+from homeostat.runtime.backoff import Backoff
+from homeostat.runtime.setup import Setup
+from homeostat.runtime.supervisor import Supervisor
+from homeostat.testing.clock import virtual_time
+from homeostat.testing.eventually import eventually
+from tests.runtime.faulty import FaultyTransport
+from tests.runtime.widgets import Widgets, path, widget
+from tests.runtime.wire import Wire
+
+QUICK = Backoff(first_s=0.05, cap_s=0.1)
+
+
+class Fragile(Widgets):
+    """Fails as often as it is told to, each time after a while."""
+
+    def __init__(self, failures: int = 0, *, after_s: float = 0.1) -> None:
+        super().__init__()
+        self.failures, self.after_s = failures, after_s
+        self.begun: list[float] = []
+
+    def register(self, setup: Setup) -> None:
+        super().register(setup)
+        setup.run(self._job)
+
+    async def _job(self) -> None:
+        self.begun.append(asyncio.get_running_loop().time())
+        if self.failures > 0:
+            self.failures -= 1
+            await asyncio.sleep(self.after_s)
+            raise ZeroDivisionError("a mistake of ours")
+
+
+class Ticking:
+    """Has nothing but a job, which fails when its time has come."""
+
+    KINDS = ()
+
+    def __init__(self, *lives_s: float) -> None:
+        self._lives_s = list(lives_s)
+        self.begun: list[float] = []
+
+    def register(self, setup: Setup) -> None:
+        setup.run(self._job)
+
+    async def _job(self) -> None:
+        self.begun.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self._lives_s.pop(0) if self._lives_s else 1e6)
+        raise ZeroDivisionError("a mistake of ours")
+
+
+@asynccontextmanager
+async def supervised(supervisor: Supervisor) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(supervisor.run())
+        try:
+            yield
+        finally:
+            await supervisor.stop()
+            task.cancel()
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with open_plane(Settings(data=tmp_path, port=0, is_open=True, operators=frozenset())) as plane:
+        yield plane.client
+
+
+def has_text(text: str) -> Callable[[dict[str, dict[str, str]]], bool]:
+    return lambda obj: obj.get("status", {}).get("text") == text
+
+
+async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    fragile = Fragile(3)
+    supervisor = Supervisor(client, {"widgets": fragile}, grace_s=1, backoff=QUICK)
+    with caplog.at_level(logging.ERROR):
+        async with supervised(supervisor):
+            await eventually(lambda: supervisor.manager is not None and b"homeostat_queue" in exposition(supervisor))
+            first = supervisor.manager
+            await eventually(lambda: len(fragile.begun) == 4)
+            assert supervisor.manager is not first
+            await client.create(path(), widget("a"))
+            await eventually(lambda: client.get(path("a")), has_text("hello"))
+            assert b'homeostat_queue_depth{controller="widgets"' in exposition(supervisor)
+    told = [each for each in caplog.records if each.message == "operators failed and begin anew"]
+    assert [each.__dict__["failures"] for each in told] == [1, 2, 3]
+    assert all(each.exc_info is not None for each in told)
+    assert supervisor.manager is None
+    assert list(supervisor.collect()) == []
+
+
+async def test_a_server_that_refuses_definitions_at_first_gets_them_later(client: Client) -> None:
+    faulty = FaultyTransport(client._transport)
+    faulty.refusals.extend([UnavailableError("starting")] * 3)
+    supervisor = Supervisor(Client(faulty), {"widgets": Widgets()}, grace_s=1, backoff=QUICK)
+    async with supervised(supervisor):
+        await eventually(lambda: client.create(path(), widget("a")))
+        await eventually(lambda: client.get(path("a")), has_text("hello"))
+
+
+@virtual_time
+async def test_failures_in_a_row_wait_longer_and_those_after_long_work_do_not() -> None:
+    ticking = Ticking(1, 1, 1, 700, 1)
+    supervisor = Supervisor(Client(Wire()), {"t": ticking}, grace_s=1, chance=lambda: 0.0)
+    async with supervised(supervisor):
+        await asyncio.sleep(2000)
+        lives = [1, 1, 1, 700, 1]
+        pauses = [b - a - lived for a, b, lived in zip(ticking.begun[:-1], ticking.begun[1:], lives, strict=True)]
+        assert [round(each, 3) for each in pauses] == [1, 2, 4, 1, 2]
+
+
+@virtual_time
+async def test_a_stop_while_nothing_runs_comes_at_once() -> None:
+    supervisor = Supervisor(Client(Wire()), {"t": Ticking(*[1] * 20)}, grace_s=20)
+    async with supervised(supervisor):
+        await asyncio.sleep(100)
+        began = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() == began
+
+
+class Hanging:
+    """Its work cannot be cancelled."""
+
+    KINDS = ()
+
+    def register(self, setup: Setup) -> None:
+        async def hang() -> None:
+            ends_at = asyncio.get_running_loop().time() + 1000
+            while (left_s := ends_at - asyncio.get_running_loop().time()) > 0:
+                try:
+                    await asyncio.sleep(left_s)
+                except asyncio.CancelledError:
+                    continue
+
+        setup.run(hang)
+
+
+@virtual_time
+async def test_a_stop_is_bounded_whatever_hangs() -> None:
+    loop = asyncio.get_running_loop()
+    supervisor = Supervisor(Client(Wire()), {"t": Hanging()}, grace_s=5)
+    task = asyncio.create_task(supervisor.run())
+    await asyncio.sleep(1)
+    began = loop.time()
+    await supervisor.stop()
+    assert loop.time() - began == 6
+    await asyncio.sleep(1000)
+    assert task.done()
+
+
+@virtual_time
+async def test_without_operators_there_is_nothing_to_run() -> None:
+    supervisor = Supervisor(Client(Wire()), {}, grace_s=5)
+    await asyncio.wait_for(supervisor.run(), 1)
+    await asyncio.wait_for(supervisor.stop(), 1)
