@@ -1,18 +1,21 @@
 """Manifests judged by policies, without any cluster: the same engine as the operator's, on what is about to be applied.
 
-Every policy judges every manifest, for a file says what should be, whatever namespace it is meant for. Pure.
+Every policy judges every manifest, for a file says what should be, whatever namespace it is meant for. The Pods of a
+cluster are judged in the same way (`manifest.live_subject`), and several clusters add up. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from homeostat.operators.policy.check import Finding
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.manifest import Budget, Document, Subject, Trouble, read_manifests
 from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
-from homeostat.operators.policy.score import classify
+from homeostat.operators.policy.score import aggregate, classify
 from homeostat.operators.policy.tally import Tally, Totals
 from homeostat.operators.policy.workload import DisruptionBudget
 
@@ -29,17 +32,28 @@ def inspect(documents: Iterable[Document], policies: Sequence[PolicyDocument], *
                 budgets.append(each.budget)
             case Trouble():
                 troubles.append(each)
+    return msgspec.structs.replace(judge(subjects, policies, now=now, budgets=tuple(budgets)), troubles=tuple(troubles))
+
+
+def judge(
+    subjects: Sequence[Subject],
+    policies: Sequence[PolicyDocument],
+    *,
+    now: float,
+    budgets: tuple[DisruptionBudget, ...] = (),
+) -> Report:
+    """A score for each policy, and what it found."""
     entries: list[Entry] = []
     scores: list[ScoreLine] = []
     for policy in policies:
-        totals, found = _judge(policy, subjects, tuple(budgets), now)
+        totals, found = _judge(policy, subjects, budgets, now)
         entries += found
         scores.append(score_line(policy.title, policy.evaluator, totals))
-    return Report(tuple(entries), tuple(scores), tuple(troubles))
+    return Report(tuple(entries), tuple(scores))
 
 
 def _judge(
-    policy: PolicyDocument, subjects: list[Subject], budgets: tuple[DisruptionBudget, ...], now: float
+    policy: PolicyDocument, subjects: Sequence[Subject], budgets: tuple[DisruptionBudget, ...], now: float
 ) -> tuple[Totals, list[Entry]]:
     tally = Tally()
     entries: list[Entry] = []
@@ -80,4 +94,17 @@ def score_line(title: str, evaluator: Evaluator, totals: Totals) -> ScoreLine:
         pods=totals.pods,
         violations=totals.violations,
         exempted=totals.exempted,
+    )
+
+
+def aggregate_line(lines: Sequence[ScoreLine], *, title: str = "aggregate") -> ScoreLine:
+    """Several clusters as one, each weighed by its Pods."""
+    score = aggregate([(each.score, each.pods) for each in lines])
+    return ScoreLine(
+        title=title,
+        score=score,
+        classification=classify(score),
+        pods=sum(each.pods for each in lines),
+        violations=sum(each.violations for each in lines),
+        exempted=sum(each.exempted for each in lines),
     )

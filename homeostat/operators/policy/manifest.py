@@ -39,21 +39,17 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What can be judged. `body` is the Pod as rules see it."""
+    """What can be judged. `body` is the Pod as rules see it; without rules nobody needs it."""
 
     document: Document
     kind: str
     pod: Pod
-    body: JsonObject
+    body: JsonObject | None
     workload: Workload | None = None
 
     @property
     def namespace(self) -> str:
         return self.pod.metadata.namespace
-
-    @property
-    def key(self) -> str:
-        return f"{self.kind.lower()}/{self.namespace}/{self.pod.name}"
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -70,6 +66,12 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 Read = Subject | Budget | Trouble
+_NO_FILE: Final = Document("", None)
+
+
+def live_subject(pod: Pod, body: JsonObject | None = None) -> Subject:
+    """A Pod of a cluster, which stands in no file."""
+    return Subject(_NO_FILE, "Pod", pod, body)
 
 
 def read_manifests(documents: Iterable[Document]) -> Iterator[Read]:

@@ -5,7 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.objects.builtins import builtin_schema
 from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.prune import unknown_fields
+from homeostat.objects.validate import Validator
 from homeostat.operators.policy.admission import ALLOWED, Request, Verdict, answer, judge, read_request
 from homeostat.operators.policy.spec import (
     Admission,
@@ -15,6 +18,7 @@ from homeostat.operators.policy.spec import (
     Severity,
     SeverityOverrides,
 )
+from homeostat.operators.policy.webhookconfig import service_names, webhook_configuration
 from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json
 
 DENYING = msgspec.structs.replace(ALL, enforcement_mode="enforce")
@@ -191,3 +195,15 @@ def test_what_is_no_review_is_none(data: bytes) -> None:
 def test_a_request_without_a_namespace_is_for_the_default_one() -> None:
     request = request_of(pod_json(), namespace=None)
     assert request.namespace == "default"
+
+
+def test_a_server_takes_the_configuration_of_the_webhook() -> None:
+    body = webhook_configuration(b"-----BEGIN CERTIFICATE-----", service="hook", namespace="ops")
+    (webhook,) = body["webhooks"]
+    assert (body["metadata"]["name"], webhook["name"]) == ("hook", "validate.devops.stochastic.io")
+    assert webhook["clientConfig"]["service"] == {"name": "hook", "namespace": "ops", "path": "/validate", "port": 8443}
+    assert (webhook["failurePolicy"], webhook["sideEffects"]) == ("Ignore", "None")
+    schema = builtin_schema("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
+    assert Validator(schema).check(body) == []
+    assert unknown_fields(body, schema) == []
+    assert service_names("hook", "ops") == ("hook.ops.svc", "hook.ops.svc.cluster.local")

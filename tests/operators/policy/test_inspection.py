@@ -7,11 +7,11 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.document import PolicyDocument
-from homeostat.operators.policy.inspection import inspect
-from homeostat.operators.policy.manifest import Budget, Document, Subject, Trouble, read_manifests
-from homeostat.operators.policy.report.report import Report
-from homeostat.operators.policy.spec import PolicySpec, Rule
-from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json
+from homeostat.operators.policy.inspection import aggregate_line, inspect, judge
+from homeostat.operators.policy.manifest import Budget, Document, Subject, Trouble, live_subject, read_manifests
+from homeostat.operators.policy.report.report import Report, ScoreLine
+from homeostat.operators.policy.spec import POLICY_FREE, PolicySpec, Rule
+from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json, to_pod
 
 BARE = container("web:latest", liveness=False, readiness=False)
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [BARE]}}
@@ -176,3 +176,25 @@ def test_every_policy_judges_every_manifest() -> None:
         ("default/c", 100),
     ]
     assert [each.policy for each in result.entries] == ["default/a"] * 3 + ["default/b"]
+
+
+def test_the_pods_of_a_cluster_are_judged_like_manifests() -> None:
+    pods = [
+        to_pod(pod_json(BARE, name="a")),
+        to_pod(pod_json(name="b")),
+        to_pod(pod_json(BARE, namespace="kube-system")),
+    ]
+    result = judge([live_subject(each) for each in pods], [policy(POLICY_FREE)], now=NOW)
+    assert (result.scores[0].score, result.scores[0].pods, result.scores[0].violations) == (95, 2, 3)
+    assert {(each.source, each.kind, each.name) for each in result.entries} == {("", "Pod", "a")}
+
+
+def line(score: int, pods: int) -> ScoreLine:
+    return ScoreLine(title="c", score=score, classification="", pods=pods, violations=1, exempted=2)
+
+
+def test_clusters_add_up_by_their_pods() -> None:
+    assert aggregate_line([line(95, 50), line(60, 20), line(40, 10)]) == ScoreLine(
+        title="aggregate", score=79, classification="Stable", pods=80, violations=3, exempted=6
+    )
+    assert aggregate_line([]).classification == "Healthy"
