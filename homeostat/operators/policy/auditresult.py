@@ -29,7 +29,7 @@ from homeostat.operators.policy.spec import AuditResults, PolicySpec
 from homeostat.operators.policy.tally import Totals
 
 _USUAL = AuditResults()
-_LONGEST_PREFIX = 230
+_LONGEST_PREFIX, _LONGEST_MESSAGE = 230, 1024
 
 
 class RecordResult(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ AuditAction = RecordResult | DropResult
 
 def violation_of(key: str, finding: Finding) -> Violation:
     check = finding.check
-    return Violation(key, finding.container, check.type, check.severity, finding.message)
+    return Violation(key, finding.container, check.type, check.severity, finding.message[:_LONGEST_MESSAGE])
 
 
 def most_violations(spec: PolicySpec) -> int:

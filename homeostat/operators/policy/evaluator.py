@@ -32,6 +32,8 @@ from homeostat.operators.policy.selector import Predicate, compile_selector
 from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
 from homeostat.operators.policy.workload import DisruptionBudget, Workload, pod_of
 
+_MOST_SPECS = 512
+
 
 class Result(msgspec.Struct, frozen=True, gc=False):
     """What was found of one Pod or workload.
@@ -49,9 +51,6 @@ class Result(msgspec.Struct, frozen=True, gc=False):
 CLEAN: Final = Result()
 NOT_MEANT: Final = Result(pods=0)
 """Of system namespaces, of what the policy's selector leaves out, and of workloads in which nothing was found."""
-
-
-_MOST_SPECS = 512
 
 
 class Evaluator:

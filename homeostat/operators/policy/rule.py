@@ -41,7 +41,7 @@ def compile_rules(spec: PolicySpec) -> tuple[RuleTest, ...]:
 
 def _compile(rule: Rule, spec: PolicySpec, path: str) -> RuleTest:
     condition = _program(rule.expression, BOOL, f"{path}.expression")
-    told = rule.message or f"rule '{rule.name}' does not hold: {rule.expression.strip()}"
+    told = (rule.message or f"rule '{rule.name}' does not hold: {rule.expression.strip()}")[:LONGEST_MESSAGE]
     message = rule.message_expression and _program(rule.message_expression, STRING, f"{path}.messageExpression")
     check = Check(rule.name, rule.weight, rule.severity, "{fact}").tuned(spec)
 

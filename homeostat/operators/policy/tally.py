@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from math import inf
 from typing import TypeVar
@@ -22,6 +22,8 @@ from homeostat.operators.policy.score import score_of
 from homeostat.operators.policy.spec import Severity
 
 K = TypeVar("K")
+
+_SLACK = 64
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -80,7 +82,7 @@ class Tally:
         held = self._results.get(key)
         self._results[key] = result
         if result.recheck_at != inf and (held is None or held.recheck_at != result.recheck_at):
-            heappush(self._due, (result.recheck_at, key))
+            self._remind(result.recheck_at, key)
         if held is not None:
             if held.findings == result.findings and held.pods == result.pods and held.exempted == result.exempted:
                 return False
@@ -110,10 +112,10 @@ class Tally:
 
     def due(self, now: float) -> list[str]:
         """The keys whose time to be asked again has come; each is told once."""
-        keys = []
+        keys: dict[str, None] = {}
         while (at := self.next_due()) is not None and at <= now:
-            keys.append(heappop(self._due)[1])
-        return keys
+            keys[heappop(self._due)[1]] = None
+        return list(keys)
 
     def next_due(self) -> float | None:
         """When the first of the keys must be asked again."""
@@ -124,6 +126,14 @@ class Tally:
                 return at
             heappop(self._due)
         return None
+
+    def _remind(self, at: float, key: str) -> None:
+        heappush(self._due, (at, key))
+        if len(self._due) > 2 * len(self._results) + _SLACK:
+            # Most of it is outdated: keys that went, and times that keys no longer have.
+            times = ((result.recheck_at, key) for key, result in self._results.items())
+            self._due = [each for each in times if each[0] != inf]
+            heapify(self._due)
 
     def _move(self, key: str, was_offender: bool, is_offender: bool) -> None:
         if self._offenders is None or was_offender == is_offender:

@@ -18,6 +18,7 @@ from homeostat.operators.policy.auditresult import (
     plan_audit,
     violation_of,
 )
+from homeostat.operators.policy.check import HOST_PATH, Finding
 from homeostat.operators.policy.spec import AuditResults, PolicySpec
 from homeostat.operators.policy.tally import Totals
 from tests.operators.policy.worlds import ALL, GOOD, MOMENT, WORST, tally_of
@@ -123,3 +124,8 @@ def test_a_long_policy_name_still_makes_a_name() -> None:
     (action,) = plan_audit(owner, PolicySpec(), result(), (), now=MOMENT)
     assert isinstance(action, RecordResult)
     assert len(action.body["metadata"]["name"]) <= 253
+
+
+def test_a_violation_is_told_in_so_many_letters() -> None:
+    check = HOST_PATH.tuned(PolicySpec())
+    assert len(violation_of("web", Finding(check, "", "/" * 100_000)).message) == 1024

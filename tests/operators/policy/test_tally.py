@@ -103,3 +103,13 @@ def test_a_key_that_got_another_time_is_due_at_that_one_only() -> None:
     tally.put("a", Result(recheck_at=8.0))
     assert tally.due(7.0) == []
     assert tally.due(8.0) == ["a"]
+
+
+def test_reminders_of_what_went_do_not_pile_up() -> None:
+    tally = Tally()
+    for at in range(10_000):
+        tally.put(f"pod-{at}", Result(recheck_at=1e9 + at))
+        tally.remove(f"pod-{at}")
+        tally.put("steady", Result(recheck_at=1e9 if at % 2 else inf))
+    assert len(tally._due) < 200
+    assert tally.due(2e9) == ["steady"]
