@@ -1,0 +1,90 @@
+"""What the tutorial tells to type does what it says: its commands are run, and its output is seen."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from asyncio import create_subprocess_shell, wait_for
+from asyncio.subprocess import PIPE, STDOUT
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from homeostat.plane import Settings, open_plane
+from homeostat.testing.eventually import eventually
+from tests.docs.documents import EXAMPLES, ROOT, text_of
+
+pytestmark = [
+    pytest.mark.kubectl,
+    pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH"),
+]
+_GREETER = EXAMPLES / "greeter"
+_fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_serves = re.compile(r"^(?:export |homeostat up |homeostat run (?!.*--dry-run))")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Lines to type, and what the last of them prints in the end; empty where that is not told."""
+
+    lines: tuple[str, ...]
+    printed: str = ""
+
+
+def _steps(section: str) -> Iterator[Step]:
+    """Of a section, without what goes on until somebody ends it: the tests serve by themselves."""
+    text = text_of("docs/tutorial.md").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    fences = [*_fences.findall(text), ("", "")]
+    for (language, code), (following, printed) in pairwise(fences):
+        lines = tuple(line for line in code.splitlines() if not _serves.match(line))
+        if language == "sh" and lines:
+            yield Step(lines, _plain(printed) if following == "text" else "")
+
+
+def _plain(text: str) -> str:
+    """Without widths of columns, and with ages that are the same."""
+    return re.sub(r"\b\d+s\b", "1s", re.sub(r"[ \t-]+", " ", text)).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    kubeconfig: Path
+
+    async def run(self, line: str) -> str:
+        path = f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
+        own = {"PATH": path, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.kubeconfig.parent)}
+        run = await create_subprocess_shell(line, cwd=_GREETER, env={**os.environ, **own}, stdout=PIPE, stderr=STDOUT)
+        told, _ = await wait_for(run.communicate(), 30)
+        assert run.returncode == 0, f"{line}: {told.decode()}"
+        return told.decode()
+
+    async def follow(self, step: Step) -> None:
+        for line in step.lines[:-1] if step.printed else step.lines:
+            await self.run(line)
+        if step.printed:
+            await eventually(lambda: self.run(step.lines[-1]), lambda told: step.printed in _plain(told))
+
+
+async def test_the_session_on_a_plane_is_as_told(tmp_path: Path) -> None:
+    operators = frozenset({"housekeeping", str(_GREETER / "greeter.py")})
+    async with open_plane(Settings(data=tmp_path, port=0, operators=operators)) as plane:
+        shell = Shell(plane.kubeconfig_path)
+        shown, drift, taken = _steps("Run it on a plane")
+        for step in (shown, drift):
+            await shell.follow(step)
+        await shell.run("kubectl delete greeting morning")
+        await eventually(lambda: shell.run("kubectl get configmaps"), lambda told: "morning" not in told)
+        await shell.follow(taken)
+        await shell.run("kubectl delete configmap morning")
+        await shell.run("kubectl wait --for=condition=Ready greeting/morning --timeout=10s")
+
+
+async def test_the_session_on_a_cluster_is_as_told(tmp_path: Path) -> None:
+    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
+        shell = Shell(plane.kubeconfig_path)
+        (installed,) = _steps("Run it on a cluster")
+        await shell.follow(installed)
