@@ -179,7 +179,6 @@ def test_enforcement_patches_once_and_then_says_so() -> None:
     plane = Simulation(policy_of(ENFORCED), world_of(ENFORCED, *pods), deployment(BARE))
     first = plane.look()
     assert [type(each) for each in first.actions] == [Patch, RecordResult]
-    assert [each.reason for each in first.notices] == ["Remediated"]
     ready = find(first.conditions, "Ready")
     assert ready is not None
     assert (ready.status, ready.reason) == ("False", "Remediating")
