@@ -18,7 +18,7 @@ def operators_option(function: F) -> F:
         "--operators",
         default="all",
         show_default=True,
-        metavar="all|A,B",
+        metavar="all|A,B|all,A",
         help="Operators by name; also a file (./greeter.py) or a module of your own.",
     )(function)
 
@@ -27,9 +27,11 @@ def chosen_operators(text: str) -> dict[str, OperatorModule]:
     """The modules by their short names, in the order in which they were named."""
     from homeostat.operators.catalog import UnknownOperatorError, known_operators, load_operator, operator_name
 
-    names = known_operators() if text == "all" else [each.strip() for each in text.split(",") if each.strip()]
+    named = [each.strip() for each in text.split(",")]
+    names = list(dict.fromkeys(name for each in named for name in (known_operators() if each == "all" else [each])))
+    names = [each for each in names if each]
     if not names:
-        raise click.UsageError("--operators names none; say which, or leave it out for all")
+        raise click.UsageError("--operators names none; name one, or a file of your own (./greeter.py)")
     try:
         found = {operator_name(name): load_operator(name) for name in names}
     except UnknownOperatorError as error:

@@ -9,6 +9,7 @@ An operator is a module with `register(setup)` and the `KINDS` that it declares.
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -19,6 +20,7 @@ from types import ModuleType
 from homeostat.runtime.setup import OperatorModule
 
 GROUP = "homeostat.operators"
+_unnameable = re.compile(r"[^a-z0-9]+").sub
 OURS = {"policy": "homeostat.operators.policy"}
 """Module by name, in the order in which they are listed."""
 
@@ -35,7 +37,7 @@ def known_operators() -> list[str]:
 def load_operator(name: str) -> OperatorModule:
     try:
         module = _module(name)
-    except ImportError as error:
+    except (ImportError, SyntaxError) as error:
         raise UnknownOperatorError(f'the operator "{name}" cannot be imported: {error}') from error
     if not callable(getattr(module, "register", None)) or not hasattr(module, "KINDS"):
         raise UnknownOperatorError(f'"{name}" is no operator: it has no register(setup) and KINDS')
@@ -43,9 +45,9 @@ def load_operator(name: str) -> OperatorModule:
 
 
 def operator_name(name: str) -> str:
-    """A short one, for leases, logs and metrics: that of the file or module."""
+    """A short one, for leases, logs and metrics: that of the file or module, as an object may be named."""
     stem = Path(name).stem if name.endswith(".py") else name.rpartition(".")[2]
-    return stem.replace("_", "-")
+    return _unnameable("-", stem.lower()).strip("-") or "operator"
 
 
 def _module(name: str) -> ModuleType:

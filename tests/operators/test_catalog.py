@@ -1,0 +1,116 @@
+"""Operators by name: a file, a module, or one that is installed."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from homeostat.operators import catalog
+from homeostat.operators.catalog import UnknownOperatorError, known_operators, load_operator, operator_name
+
+OPERATOR = """
+from __future__ import annotations
+import msgspec
+
+class Spec(msgspec.Struct):
+    again: Spec | None = None
+
+msgspec.json.schema(Spec)
+KINDS = ()
+
+def register(setup):
+    pass
+"""
+
+
+def write(path: Path, text: str = OPERATOR) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_file_is_an_operator_and_its_types_are_found_by_name(tmp_path: Path) -> None:
+    module = load_operator(write(tmp_path / "greeter.py"))
+    assert module.KINDS == ()
+    assert module.register(None) is None  # type: ignore[arg-type,func-returns-value]
+
+
+def test_a_file_does_not_hide_a_module_of_the_same_name(tmp_path: Path) -> None:
+    import json
+
+    load_operator(write(tmp_path / "json.py"))
+    import json as again
+
+    assert again is json
+
+
+def test_a_module_is_named_with_its_package() -> None:
+    assert load_operator("tests.runtime.plainoperator").KINDS != ()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("policy", "policy"),
+        ("./greeter.py", "greeter"),
+        ("/opt/My_Operator.v2.py", "my-operator-v2"),
+        ("shop.operators.stock_keeper", "stock-keeper"),
+        ("./Größe 7.py", "gr-e-7"),
+        ("./_.py", "operator"),
+    ],
+)
+def test_its_short_name_is_one_that_a_lease_may_have(name: str, expected: str) -> None:
+    assert operator_name(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("import no_such_module", "cannot be imported: No module named 'no_such_module'", id="import"),
+        pytest.param("def register(", r"cannot be imported: .* \(broken.py, line 1\)", id="syntax"),
+        pytest.param("KINDS = ()", r"has no register\(setup\) and KINDS", id="without register"),
+        pytest.param("def register(setup): ...", r"has no register\(setup\) and KINDS", id="without kinds"),
+        pytest.param("register, KINDS = 1, ()", r"has no register\(setup\) and KINDS", id="register is no function"),
+    ],
+)
+def test_what_is_no_operator_is_refused_with_the_reason(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(UnknownOperatorError, match=told):
+        load_operator(write(tmp_path / "broken.py", text))
+
+
+def test_a_file_that_failed_may_be_loaded_when_it_is_mended(tmp_path: Path) -> None:
+    path = write(tmp_path / "mended.py", "raise ZeroDivisionError")
+    with pytest.raises(ZeroDivisionError):
+        load_operator(path)
+    load_operator(write(tmp_path / "mended.py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("gardening", 'no operator is named "gardening"'),
+        ("./nowhere.py", 'there is no file "nowhere.py"'),
+        ("no.such.module", "No module named 'no'"),
+        ("json.decoder", "is no operator"),
+    ],
+)
+def test_one_that_is_not_there_is_told(name: str, told: str) -> None:
+    with pytest.raises(UnknownOperatorError, match=told):
+        load_operator(name)
+
+
+def test_installed_packages_bring_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = EntryPoint("stock", "tests.runtime.plainoperator", catalog.GROUP)
+
+    def entry_points(*, group: str, name: str = "stock") -> list[EntryPoint]:
+        return [found] if (group, name) == (catalog.GROUP, "stock") else []
+
+    monkeypatch.setattr(catalog, "entry_points", entry_points)
+    assert known_operators() == [*catalog.OURS, "stock"]
+    assert load_operator("stock").KINDS != ()
+
+
+@pytest.mark.parametrize("name", catalog.OURS)
+def test_ours_can_be_loaded(name: str) -> None:
+    load_operator(name)
