@@ -33,16 +33,18 @@ class Writer:
         self._known = dict.fromkeys(NAMES, 0)
         self.steps: list[Step] = []
         self.failures = 0
+        self.is_over = False
 
     async def run(self) -> None:
-        while True:
+        """Until told that it is over, and to the end of the step under way then."""
+        while not self.is_over:
             try:
                 connection = await self._cluster.connect(self._chance)
             except OSError:
                 await asyncio.sleep(_REST_S)
                 continue
             try:
-                while await self._take_step(connection):
+                while await self._take_step(connection) and not self.is_over:
                     pass
             finally:
                 connection.close()
@@ -56,10 +58,9 @@ class Writer:
             answer = await connection.receive()
         except OSError:
             pass
-        except asyncio.CancelledError:
-            self._note(Step(asked, None, began, inf))
-            raise
         self._note(Step(asked, answer, began, monotonic() if answer is not None else inf))
+        if isinstance(answer, Failed):
+            await asyncio.sleep(_REST_S)
         return answer is not None
 
     def _choose(self) -> Read | Write:

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 class Member:
     """One replica; while it is down its `port` is 0."""
 
-    def __init__(self, url: str, schema: str) -> None:
-        self._command = [sys.executable, "-m", "tests.consistency.replica", url, schema]
+    def __init__(self, *given: str) -> None:
+        self._command = [sys.executable, "-m", "tests.consistency.replica", *given]
         self._process: asyncio.subprocess.Process | None = None
         self.port = 0
 
@@ -28,10 +28,6 @@ class Member:
         assert self._process.stdout is not None
         self.port = int(await self._process.stdout.readline())
 
-    @property
-    def has_ended(self) -> bool:
-        return self._process is not None and self._process.returncode is not None
-
     async def kill(self) -> None:
         self.port = 0
         if self._process is not None and self._process.returncode is None:
@@ -41,8 +37,10 @@ class Member:
 
 
 class Cluster:
-    def __init__(self, url: str, schema: str, *, size: int) -> None:
-        self.members = [Member(url, schema) for _ in range(size)]
+    """Three replicas, of which one follows by asking only."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        self.members = [Member(url, schema), Member(url, schema), Member(url, schema, "deaf")]
 
     async def start(self) -> None:
         await asyncio.gather(*(member.start() for member in self.members))

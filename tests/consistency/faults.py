@@ -9,7 +9,10 @@ from collections.abc import Awaitable, Callable
 
 from tests.consistency.cluster import Cluster
 from tests.consistency.proxy import Fate, Proxy
+from tests.consistency.replica import PATIENCE_S
 from tests.postgres import Postgres
+
+_AWAY_S = PATIENCE_S + 0.5
 
 
 class Faults:
@@ -26,7 +29,7 @@ class Faults:
             self._stop_the_database,
             self._crash_the_database,
             self._refuse_connections,
-            self._lose_a_commit,
+            self._lose_commits,
         ]
         while True:
             self._chance.shuffle(kinds)
@@ -58,14 +61,20 @@ class Faults:
     async def _refuse_connections(self) -> None:
         self._proxy.is_refusing = True
         self._proxy.cut()
-        await asyncio.sleep(self._chance.uniform(0.1, 2.5))
+        await asyncio.sleep(self._chance.uniform(0.1, _AWAY_S))
         self._proxy.is_refusing = False
 
-    async def _lose_a_commit(self) -> None:
-        fate: Fate = self._chance.choice(["answer-lost", "never-arrives", "arrives-later"])
-        self._proxy.doom(self._chance.choice([b"COMMIT", b"object-"]), fate)
-        await asyncio.sleep(self._chance.uniform(0.1, 0.5))
-        await self._proxy.release()
+    async def _lose_commits(self) -> None:
+        """One after another in each way; with the last there is nobody to ask whether it was stored."""
+        fates: list[Fate] = ["answer-lost", "never-arrives", "arrives-later"]
+        self._chance.shuffle(fates)
+        for fate in fates:
+            # Under contention a commit is a message of its own; else it is the one that brings the change.
+            self._proxy.doom(self._chance.choice([b"COMMIT", b"COMMIT", b"object-"]), fate)
+            self._proxy.is_refusing = fate is fates[-1]
+            await asyncio.sleep(_AWAY_S if self._proxy.is_refusing else 0.2)
+            self._proxy.is_refusing = False
+            await self._proxy.release()
 
     async def _stop_the_database(self) -> None:
         await self._restart(is_crash=False)

@@ -1,6 +1,7 @@
 """A replica in a process of its own, for clients on TCP.
 
-Run as `python -m tests.consistency.replica URL SCHEMA`; it prints its port, and ends with its standard input.
+Run as `python -m tests.consistency.replica URL SCHEMA [deaf]`; it prints its port, and ends with its standard input.
+A deaf one hears no notifications, so it is often behind.
 """
 
 from __future__ import annotations
@@ -104,13 +105,15 @@ async def opened(url: str, schema: str) -> PostgresStore:
             await asyncio.sleep(0.1)
 
 
-async def main(url: str, schema: str) -> None:
+async def main(url: str, schema: str, hearing: str = "") -> None:
     asyncio.get_running_loop().add_reader(sys.stdin.fileno(), os._exit, 0)
     store = await opened(url, schema)
+    if hearing == "deaf":
+        store._notified = lambda *_: None  # type: ignore[method-assign]
     server = await asyncio.start_server(partial(serve, store), "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
-    await store.maintain(poll_s=0.5)
+    await store.maintain(poll_s=0.3)
 
 
 if __name__ == "__main__":

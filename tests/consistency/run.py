@@ -29,7 +29,7 @@ from tests.consistency.verdict import violations
 from tests.postgres import Postgres, running_postgres
 
 _SETTLE_S = 20.0
-_LOOK_S = 0.05
+_LOOK_S = 0.2
 
 
 @dataclass
@@ -55,7 +55,7 @@ async def check(
     chance = random.Random(seed)
     schema = f"check_{uuid4().hex}"
     async with running_proxy(server.port) as proxy:
-        cluster = Cluster(server.url_at(proxy.port), schema, size=3)
+        cluster = Cluster(server.url_at(proxy.port), schema)
         await cluster.start()
         try:
             authors = [Writer(each, cluster, random.Random(chance.random())) for each in range(writers)]
@@ -68,9 +68,9 @@ async def check(
                 await asyncio.sleep(seconds)
                 faults.end()
                 await failing
-                for task in writing:
-                    task.cancel()
-                await asyncio.wait(writing)
+                for author in authors:
+                    author.is_over = True
+                await asyncio.gather(*writing)
                 log = await _settled(server.url, schema, readers)
                 for task in reading:
                     task.cancel()
@@ -88,7 +88,7 @@ async def check(
 
 
 async def _settled(url: str, schema: str, readers: Sequence[Watcher]) -> list[Told]:
-    """The whole log, when every reader has as much of it or has had time enough."""
+    """The whole log, when it has come to rest and every reader has as much of it or has had time enough."""
     store = await PostgresStore.open(url, schema=schema)
     log: list[Told] = []
 
@@ -99,7 +99,9 @@ async def _settled(url: str, schema: str, readers: Sequence[Watcher]) -> list[To
     await store.subscribe(Scope("pods"), since=0, deliver=deliver)
     with suppress(TimeoutError):
         async with asyncio.timeout(_SETTLE_S):
-            while any(len(reader.told) < len(log) for reader in readers):
+            before = -1
+            while before != len(log) or any(len(reader.told) < len(log) for reader in readers):
+                before = len(log)
                 await asyncio.sleep(_LOOK_S)
                 await store.sync()
     await store.close()

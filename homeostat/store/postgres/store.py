@@ -103,7 +103,7 @@ class PostgresStore(Replica):
             finally:
                 await connection.close()
         except (*AWAY, asyncpg.PostgresError, ValueError) as error:
-            raise StoreError(f"{database.told} cannot be opened: {error or type(error).__name__}") from error
+            raise StoreError(f"{database.told} cannot be opened: {str(error) or type(error).__name__}") from error
         history = History(loaded.revision, max_events=history_events, max_bytes=history_bytes)
         return cls(database, seal, loaded=loaded, history=history, patience_s=patience_s)
 
@@ -227,8 +227,9 @@ class PostgresStore(Replica):
             planned = await self._committer.commit(batch)
         except StoreError as error:
             self.counters.failures += 1
+            if self._failed is None:  # the others of an outage say nothing new
+                _log.error("a commit was refused", extra={"changes": len(batch), "reason": str(error)})
             self._failed = (time.monotonic(), str(error))
-            _log.error("a commit was refused", extra={"changes": len(batch), "reason": str(error)})
             self._group.fail(error)
             return
         except BaseException as error:  # handed on: whoever wrote must not wait for ever

@@ -1,0 +1,242 @@
+"""What only the PostgreSQL store promises: its tables, its sessions, and what it refuses to be opened on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from homeostat.store.base import Key, Scope, StoreError, UnreachableError
+from homeostat.store.postgres import PostgresStore
+from homeostat.store.postgres.database import Connection, Database
+from homeostat.store.postgres.link import Link
+from tests.postgres import Postgres
+from tests.store.contract import PODS, PostgresFactory, Told, pod, put, remove
+
+KEY = bytes(range(32))
+SECRET = Key("secrets", "default", "token")
+
+
+@pytest.fixture
+def factory(postgres: Postgres) -> PostgresFactory:
+    return PostgresFactory(postgres.url)
+
+
+@pytest.fixture
+async def tables(factory: PostgresFactory) -> AsyncIterator[Any]:
+    """A connection of the test's own to the store's tables."""
+    connection = await asyncpg.connect(factory.url, server_settings={"search_path": factory.schema})
+    yield connection
+    await connection.close()
+
+
+async def sealed_store(factory: PostgresFactory, sealed: set[str], key: bytes | None) -> PostgresStore:
+    return await PostgresStore.open(factory.url, schema=factory.schema, sealed=sealed, key=key)
+
+
+async def test_a_schema_of_a_newer_program_is_refused(factory: PostgresFactory, tables: Any) -> None:
+    await (await factory.open()).close()
+    await tables.execute("INSERT INTO migration VALUES (99, now())")
+
+    with pytest.raises(StoreError, match="has version 99, this program knows up to 1; use a newer one"):
+        await factory.open()
+
+
+@pytest.mark.parametrize("schema", ["", "a b", 'a"b', "a" * 64, "drop;table"])
+async def test_a_name_that_is_no_schema_is_refused(postgres: Postgres, schema: str) -> None:
+    with pytest.raises(StoreError, match="no name for a schema"):
+        await PostgresStore.open(postgres.url, schema=schema)
+
+
+async def test_a_schema_made_by_another_is_used_as_it_is(factory: PostgresFactory, postgres: Postgres) -> None:
+    """Its user then needs no right to make one."""
+    owner = await asyncpg.connect(postgres.url)
+    await owner.execute(f"CREATE ROLE {factory.schema} LOGIN; CREATE SCHEMA AUTHORIZATION {factory.schema}")
+    await owner.close()
+    url = postgres.url.replace("owner@", f"{factory.schema}@")
+    store = await PostgresStore.open(url, schema=factory.schema)
+
+    assert (await put(store, pod("a"), "1")).revision == 1
+    await store.tidy()
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        pytest.param(("owner@", "nobody@"), 'role "nobody" does not exist', id="no-such-user"),
+        pytest.param(("/postgres?", "/missing?"), 'database "missing" does not exist', id="no-such-database"),
+        pytest.param(("host=", "host=/nowhere"), "No such file", id="no-server"),
+        pytest.param(("postgresql:", "mysql:"), "scheme", id="another-database"),
+    ],
+)
+async def test_what_cannot_be_opened_is_named(postgres: Postgres, change: tuple[str, str], reason: str) -> None:
+    with pytest.raises(StoreError, match=f"cannot be opened: .*{reason}"):
+        await PostgresStore.open(postgres.url.replace(*change))
+
+
+async def test_a_password_is_never_told(postgres: Postgres) -> None:
+    url = postgres.url_at(postgres.port).replace("owner:", "owner:wrong-")
+    with pytest.raises(StoreError, match="password authentication failed") as error:
+        await PostgresStore.open(url)
+
+    assert "wrong-" not in str(error.value)
+
+
+async def test_a_database_of_another_encoding_is_refused(postgres: Postgres) -> None:
+    owner = await asyncpg.connect(postgres.url)
+    await owner.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    await owner.close()
+
+    with pytest.raises(StoreError, match="encoding LATIN1; make one with UTF8"):
+        await PostgresStore.open(postgres.url.replace("/postgres?", "/latin?"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [("off", "on"), ("local", "on"), ("on", "on"), ("remote_apply", "remote_apply")],
+)
+async def test_commits_wait_for_the_disk_whatever_the_database_is_set_to(
+    postgres: Postgres, factory: PostgresFactory, setting: str, expected: str
+) -> None:
+    owner = await asyncpg.connect(postgres.url)
+    await owner.execute(f"ALTER ROLE owner SET synchronous_commit = {setting}")
+    try:
+        connection = await Database(factory.url, factory.schema).connect("test")
+        assert await connection.fetchval("SHOW synchronous_commit") == expected
+        await connection.close()
+    finally:
+        await owner.execute("ALTER ROLE owner RESET synchronous_commit")
+        await owner.close()
+
+
+@pytest.mark.parametrize("setting", ["repeatable read", "serializable"])
+async def test_a_database_set_to_another_isolation_costs_no_write(
+    postgres: Postgres, factory: PostgresFactory, setting: str
+) -> None:
+    owner = await asyncpg.connect(postgres.url)
+    await owner.execute(f"ALTER ROLE owner SET default_transaction_isolation = '{setting}'")
+    try:
+        stores = [await factory.open() for _ in range(2)]
+        await asyncio.gather(*(put(stores[each % 2], pod(str(each)), "1") for each in range(40)))
+        assert [await store.sync() for store in stores] == [40, 40]
+        for store in stores:
+            await store.close()
+    finally:
+        await owner.execute("ALTER ROLE owner RESET default_transaction_isolation")
+        await owner.close()
+
+
+async def test_all_that_waits_shares_a_commit(factory: PostgresFactory) -> None:
+    store = await factory.open()
+    await asyncio.gather(*(put(store, pod(str(each)), "1") for each in range(1000)))
+
+    assert (store.counters.batches, store.counters.rows) == (1, 1000)
+    await store.close()
+
+
+async def test_compaction_leaves_what_is_current(factory: PostgresFactory, tables: Any) -> None:
+    store = await factory.open()
+    for step in range(4):
+        await asyncio.gather(*(put(store, pod(str(each)), str(step)) for each in range(300)))
+    for each in range(100):
+        await remove(store, pod(str(each)))
+    await store.compact(store.revision)
+
+    assert await tables.fetchval("SELECT count(*) FROM log") == store.count(PODS) == 200
+    await store.close()
+
+
+async def test_compaction_that_ended_half_way_goes_on_elsewhere(factory: PostgresFactory, tables: Any) -> None:
+    store, other = await factory.open(), await factory.open()
+    for step in range(4):
+        await asyncio.gather(*(put(store, pod(str(each)), str(step)) for each in range(300)))
+    await other.sync()
+    compacting = asyncio.ensure_future(store.compact(store.revision))
+    while await tables.fetchval("SELECT swept FROM compaction") == 0:
+        pass
+    compacting.cancel()
+    await asyncio.wait([compacting])
+    await other.compact(0)
+
+    assert await tables.fetchval("SELECT count(*) FROM log") == 300
+    await store.close()
+    await other.close()
+
+
+async def test_a_sealed_value_is_in_no_row_in_the_clear_and_replicas_share_it(
+    factory: PostgresFactory, tables: Any
+) -> None:
+    one, two = await sealed_store(factory, {"secrets"}, KEY), await sealed_store(factory, {"secrets"}, KEY)
+    await put(one, SECRET, "hunter-one")
+    await put(one, SECRET, "hunter-two")
+    await put(one, Key("configmaps", "default", "plain"), "visible")
+    told = Told()
+    await two.subscribe(Scope("secrets"), since=0, deliver=told)
+    await two.sync()
+    rows = b"".join(row["value"] for row in await tables.fetch("SELECT value FROM log"))
+
+    assert (b"hunter" in rows, b"visible" in rows) == (False, True)
+    assert [event.record.value for event in told.events] == [b"<1:hunter-one>", b"<2:hunter-two>"]
+    await one.close()
+    await two.close()
+
+
+@pytest.mark.parametrize(
+    ("sealed", "key"),
+    [
+        pytest.param({"secrets"}, bytes(32), id="another-key"),
+        pytest.param(set(), None, id="no-key"),
+        pytest.param({"secrets", "configmaps"}, KEY, id="other-resources"),
+    ],
+)
+async def test_a_replica_with_another_seal_is_refused(
+    factory: PostgresFactory, sealed: set[str], key: bytes | None
+) -> None:
+    await (await sealed_store(factory, {"secrets"}, KEY)).close()
+
+    with pytest.raises(StoreError, match="the database is sealed as") as error:
+        await sealed_store(factory, sealed, key)
+    assert KEY.hex() not in str(error.value)
+
+
+async def test_a_sealed_value_that_was_moved_is_refused(factory: PostgresFactory, tables: Any) -> None:
+    store = await sealed_store(factory, {"secrets"}, KEY)
+    await put(store, SECRET, "one")
+    await put(store, Key("secrets", "other", "token"), "two")
+    await store.close()
+    await tables.execute("UPDATE log SET value = (SELECT value FROM log WHERE revision = 2) WHERE revision = 1")
+
+    with pytest.raises(StoreError, match='secrets "default/token" at revision 1 was altered'):
+        await sealed_store(factory, {"secrets"}, KEY)
+
+
+async def test_a_link_waits_for_a_server_that_has_no_room(postgres: Postgres, factory: PostgresFactory) -> None:
+    """What does not pass is told as it is; what may pass is tried again until patience ends."""
+    link = Link(Database(factory.url, factory.schema), "test", patience_s=0.1)
+    tries = 0
+
+    async def crowded(connection: Connection) -> int:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            raise asyncpg.TooManyConnectionsError("sorry, too many clients already")
+        return tries
+
+    async def broken(connection: Connection) -> int:
+        return int(await connection.fetchval("SELECT no_such_column"))
+
+    async def away(connection: Connection) -> int:
+        raise ConnectionResetError
+
+    assert await link.run(crowded) == 3
+    with pytest.raises(asyncpg.UndefinedColumnError):
+        await link.run(broken)
+    with pytest.raises(UnreachableError, match="ConnectionResetError"):
+        await link.run(away)
+    await link.close()
+    with pytest.raises(StoreError, match="closed"):
+        await link.run(crowded)
