@@ -7,8 +7,6 @@ workload it puts right changes, when a Pod's time is up, and on its interval.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from typing import Generic, TypeVar
 
 from homeostat.objects.decision import Decision
 from homeostat.objects.kind import NAMESPACE, POD
@@ -23,24 +21,23 @@ from homeostat.operators.policy.api import (
     DevOpsPolicy,
     PolicyAuditResult,
 )
+from homeostat.operators.policy.census import Census
 from homeostat.operators.policy.decide import Action, decide
 from homeostat.operators.policy.estate import Estate
+from homeostat.operators.policy.follower import Follower
+from homeostat.operators.policy.inquiry import Inquiry
 from homeostat.operators.policy.ledger import Books
 from homeostat.operators.policy.observe import Namespace, Observer
 from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import Policy, World
-from homeostat.runtime.cache import Cache, Change
-from homeostat.runtime.controller import Controller
+from homeostat.runtime.informer import Informer
 from homeostat.runtime.look import Options
-from homeostat.runtime.reconcile import Request
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "register"]
 
 log = logging.getLogger(__name__)
-
-P = TypeVar("P", DevOpsPolicy, ClusterDevOpsPolicy)
 
 
 class PolicyOperator:
@@ -62,90 +59,44 @@ class PolicyOperator:
 def register(setup: Setup) -> None:
     names = (setup.name, f"{setup.name}-cluster")
     series = Series(lambda: setup.metrics.counted(names))
-    setup.metrics.register(series)
+    census = Census()
+    for each in (series, census):
+        setup.metrics.register(each)
+    setup.watch(POD, Pod).add_handler(census.pod_changed)
     estate = Estate(setup)
-    pods = setup.watch(POD, Pod)
-    audits = setup.watch(POLICY_AUDIT_RESULT.kind, PolicyAuditResult)
-    books = Books()
-    observer = Observer(setup.client, pods.cache, books, series=series, estate=estate, audits=audits.cache)
-    policies = setup.control(
-        DEVOPS_POLICY.kind,
-        DevOpsPolicy,
-        PolicyOperator(observer, Actor(setup.client, books, series)),
-        Options(finalizer=FINALIZER, concurrency=16),
-    )
-    _Routes(policies, books, series).follow(setup, estate)
+    _follow_policies(setup, series, estate)
     if setup.namespace:
         log.info("policies of the cluster are left to others", extra={"namespace": setup.namespace})
-    else:
-        _register_cluster(setup, series, estate)
-
-
-def _register_cluster(setup: Setup, series: Series, estate: Estate) -> None:
-    pods = setup.watch(POD, Pod)
+        return
     namespaces = setup.watch(NAMESPACE, Namespace, is_metadata_only=True)
+    namespaces.add_handler(lambda change: None if change.new else census.namespace_gone(change.name))
+    _follow_cluster_policies(setup, series, estate, namespaces)
+
+
+def _follow_policies(setup: Setup, series: Series, estate: Estate) -> None:
+    pods = setup.watch(POD, Pod)
+    audits = setup.watch(POLICY_AUDIT_RESULT.kind, PolicyAuditResult)
+    policies = setup.watch(DEVOPS_POLICY.kind, DevOpsPolicy)
     books = Books()
-    observer = Observer(setup.client, pods.cache, books, series=series, estate=estate, namespaces=namespaces.cache)
-    policies = setup.control(
-        CLUSTER_DEVOPS_POLICY.kind,
-        ClusterDevOpsPolicy,
-        PolicyOperator(observer, Actor(setup.client, books, series)),
-        Options(finalizer=FINALIZER, concurrency=4),
-        name="cluster",
-    )
-    routes = _Routes(policies, books, series)
-    routes.follow(setup, estate)
-    policies.also(namespaces, lambda _: routes.requests(""))
+    inquiry = Inquiry(setup.client, pods.cache, series=series, estate=estate)
+    observer = Observer(policies.cache, books, inquiry, series=series, estate=estate, audits=audits.cache)
+    actor = Actor(setup.client, books, series=series, recorder=setup.recorder)
+    options = Options(finalizer=FINALIZER, concurrency=16)
+    controller = setup.control(DEVOPS_POLICY.kind, DevOpsPolicy, PolicyOperator(observer, actor), options)
+    Follower(controller, books, series).follow(setup, estate)
 
 
-class _Routes(Generic[P]):
-    """Which policies a change is about; on the way it is noted in their books."""
-
-    def __init__(
-        self,
-        controller: Controller[P, World, Action],
-        books: Books,
-        series: Series,
-    ) -> None:
-        self._controller: Controller[P, World, Action] = controller
-        self._books, self._series = books, series
-        self._kind = controller.kind
-        self._policies: Cache[P] = controller.informer.cache
-
-    def follow(self, setup: Setup, estate: Estate) -> None:
-        self._controller.also(setup.watch(POD, Pod), self._pod_changed)
-        self._controller.also(self._controller.informer, self._policy_changed)
-        estate.listen(self._workload_changed)
-
-    def requests(self, namespace: str) -> list[Request]:
-        namespace = namespace if self._kind.is_namespaced else ""
-        return [
-            Request(self._kind.full_name, namespace, each.metadata.name)
-            for each in self._policies.in_namespace(namespace)
-        ]
-
-    def _pod_changed(self, change: Change[Pod]) -> Iterator[Request]:
-        old, new = change.old, change.new
-        is_same = old is not None and new is not None and _looks_the_same(old, new)
-        if is_same and not self._books.needs_bodies(change.namespace):
-            return
-        self._books.note(change.namespace, change.name)
-        yield from self.requests(change.namespace)
-
-    def _policy_changed(self, change: Change[P]) -> tuple[Request, ...]:
-        """One that went without our finalizer leaves nothing behind either."""
-        if change.new is None:
-            key = (change.namespace, change.name)
-            self._books.close(key)
-            self._series.forget(key)
-        return ()
-
-    def _workload_changed(self, namespace: str, key: str) -> None:
-        self._books.note(namespace, key)
-        for request in self.requests(namespace):
-            self._controller.look(request.namespace, request.name)
-
-
-def _looks_the_same(old: Pod, new: Pod) -> bool:
-    """To every check: what is equal is one value (see `pod`)."""
-    return old.spec is new.spec and old.status is new.status and old.metadata.labels is new.metadata.labels
+def _follow_cluster_policies(setup: Setup, series: Series, estate: Estate, namespaces: Informer[Namespace]) -> None:
+    pods = setup.watch(POD, Pod)
+    kind = CLUSTER_DEVOPS_POLICY.kind
+    policies = setup.watch(kind, ClusterDevOpsPolicy)
+    books = Books()
+    inquiry = Inquiry(setup.client, pods.cache, series=series, estate=estate)
+    observer = Observer(policies.cache, books, inquiry, series=series, estate=estate, namespaces=namespaces.cache)
+    actor = Actor(setup.client, books, series=series, recorder=setup.recorder)
+    options = Options(finalizer=FINALIZER, concurrency=4)
+    operator = PolicyOperator(observer, actor)
+    controller = setup.control(kind, ClusterDevOpsPolicy, operator, options, name="cluster")
+    follower = Follower(controller, books, series)
+    follower.follow(setup, estate)
+    namespaces.add_handler(lambda _: follower.look_at_all())

@@ -42,7 +42,7 @@ def decide(policy: Policy, world: World) -> Decision[Action]:
         raise Stalled(world.evaluator.reason, message=str(world.evaluator))
     steps = [step_of(plan, world.workloads.get(str(plan.owner)), policy.spec, now=world.now) for plan in world.plans]
     patches = _patches(policy, world, steps)
-    audits = _audits(policy, world) if isinstance(policy, DevOpsPolicy) else ()
+    audits = _audits(policy, world) if isinstance(policy, DevOpsPolicy) and world.may_record else ()
     held = held_status(policy)
     fields = status_fields(policy, world, steps)
     return Decision(
@@ -50,7 +50,7 @@ def decide(policy: Policy, world: World) -> Decision[Action]:
         conditions=(_healthy(fields), *_ready(held, fields["message"], len(patches), len(audits))),
         requeue_after=timedelta(seconds=_wait_s(policy, world, steps)),
         status={**fields, "lastEvaluated": last_evaluated(held, fields, world.now)},
-        notices=(*_class_notices(held, fields), *map(_patch_notice, patches)),
+        notices=_class_notices(held, fields),
     )
 
 
@@ -98,9 +98,3 @@ def _class_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
     is_worse = _ORDER.index(after) > _ORDER.index(before)
     told = f"{before} ({held.get('healthScore')}) became {after}: {fields['message']}"
     return (Notice("Warning" if is_worse else "Normal", "ClassChanged", told),)
-
-
-def _patch_notice(patch: Patch) -> Notice:
-    containers = patch.body["spec"]["template"]["spec"]["containers"]
-    told = "; ".join(f"{each['name']}: {', '.join(part for part in each if part != 'name')}" for each in containers)
-    return Notice("Normal", "Remediated", f"{patch.owner} gets what it lacks ({told})")

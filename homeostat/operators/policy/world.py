@@ -33,6 +33,8 @@ class World(msgspec.Struct, frozen=True):
     failures: Mapping[str, float] = {}
     """By key: workloads whose patch the server refused, and when to try again."""
     audits: tuple[PolicyAuditResult, ...] = ()
+    may_record: bool = True
+    """Not for a while after the server refused a result."""
     namespaces: Mapping[str, Totals] = {}
     """For a policy of the cluster: the sums of each namespace."""
     has_series: bool = False

@@ -1,0 +1,136 @@
+"""What a policy does to the world: puts workloads right, records results, forgets its metrics.
+
+A patch that the server refuses is counted, told and tried again later: one workload does not keep the others from
+theirs, nor does a result that cannot be recorded keep the score from being told. A workload that somebody changed
+meanwhile is a `ConflictError`, and is looked at again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import assert_never
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.operators.policy.api import (
+    CLUSTER_DEVOPS_POLICY,
+    DEVOPS_POLICY,
+    OPERATOR,
+    POLICY_AUDIT_RESULT,
+    DevOpsPolicy,
+)
+from homeostat.operators.policy.auditresult import DropResult, RecordResult
+from homeostat.operators.policy.decide import Action, ForgetSeries
+from homeostat.operators.policy.enforcement import Patch
+from homeostat.operators.policy.estate import WORKLOADS
+from homeostat.operators.policy.ledger import Books, Key
+from homeostat.operators.policy.series import Series
+from homeostat.operators.policy.world import Policy
+from homeostat.runtime.recorder import About, EventType, Recorder
+
+log = logging.getLogger(__name__)
+
+_STRATEGIC = "application/strategic-merge-patch+json"
+_RETRY_S = 60.0
+
+
+class Actor:
+    def __init__(
+        self,
+        client: Client,
+        books: Books,
+        *,
+        series: Series,
+        recorder: Recorder,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client, self._books = client, books
+        self._series, self._recorder, self._now = series, recorder, now
+
+    async def act(self, policy: Policy, action: Action) -> None:
+        match action:
+            case Patch():
+                await self._put_right(policy, action)
+            case RecordResult(body):
+                await self._record(policy, body)
+            case DropResult():
+                await self._drop(policy.metadata.namespace, action)
+            case ForgetSeries():
+                self._series.forget(_key(policy))
+                self._books.close(_key(policy))
+            case _:
+                assert_never(action)
+
+    async def _put_right(self, policy: Policy, patch: Patch) -> None:
+        owner = patch.owner
+        kind, _ = WORKLOADS[owner.kind]
+        metadata = {**patch.body.get("metadata", {}), "resourceVersion": patch.resource_version}
+        try:
+            await self._client.request(
+                "PATCH",
+                kind.path(owner.namespace, owner.name),
+                {"fieldManager": OPERATOR},
+                body={**patch.body, "metadata": metadata},
+                content_type=_STRATEGIC,
+            )
+        except ConflictError:
+            raise
+        except NotFoundError:
+            return
+        except ApiError as error:
+            self._refused(policy, patch, error)
+        else:
+            self._series.remediations_applied += 1
+            if (ledger := self._books.find(_key(policy))) is not None:
+                ledger.failures.pop(str(owner), None)
+            self._tell(policy, "Normal", "Remediated", f"{owner} gets what it lacks ({_parts(patch)})")
+
+    def _refused(self, policy: Policy, patch: Patch, error: ApiError) -> None:
+        self._series.remediations_failed += 1
+        owner = str(patch.owner)
+        if (ledger := self._books.find(_key(policy))) is not None:
+            ledger.failures[owner] = self._later(error)
+        log.warning("workload not put right", extra={"workload": owner, "reason": error.message})
+        self._tell(policy, "Warning", "RemediationFailed", f"{owner} was not put right: {error.message}")
+
+    async def _record(self, policy: Policy, body: JsonObject) -> None:
+        """A result that is not taken is no reason not to tell the score."""
+        try:
+            await self._client.create(POLICY_AUDIT_RESULT.kind.path(policy.metadata.namespace), body)
+        except AlreadyExistsError:
+            return
+        except ApiError as error:
+            if (ledger := self._books.find(_key(policy))) is not None:
+                ledger.record_after = self._later(error)
+            log.warning("result not recorded", extra={"policy": policy.metadata.name, "reason": error.message})
+        else:
+            self._series.audit_results += 1
+
+    def _later(self, error: ApiError) -> float:
+        return self._now().timestamp() + max(_RETRY_S, error.retry_after_s)
+
+    def _tell(self, policy: Policy, level: EventType, reason: str, message: str) -> None:
+        kind = (DEVOPS_POLICY if isinstance(policy, DevOpsPolicy) else CLUSTER_DEVOPS_POLICY).kind
+        metadata = policy.metadata
+        about = About(kind.api_version, kind.kind, metadata.namespace, metadata.name, metadata.uid)
+        self._recorder.record(about, level, reason, message)
+
+    async def _drop(self, namespace: str, result: DropResult) -> None:
+        path = POLICY_AUDIT_RESULT.kind.path(namespace, result.name)
+        options = {"preconditions": {"uid": result.uid}} if result.uid else None
+        try:
+            await self._client.delete(path, options)
+        except (NotFoundError, ConflictError):
+            return
+
+
+def _key(policy: Policy) -> Key:
+    return policy.metadata.namespace, policy.metadata.name
+
+
+def _parts(patch: Patch) -> str:
+    containers = patch.body["spec"]["template"]["spec"]["containers"]
+    return "; ".join(f"{each['name']}: {', '.join(part for part in each if part != 'name')}" for each in containers)

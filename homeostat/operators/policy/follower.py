@@ -1,0 +1,79 @@
+"""Which policies a change is about: noted in their books, and a look asked for.
+
+The books are those of one term. Who does not lead holds none, so that nothing is missed between two terms and no
+series is shown twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Generic, TypeVar
+
+from homeostat.objects.kind import POD
+from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy
+from homeostat.operators.policy.decide import Action
+from homeostat.operators.policy.estate import Estate
+from homeostat.operators.policy.ledger import Books
+from homeostat.operators.policy.namespaces import is_system
+from homeostat.operators.policy.pod import Pod
+from homeostat.operators.policy.series import Series
+from homeostat.operators.policy.world import World
+from homeostat.runtime.cache import Change
+from homeostat.runtime.controller import Controller
+from homeostat.runtime.setup import Setup
+
+P = TypeVar("P", DevOpsPolicy, ClusterDevOpsPolicy)
+
+
+class Follower(Generic[P]):
+    """Of one kind of policy."""
+
+    def __init__(self, controller: Controller[P, World, Action], books: Books, series: Series) -> None:
+        self._controller: Controller[P, World, Action] = controller
+        self._books, self._series = books, series
+
+    def follow(self, setup: Setup, estate: Estate) -> None:
+        setup.watch(POD, Pod).add_handler(self._pod_changed)
+        self._controller.informer.add_handler(self._policy_changed)
+        estate.listen(self._workloads_changed)
+        setup.run(self._lead)
+
+    def look_at_all(self) -> None:
+        for policy in self._controller.informer.cache:
+            self._controller.look(policy.metadata.namespace, policy.metadata.name)
+
+    async def _lead(self) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._books.clear()
+            self._series.forget_all()
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        if is_system(change.namespace):
+            return
+        is_alike = change.old is not None and change.new is not None and _look_alike(change.old, change.new)
+        for namespace, name in self._books.note_pod(change.namespace, change.name, is_alike=is_alike):
+            self._controller.look(namespace, name)
+
+    def _policy_changed(self, change: Change[P]) -> None:
+        """One that went without our finalizer leaves nothing behind either."""
+        if change.new is None:
+            key = (change.namespace, change.name)
+            self._books.close(key)
+            self._series.forget(key)
+
+    def _workloads_changed(self, namespace: str) -> None:
+        for own, name in self._books.note_workloads(namespace):
+            self._controller.look(own, name)
+
+
+def _look_alike(old: Pod, new: Pod) -> bool:
+    """To every check: what is equal is mostly one value (see `pod`)."""
+    return (
+        (old.spec is new.spec or old.spec == new.spec)
+        and (old.status is new.status or old.status == new.status)
+        and old.metadata.labels == new.metadata.labels
+        and old.metadata.creation_timestamp == new.metadata.creation_timestamp
+        and old.metadata.owner_references == new.metadata.owner_references
+    )

@@ -1,0 +1,162 @@
+"""Asks the Pods and workloads of one namespace what a policy wants to know of them: only what changed since.
+
+The Pods come from the cache of their projection. A policy with rules of its own asks the whole Pod, which nobody keeps
+in memory: then the Pods that changed are fetched, or all of a namespace page by page the first time. Plans are made of
+the few Pods that lack something.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import POD
+from homeostat.operators.policy.enforcement import Plan, plans_of
+from homeostat.operators.policy.estate import Estate
+from homeostat.operators.policy.evaluator import Evaluator
+from homeostat.operators.policy.ledger import Page
+from homeostat.operators.policy.namespaces import is_system
+from homeostat.operators.policy.pod import Pod
+from homeostat.operators.policy.remedy import lacking
+from homeostat.operators.policy.series import Series
+from homeostat.runtime.cache import Cache
+
+_YIELD_EVERY = 500
+_YIELD_EVERY_BODIES = 50
+_PAGE = 250
+_MOST_FETCHED = 50
+"""With more Pods to fetch than these, the namespace is listed."""
+
+
+class Inquiry:
+    def __init__(self, client: Client, pods: Cache[Pod], *, series: Series, estate: Estate) -> None:
+        self._client, self._pods = client, pods
+        self._series, self._estate = series, estate
+
+    async def refresh(self, page: Page, namespace: str, evaluator: Evaluator, now: datetime) -> None:
+        """Asks again what changed, what is due, and the first time everything."""
+        if is_system(namespace):
+            page.is_whole = True
+            return
+        at = now.timestamp()
+        for key in page.tally.due(at):
+            if _is_workload(key):
+                page.workloads_changed = True
+            else:
+                page.dirty.add(key)
+        if page.dirty or not page.is_whole:
+            ask = self._ask_bodies if evaluator.needs_body else self._ask
+            await ask(page, namespace, evaluator, at)
+        if evaluator.needs_workloads and page.workloads_changed:
+            page.workloads_changed = False
+            self._ask_workloads(page, namespace, evaluator, at)
+        if evaluator.spec.is_enforced:
+            page.plans = self._plans(page, namespace, evaluator, now)
+
+    async def _ask(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
+        if not page.is_whole:
+            page.dirty.update(each.name for each in self._pods.in_namespace(namespace))
+            page.is_whole = True
+        count = 0
+        while page.dirty:
+            name = page.dirty.pop()
+            pod = self._pods.get(namespace, name)
+            if pod is None:
+                _forget(page, name)
+                continue
+            self._take(page, pod, evaluator, at)
+            count += 1
+            if count % _YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+
+    async def _ask_bodies(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
+        # Taken away before the first wait: what changes meanwhile is noted anew.
+        noted, page.dirty = page.dirty, set()
+        missing = set(noted)
+        if page.is_whole and len(noted) <= _MOST_FETCHED:
+            bodies = self._fetched(namespace, noted)
+        else:
+            missing.update(each for each in page.tally.keys() if not _is_workload(each))  # noqa: SIM118
+            bodies = self._listed(namespace)
+        count = 0
+        try:
+            async for body in bodies:
+                pod = _pod_of(body)
+                if pod is None:
+                    continue
+                missing.discard(pod.name)
+                self._take(page, pod, evaluator, at, body)
+                count += 1
+                if count % _YIELD_EVERY_BODIES == 0:
+                    await asyncio.sleep(0)
+        except BaseException:
+            page.dirty |= noted
+            raise
+        for name in missing:
+            _forget(page, name)
+        page.is_whole = True
+
+    async def _fetched(self, namespace: str, names: Iterable[str]) -> AsyncIterator[JsonObject]:
+        for name in sorted(names):
+            try:
+                yield await self._client.get(POD.path(namespace, name))
+            except NotFoundError:
+                continue
+
+    async def _listed(self, namespace: str) -> AsyncIterator[JsonObject]:
+        token = ""
+        while True:
+            page = await self._client.request("GET", POD.path(namespace), {"limit": _PAGE, "continue": token})
+            for each in page["items"]:
+                yield {"apiVersion": "v1", "kind": "Pod", **each}
+            token = page["metadata"].get("continue", "")
+            if not token:
+                return
+
+    def _take(self, page: Page, pod: Pod, evaluator: Evaluator, at: float, body: JsonObject | None = None) -> None:
+        page.tally.put(pod.name, evaluator.evaluate(pod, now=at, body=body))
+        self._series.pods_scanned += 1
+        spec = evaluator.spec
+        if spec.is_enforced and any(lacking(each, spec) for each in pod.containers):
+            page.lacking.add(pod.name)
+        else:
+            page.lacking.discard(pod.name)
+
+    def _ask_workloads(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
+        """All of the namespace: they are few, and a budget concerns any of them."""
+        budgets = self._estate.budgets(namespace)
+        gone = {each for each in page.tally.keys() if _is_workload(each)}  # noqa: SIM118
+        for workload in self._estate.workloads(namespace):
+            page.tally.put(workload.key, evaluator.evaluate_workload(workload, budgets, now=at))
+            gone.discard(workload.key)
+        for key in gone:
+            page.tally.remove(key)
+
+    def _plans(self, page: Page, namespace: str, evaluator: Evaluator, now: datetime) -> tuple[Plan, ...]:
+        found = (self._pods.get(namespace, name) for name in page.lacking)
+        pods = [each for each in found if each is not None]
+        deployments = self._estate.deployments(namespace, pods)
+        return plans_of(pods, evaluator, now=now, deployments=deployments)
+
+
+def _pod_of(body: JsonObject) -> Pod | None:
+    """None for what does not fit the projection: the cache leaves it out and says so."""
+    try:
+        return msgspec.convert(body, Pod)
+    except msgspec.ValidationError:
+        return None
+
+
+def _is_workload(key: str) -> bool:
+    return "/" in key
+
+
+def _forget(page: Page, name: str) -> None:
+    page.tally.remove(name)
+    page.lacking.discard(name)

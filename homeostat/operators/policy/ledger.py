@@ -1,0 +1,142 @@
+"""The books of the policies: for each its compiled form, the results of its Pods, and what is to be asked again.
+
+A changed Pod is noted for each policy that has asked its namespace, and asked when that policy is next looked at;
+nobody else is. A policy whose spec changed begins a new ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from homeostat.operators.policy.enforcement import Plan
+from homeostat.operators.policy.evaluator import Evaluator, compile_policy
+from homeostat.operators.policy.fault import Fault
+from homeostat.operators.policy.spec import PolicySpec
+from homeostat.operators.policy.tally import Tally, Totals, sum_totals
+
+Key = tuple[str, str]
+"""Namespace and name of a policy; one of the cluster has no namespace."""
+
+
+class Page:
+    """One namespace in one policy's ledger. `is_whole` once every Pod of it was asked."""
+
+    __slots__ = ("dirty", "is_whole", "lacking", "plans", "tally", "workloads_changed")
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self.is_whole = False
+        self.dirty: set[str] = set()
+        """Names of Pods."""
+        self.workloads_changed = True
+        self.lacking: set[str] = set()
+        """Names of the Pods that lack what an enforcing policy can give."""
+        self.plans: tuple[Plan, ...] = ()
+
+
+class Ledger:
+    """Of one policy as it is declared now."""
+
+    __slots__ = ("evaluator", "failures", "pages", "record_after", "spec")
+
+    def __init__(self, spec: PolicySpec) -> None:
+        self.spec = spec
+        self.evaluator: Evaluator | Fault = compile_policy(spec)
+        self.pages: dict[str, Page] = {}
+        self.failures: dict[str, float] = {}
+        """By workload: when a patch that the server refused may be tried again."""
+        self.record_after = 0.0
+        """When a result may be recorded again, after the server refused one."""
+
+    @property
+    def needs_body(self) -> bool:
+        return isinstance(self.evaluator, Evaluator) and self.evaluator.needs_body
+
+    @property
+    def asks_workloads(self) -> bool:
+        return self.spec.is_enforced or (isinstance(self.evaluator, Evaluator) and self.evaluator.needs_workloads)
+
+    def page(self, namespace: str) -> Page:
+        return self.pages.setdefault(namespace, Page())
+
+    def keep(self, namespaces: Iterable[str]) -> None:
+        """Forgets every other namespace."""
+        kept = frozenset(namespaces)
+        for namespace in [each for each in self.pages if each not in kept]:
+            del self.pages[namespace]
+
+    def totals(self) -> Totals:
+        if len(self.pages) == 1:
+            return next(iter(self.pages.values())).tally.totals()
+        return sum_totals(each.tally.totals() for each in self.pages.values())
+
+    def by_namespace(self) -> Mapping[str, Totals]:
+        found = ((namespace, page.tally.totals()) for namespace, page in self.pages.items())
+        return {namespace: totals for namespace, totals in found if totals.pods}
+
+    def next_due(self) -> float | None:
+        return min((due for page in self.pages.values() if (due := page.tally.next_due()) is not None), default=None)
+
+    def plans(self) -> tuple[Plan, ...]:
+        return tuple(plan for page in self.pages.values() for plan in page.plans)
+
+    def refused(self, plans: tuple[Plan, ...]) -> dict[str, float]:
+        """The failures that still count: of workloads whose Pods still lack something."""
+        wanted = {str(plan.owner) for plan in plans}
+        self.failures = {owner: until for owner, until in self.failures.items() if owner in wanted}
+        return dict(self.failures)
+
+
+class Books:
+    """All ledgers of one kind of policy, by namespace and by name."""
+
+    def __init__(self) -> None:
+        self._ledgers: dict[str, dict[str, Ledger]] = {}
+
+    def __contains__(self, key: Key) -> bool:
+        return self.find(key) is not None
+
+    def find(self, key: Key) -> Ledger | None:
+        return self._ledgers.get(key[0], {}).get(key[1])
+
+    def open(self, key: Key, spec: PolicySpec) -> Ledger:
+        held = self._ledgers.setdefault(key[0], {})
+        ledger = held.get(key[1])
+        if ledger is None or ledger.spec != spec:
+            ledger = held[key[1]] = Ledger(spec)
+        return ledger
+
+    def close(self, key: Key) -> None:
+        held = self._ledgers.get(key[0], {})
+        held.pop(key[1], None)
+        if not held:
+            self._ledgers.pop(key[0], None)
+
+    def clear(self) -> None:
+        self._ledgers.clear()
+
+    def note_pod(self, namespace: str, name: str, *, is_alike: bool) -> list[Key]:
+        """The policies that must ask this Pod again. `is_alike` where only its body changed, which few ask for."""
+        keys = []
+        for key, ledger, page in self._asking(namespace):
+            if not is_alike or ledger.needs_body:
+                page.dirty.add(name)
+                keys.append(key)
+        return keys
+
+    def note_workloads(self, namespace: str) -> list[Key]:
+        """The policies to whom the workloads of the namespace matter."""
+        keys = []
+        for key, ledger, page in self._asking(namespace):
+            if ledger.asks_workloads:
+                page.workloads_changed = True
+                keys.append(key)
+        return keys
+
+    def _asking(self, namespace: str) -> Iterator[tuple[Key, Ledger, Page]]:
+        """Who has not asked the namespace yet will see it as it is then."""
+        for own in (namespace, ""):
+            for name, ledger in self._ledgers.get(own, {}).items():
+                page = ledger.pages.get(namespace)
+                if page is not None:
+                    yield (own, name), ledger, page

@@ -1,0 +1,104 @@
+"""From the caches to what a policy is decided on: the sums over the Pods it means, and what hangs on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import islice
+
+import msgspec
+
+from homeostat.objects.declared import Metadata
+from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy, PolicyAuditResult, Violation
+from homeostat.operators.policy.auditresult import most_violations, violation_of
+from homeostat.operators.policy.estate import Estate
+from homeostat.operators.policy.evaluator import Evaluator
+from homeostat.operators.policy.inquiry import Inquiry
+from homeostat.operators.policy.ledger import Books, Key, Ledger
+from homeostat.operators.policy.series import Series
+from homeostat.operators.policy.world import Policy, World
+from homeostat.runtime.cache import Cache
+
+
+class Namespace(msgspec.Struct, frozen=True):
+    metadata: Metadata
+
+
+Policies = Cache[DevOpsPolicy] | Cache[ClusterDevOpsPolicy]
+
+
+class Observer:
+    """Of one kind of policy. What is kept of a policy goes with it, also where it goes while it is looked at."""
+
+    def __init__(
+        self,
+        policies: Policies,
+        books: Books,
+        inquiry: Inquiry,
+        *,
+        series: Series,
+        estate: Estate,
+        audits: Cache[PolicyAuditResult] | None = None,
+        namespaces: Cache[Namespace] | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._policies, self._books, self._inquiry = policies, books, inquiry
+        self._series, self._estate = series, estate
+        self._audits, self._namespaces, self._now = audits, namespaces, now
+
+    async def observe(self, policy: Policy) -> World:
+        key = (policy.metadata.namespace, policy.metadata.name)
+        try:
+            return await self._observe(key, policy)
+        finally:
+            if self._policies.get(*key) is None:
+                self._books.close(key)
+                self._series.forget(key)
+
+    async def _observe(self, key: Key, policy: Policy) -> World:
+        now = self._now()
+        ledger = self._books.open(key, policy.spec)
+        evaluator = ledger.evaluator
+        if policy.is_terminating or not isinstance(evaluator, Evaluator):
+            return World(now, evaluator, has_series=key in self._series)
+        if ledger.asks_workloads:
+            await self._estate.ready(has_budgets=bool(policy.spec.require_disruption_budget))
+        meant = self._meant(policy, evaluator)
+        ledger.keep(meant)
+        for namespace in meant:
+            await self._inquiry.refresh(ledger.page(namespace), namespace, evaluator, now)
+        return self._seen(key, policy, ledger, evaluator, now)
+
+    def _meant(self, policy: Policy, evaluator: Evaluator) -> list[str]:
+        if not isinstance(policy, ClusterDevOpsPolicy):
+            return [policy.metadata.namespace]
+        # Absence of labels is not labels: a namespace that is not known yet is not meant.
+        known = [] if self._namespaces is None else list(self._namespaces)
+        return [
+            each.metadata.name for each in known if evaluator.means_namespace(each.metadata.name, each.metadata.labels)
+        ]
+
+    def _seen(self, key: Key, policy: Policy, ledger: Ledger, evaluator: Evaluator, now: datetime) -> World:
+        totals, plans, is_enforced = ledger.totals(), ledger.plans(), policy.spec.is_enforced
+        is_wide = isinstance(policy, ClusterDevOpsPolicy)
+        self._series.show(key, totals, is_enforced=is_enforced)
+        return World(
+            now,
+            evaluator,
+            totals,
+            () if is_wide else _violations(ledger),
+            ledger.next_due(),
+            plans=plans,
+            workloads=self._estate.concerned(plans, ledger.pages) if is_enforced else {},
+            failures=ledger.refused(plans),
+            audits=() if self._audits is None else tuple(self._audits.in_namespace(key[0])),
+            may_record=ledger.record_after <= now.timestamp(),
+            namespaces=ledger.by_namespace() if is_wide else {},
+            has_series=True,
+        )
+
+
+def _violations(ledger: Ledger) -> tuple[Violation, ...]:
+    limit = most_violations(ledger.spec)
+    found = (each for page in ledger.pages.values() for each in page.tally.findings(limit))
+    return tuple(violation_of(key, finding) for key, finding in islice(found, limit))
