@@ -117,9 +117,9 @@ def _follow(look: Look) -> Decision[Action]:
     run = look.status.run
     assert run is not None
     match look.world.seen:
-        case Fresh() | Lost(is_restartable=True):
+        case Fresh() | Lost(is_restartable=True) if _is_wanted(look, run):
             return Decision((Start(run),))
-        case Lost():
+        case Fresh() | Lost():
             return _abandon(look, run)
         case Underway(handle=handle, again_after_s=after_s):
             if handle is not None and handle != run.handle:
@@ -132,6 +132,11 @@ def _follow(look: Look) -> Decision[Action]:
             return Decision((Adopt(msgspec.structs.replace(run, outcome=outcome)),))
         case other:
             raise _unexpected("how the run stands", other)
+
+
+def _is_wanted(look: Look, run: Run) -> bool:
+    """Whether a run that was not started yet is still what the resource asks for."""
+    return run.digest == look.world.digest and look.resource.is_terminating == (run.purpose == "destroy")
 
 
 def _abandon(look: Look, run: Run) -> Decision[Action]:

@@ -200,7 +200,8 @@ class Life:
         return decision.requeue_after if decision.is_settled else None
 
     def observe(self, resource: Resource, status: ResourceStatus) -> World:
-        wanted, seen = resource.spec["value"], None
+        wanted = resource.spec["value"]
+        seen: Seen | None = None
         match need_of(resource, status, self.digest, self.now):
             case "plan":
                 seen = self.plugin.plan(wanted, status.applied_digest == self.digest)

@@ -1,0 +1,157 @@
+"""Runs a program to its end: without a shell, in an environment built from scratch, with limits on time and memory.
+
+Promises, each with a test: nothing of this process's environment reaches the program; it and all that it started are
+gone when `run_program` returns or is cancelled; a program that floods its output is stopped and not read into memory.
+The limit on memory counts for each process that the program starts, not for all together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_CHUNK = 1 << 16
+_LIMITED = 'ulimit -d "$1" && ulimit -c 0 && shift && exec "$@"'
+_NOT_STARTED = (126, 127)
+
+
+class ProcessError(Exception):
+    """The program did not come to an end of its own."""
+
+    reason = "ProgramFailed"
+
+
+class ProgramMissingError(ProcessError):
+    reason = "ProgramMissing"
+
+
+class ProgramTimeoutError(ProcessError):
+    reason = "ProgramTimedOut"
+
+
+class OutputTooLargeError(ProcessError):
+    reason = "OutputTooLarge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    arguments: Sequence[str]
+    """The first is a path, or is looked for in PATH."""
+    directory: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Beside PATH, HOME and LANG, which may be given too."""
+    stdin: bytes = b""
+    timeout_s: float = 600.0
+    memory_bytes: int = 1 << 30
+    largest_output: int = 4 << 20
+    """Of stdout; more is an error. Of stderr as much is kept from the end."""
+    stop_signal: signal.Signals = signal.SIGTERM
+    grace_s: float = 5.0
+    """Between asking it to stop and making it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    code: int
+    """Negative: the signal that ended it."""
+    stdout: bytes
+    stderr: bytes
+
+
+async def run_program(program: Program) -> Finished:
+    process = await _start(program)
+    try:
+        async with asyncio.timeout(program.timeout_s):
+            stdout, stderr, _ = await _together(process, program)
+            code = await process.wait()
+    except TimeoutError as error:
+        await _stop(process, program)
+        raise ProgramTimeoutError(f"{_name(program)} took longer than {program.timeout_s:g} s") from error
+    except BaseException:
+        await _stop(process, program)
+        raise
+    _kill_group(process.pid)
+    if code in _NOT_STARTED and not stdout:
+        raise ProgramMissingError(f"{_name(program)} cannot be started: {stderr.decode(errors='replace')[-500:]}")
+    return Finished(code, stdout, stderr)
+
+
+async def _start(program: Program) -> asyncio.subprocess.Process:
+    environment = {"PATH": PATH, "HOME": str(program.directory), "LANG": "C.UTF-8", **program.environment}
+    limit_kib = str(max(program.memory_bytes >> 10, 1))
+    return await asyncio.create_subprocess_exec(
+        *("/bin/sh", "-c", _LIMITED, "sh", limit_kib, *program.arguments),
+        cwd=program.directory,
+        env=environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+async def _together(process: asyncio.subprocess.Process, program: Program) -> tuple[bytes, bytes, None]:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            stdout = tasks.create_task(_read(process.stdout, program))
+            stderr = tasks.create_task(_read_end(process.stderr, program.largest_output))
+            tasks.create_task(_feed(process, program.stdin))
+    except* ProcessError as errors:
+        raise errors.exceptions[0] from None
+    return stdout.result(), stderr.result(), None
+
+
+async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
+    assert process.stdin is not None
+    # A program may end without reading what it was given.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(data)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read(stream: asyncio.StreamReader, program: Program) -> bytes:
+    data = bytearray()
+    while chunk := await stream.read(_CHUNK):
+        data += chunk
+        if len(data) > program.largest_output:
+            raise OutputTooLargeError(f"{_name(program)} printed more than {program.largest_output} bytes")
+    return bytes(data)
+
+
+async def _read_end(stream: asyncio.StreamReader, largest: int) -> bytes:
+    data = bytearray()
+    while chunk := await stream.read(_CHUNK):
+        data += chunk
+        if len(data) > 2 * largest:
+            del data[:-largest]
+    return bytes(data[-largest:])
+
+
+async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
+    """Also while being cancelled: the wait is short, and then the program is gone."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, program.stop_signal)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(program.grace_s):
+            await process.wait()
+    _kill_group(process.pid)
+    await process.wait()
+
+
+def _kill_group(pid: int) -> None:
+    """What the program left behind goes with it; the group is its own, named by its id while a member lives."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _name(program: Program) -> str:
+    return f'the program "{Path(program.arguments[0]).name}"'

@@ -1,0 +1,82 @@
+"""Plugins by name: ours, and those of installed packages by their entry points.
+
+| group | what |
+|---|---|
+| `homeostat.actions` | plugins that keep resources at their declared state (`plugin.py`) |
+| `homeostat.reconcilers` | whole operators of some resource types |
+| `homeostat.inputs` | ways for resources to come in |
+| `homeostat.secrets` | stores of secrets (`secrets.py`) |
+
+What cannot be imported is told in `troubles`, and everything else works. Of two of one name the package's wins over
+ours, and between packages the first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Group = Literal["homeostat.actions", "homeostat.reconcilers", "homeostat.inputs", "homeostat.secrets"]
+
+_PLUGINS = "homeostat.operators.actions.plugins"
+ACTIONS: Final[Mapping[str, str]] = {
+    "command": f"{_PLUGINS}.command:CommandPlugin",
+    "github_actions": f"{_PLUGINS}.github_actions:GitHubActionsPlugin",
+    "http": f"{_PLUGINS}.http:HttpPlugin",
+    "terraform": f"{_PLUGINS}.terraform:TerraformPlugin",
+}
+
+
+class UnknownPluginError(Exception):
+    reason = "UnknownPlugin"
+
+
+class Factory(Protocol):
+    def __call__(self, *args: Any) -> Any: ...
+
+
+class Catalog(Generic[T]):
+    """`troubles` says by name what could not be loaded, and why."""
+
+    def __init__(self, found: Mapping[str, T], troubles: Mapping[str, str]) -> None:
+        self._found, self.troubles = dict(found), dict(troubles)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._found))
+
+    def get(self, name: str) -> T:
+        if name in self._found:
+            return self._found[name]
+        if name in self.troubles:
+            raise UnknownPluginError(f'the plugin "{name}" cannot be loaded: {self.troubles[name]}')
+        raise UnknownPluginError(f'no plugin is named "{name}"; there are: {", ".join(self) or "none"}')
+
+
+def discover(
+    group: Group,
+    *arguments: Any,
+    ours: Mapping[str, str] | None = None,
+    enabled: Iterable[str] = (),
+    points: Iterable[EntryPoint] | None = None,
+) -> Catalog[Any]:
+    """Makes what each entry point names, with these arguments. `enabled` names the only ones wanted; none for all."""
+    wanted = frozenset(enabled)
+    installed = list(entry_points(group=group) if points is None else points)
+    builtin = [EntryPoint(name, value, group) for name, value in (ours or {}).items()]
+    found: dict[str, Any] = {}
+    troubles: dict[str, str] = {}
+    for point in (*installed, *builtin):
+        if point.name in found or (wanted and point.name not in wanted):
+            continue
+        try:
+            found[point.name] = point.load()(*arguments)
+        except Exception as error:  # Somebody else's module may do anything when it is imported.
+            troubles[point.name] = f"{type(error).__name__}: {error}"
+            log.error("a plugin cannot be loaded", extra={"plugin": point.name, "group": group}, exc_info=error)
+    missing = dict.fromkeys(wanted - found.keys() - troubles.keys(), "it is enabled but not installed")
+    return Catalog(found, troubles | missing)

@@ -1,0 +1,92 @@
+"""From a resource to a plugin's job: which plugin, with which configuration; and where plugins are called, all of them.
+
+A resource's own configuration lies over its type's, field by field, where both are for the same plugin. Whoever may
+write a resource is not trusted like whoever may write its type: fields that a plugin reserves for types, and secrets
+that are not of the resource's own namespace, are refused there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from homeostat.external.exchange import ExchangeError
+from homeostat.external.process import ProcessError
+from homeostat.objects.decision import Wait
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import ActionReference, Resource
+from homeostat.operators.actions.discovery import UnknownPluginError
+from homeostat.operators.actions.plugin import ActionError, Plugin
+from homeostat.operators.actions.run import Outcome, shortened
+from homeostat.operators.actions.secrets import SecretError, Secrets, foreign_stores
+from homeostat.operators.actions.world import Fault, Lost, Plan, Underway
+
+log = logging.getLogger(__name__)
+
+Told = TypeVar("Told", bound="Plan | Outcome | Underway | Lost")
+_EXPECTED = (ActionError, SecretError, ExchangeError, ProcessError, UnknownPluginError)
+_LONGEST_MESSAGE = 2048
+
+
+class Effective(NamedTuple):
+    """What counts for a resource: the plugin's name and its configuration."""
+
+    plugin: str
+    config: JsonObject
+
+
+def effective_action(resource: Resource, default: ActionReference) -> Effective:
+    own = resource.action or ActionReference()
+    if not own.plugin or own.plugin == default.plugin:
+        return Effective(default.plugin, {**default.config, **own.config})
+    return Effective(own.plugin, own.config)
+
+
+def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msgspec.Struct:
+    """The configuration in the plugin's own type; `own` is the part that the resource itself gives."""
+    if reserved := sorted(plugin.type_only & own.keys()):
+        raise ActionError("InvalidConfig", f"action.config.{reserved[0]}: only the resource type may set it")
+    if stores := sorted(foreign_stores(own)):
+        told = f'a secret of the store "{stores[0]}" may be named by the resource type only; use the store "secret"'
+        raise ActionError("InvalidConfig", f"action.config: {told}")
+    try:
+        read: msgspec.Struct = msgspec.convert(config, plugin.config)
+    except msgspec.ValidationError as error:
+        raise ActionError("InvalidConfig", f"action.config: {error}") from error
+    return read
+
+
+async def called(secrets: Secrets, plugin: str, call: Awaitable[Told]) -> Told | Fault:
+    """What the plugin says, without secrets. Its errors end here: their texts are its own, and may hold anything."""
+    try:
+        return _scrubbed(await call, secrets)
+    except Wait as wait:
+        raise Wait(wait.reason, wait.after, message=secrets.scrub(str(wait))) from None
+    except _EXPECTED as error:
+        return Fault(error.reason, _message(error, secrets))
+    except Exception as error:
+        told = _message(error, secrets)
+        log.error("a plugin broke", extra={"plugin": plugin, "error": type(error).__name__, "told": told})
+        return Fault("PluginBroke", f"{type(error).__name__}: {told}")
+
+
+def _message(error: Exception, secrets: Secrets) -> str:
+    return shortened(secrets.scrub(str(error)) or type(error).__name__, _LONGEST_MESSAGE)
+
+
+def _scrubbed(told: Told, secrets: Secrets) -> Told:
+    match told:
+        case Plan():
+            return msgspec.structs.replace(told, output=shortened(secrets.scrub(told.output)))
+        case Outcome():
+            # The end of an output is kept, but what is cut in half could not be recognised any more.
+            clean = msgspec.convert(secrets.scrub_json(msgspec.to_builtins(told)), Outcome)
+            short, message = shortened(clean.output), shortened(clean.message, _LONGEST_MESSAGE)
+            return msgspec.structs.replace(clean, output=short, message=message)  # type: ignore[return-value]
+        case Underway():
+            return msgspec.structs.replace(told, handle=secrets.scrub_json(told.handle))
+        case _:
+            return told

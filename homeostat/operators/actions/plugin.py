@@ -1,0 +1,121 @@
+"""What a plugin is: three methods, and the job that each of them gets.
+
+    class Notes:
+        name, version, config = "notes", "1.0.0", NotesConfig
+
+        def __init__(self, tools: Tools) -> None: ...
+        async def plan(self, job: Job[NotesConfig]) -> Plan: ...
+        async def apply(self, job: Job[NotesConfig]) -> Outcome: ...
+        async def destroy(self, job: Job[NotesConfig]) -> Outcome: ...
+
+A `Local` plugin does its work in the call. What was cut off is planned anew, and applied again only if the plan finds
+something left; destroying what is not there succeeds. A `Remote` one starts runs of another system and follows them:
+each carries the job's ticket, by which it is found again after a crash.
+
+One instance serves all resources and holds nothing of any: all that belongs to a resource is in the job. `plan` and
+`follow` change nothing. `ActionError` is a failure, `Wait` is none: what is asked for cannot be told or done just now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+import msgspec
+
+from homeostat.external.exchange import Http
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.run import Outcome, Purpose
+from homeostat.operators.actions.secrets import Secrets
+from homeostat.operators.actions.world import Lost, Plan, Underway
+
+C = TypeVar("C", bound=msgspec.Struct)
+C_co = TypeVar("C_co", bound=msgspec.Struct, covariant=True)
+
+
+class ActionError(Exception):
+    """It did not work. `reason` is one CamelCase word; the message is for people."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+class State(Protocol):
+    """Bytes that a plugin keeps for a resource between its runs, such as Terraform's state. They may be secret."""
+
+    async def load(self) -> bytes:
+        """Empty where nothing was saved."""
+
+    async def save(self, data: bytes) -> None:
+        """On disk when it returns; nothing at all removes what was saved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Generic[C]):
+    """One thing to do for one resource. `ticket` and `handle` are those of the run; without a run they are empty.
+
+    `is_applied`: the resource's declaration, as it is now, was applied before. `directory` is the resource's own on
+    this machine; it may be empty or outdated at any time, since another machine may have been at work.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    spec: JsonObject
+    digest: str
+    config: C
+    secrets: Secrets
+    state: State
+    directory: Path
+    now: datetime
+    is_applied: bool = False
+    outputs: JsonObject
+    purpose: Purpose = "plan"
+    ticket: str = ""
+    began: datetime | None = None
+    handle: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a plugin is made with: a way out over HTTP, and the environment that the operator was started in."""
+
+    http: Http
+    environment: Mapping[str, str]
+
+
+class Plugin(Protocol[C_co]):
+    """`type_only` names fields of the configuration that a resource's own may not set, only its type's."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def config(self) -> type[C_co]: ...
+    @property
+    def type_only(self) -> frozenset[str]: ...
+
+    async def plan(self, job: Job[Any]) -> Plan: ...
+
+
+@runtime_checkable
+class Local(Plugin[C_co], Protocol[C_co]):
+    async def apply(self, job: Job[Any]) -> Outcome: ...
+
+    async def destroy(self, job: Job[Any]) -> Outcome: ...
+
+
+@runtime_checkable
+class Remote(Plugin[C_co], Protocol[C_co]):
+    async def start(self, job: Job[Any]) -> Underway | Outcome:
+        """Starts what the job's purpose says. Without a handle where the answer was lost: `follow` finds out."""
+
+    async def follow(self, job: Job[Any]) -> Underway | Outcome | Lost:
+        """How the run stands, by its handle or, without one, by its ticket."""

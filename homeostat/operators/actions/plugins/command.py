@@ -1,0 +1,138 @@
+"""Keeps resources by programs of your own: one to plan, one to apply, one to destroy.
+
+Each gets the resource as JSON on stdin and answers in JSON on stdout; what it prints on stderr is kept for people. An
+exit code other than 0 is a failure.
+
+| program | answer, all of it optional |
+|---|---|
+| plan | `changed`, `created`, `updated`, `deleted`, `message`; it changes nothing |
+| apply, destroy | `outputs`, `created`, `updated`, `deleted`, `message`, `conditions` |
+
+Without a program for the plan, what was applied once counts as unchanged. A program runs in the resource's own working
+directory, in an environment of its own, within limits of time and memory. `apply` may be run again after it was cut
+off, and `destroy` succeeds where nothing is left.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.external.process import Finished, Program, run_program
+from homeostat.objects.conditions import Condition
+from homeostat.objects.json import JsonObject, encode
+from homeostat.operators.actions.plugin import ActionError, Job, Tools
+from homeostat.operators.actions.run import Changes, Outcome, Purpose, shortened
+from homeostat.operators.actions.secrets import SecretText
+from homeostat.operators.actions.world import Plan
+
+_LONGEST_ERROR = 1000
+
+
+class CommandConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    apply: Annotated[tuple[str, ...], Meta(min_length=1)]
+    plan: tuple[str, ...] = ()
+    destroy: tuple[str, ...] = ()
+    environment: dict[str, SecretText] = {}
+    timeout_seconds: Annotated[int, Meta(ge=1, le=86_400)] = 600
+    memory_mebibytes: Annotated[int, Meta(ge=16, le=1 << 20)] = 1024
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What a program may answer."""
+
+    changed: bool | None = None
+    created: int = 0
+    updated: int = 0
+    deleted: int = 0
+    message: str = ""
+    outputs: dict[str, Any] = {}
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def changes(self) -> Changes:
+        return Changes(created=self.created, updated=self.updated, deleted=self.deleted)
+
+
+class CommandPlugin:
+    name, version, config = "command", "1.0.0", CommandConfig
+    type_only = frozenset({"plan", "apply", "destroy", "environment", "memoryMebibytes"})
+
+    def __init__(self, _: Tools) -> None:
+        pass
+
+    async def plan(self, job: Job[CommandConfig]) -> Plan:
+        if not job.config.plan:
+            return Plan(not job.is_applied, output="" if job.is_applied else "it was not applied yet")
+        told, printed = await self._run(job, "plan", job.config.plan)
+        if told.changed is None:
+            raise ActionError("UnexpectedAnswer", 'the program to plan does not say whether anything is "changed"')
+        return Plan(told.changed, told.changes, told.message or printed)
+
+    async def apply(self, job: Job[CommandConfig]) -> Outcome:
+        return _outcome(*await self._run(job, "apply", job.config.apply))
+
+    async def destroy(self, job: Job[CommandConfig]) -> Outcome:
+        if not job.config.destroy:
+            return Outcome(is_success=True, message="there is no program to destroy: nothing was done")
+        return _outcome(*await self._run(job, "destroy", job.config.destroy))
+
+    async def _run(self, job: Job[CommandConfig], purpose: Purpose, arguments: tuple[str, ...]) -> tuple[Told, str]:
+        job.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        program = Program(
+            arguments=arguments,
+            directory=job.directory,
+            environment=await job.secrets.reveal_all(job.config.environment),
+            stdin=encode(_question(job, purpose)),
+            timeout_s=float(job.config.timeout_seconds),
+            memory_bytes=job.config.memory_mebibytes << 20,
+        )
+        finished = await run_program(program)
+        printed = finished.stderr.decode(errors="replace")
+        if finished.code != 0:
+            # Scrubbed before it is shortened: half a secret could not be recognised.
+            raise ActionError("ProgramFailed", _failure(finished, job.secrets.scrub(printed)))
+        return _told(finished.stdout), printed
+
+
+def _question(job: Job[CommandConfig], purpose: Purpose) -> JsonObject:
+    return {
+        "purpose": purpose,
+        "kind": job.kind,
+        "namespace": job.namespace,
+        "name": job.name,
+        "uid": job.uid,
+        "generation": job.generation,
+        "digest": job.digest,
+        "ticket": job.ticket,
+        "isApplied": job.is_applied,
+        "spec": job.spec,
+        "outputs": job.outputs,
+    }
+
+
+def _told(stdout: bytes) -> Told:
+    if not stdout.strip():
+        return Told()
+    try:
+        return msgspec.json.decode(stdout, type=Told)
+    except msgspec.DecodeError as error:
+        raise ActionError("UnexpectedAnswer", f"what the program printed is no answer: {error}") from error
+
+
+def _failure(finished: Finished, printed: str) -> str:
+    how = f"signal {-finished.code}" if finished.code < 0 else f"exit code {finished.code}"
+    return f"{how}: {shortened(printed.strip(), _LONGEST_ERROR)}".rstrip(": ")
+
+
+def _outcome(told: Told, printed: str) -> Outcome:
+    return Outcome(
+        is_success=True,
+        message=told.message,
+        changes=told.changes,
+        output=printed,
+        outputs=told.outputs,
+        conditions=told.conditions,
+    )

@@ -1,0 +1,75 @@
+"""Texts with holes, `/databases/${spec.name}`, filled in from a resource. Pure.
+
+A hole names a path in the values; dots lead into objects. Filled into a URL, a value is one segment and stays one: it
+cannot add a path, a query or a host. In a body a text that is one hole becomes the value itself, of whatever type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from homeostat.objects.json import Json
+
+_holes = re.compile(r"\$\{([A-Za-z0-9_.-]+)\}")
+
+
+class TemplateError(Exception):
+    """A hole has no value, or one that cannot stand there."""
+
+
+def fill_url(template: str, values: Mapping[str, Any]) -> str:
+    return _filled(template, values, lambda text: quote(text, safe=""))
+
+
+def fill_text(template: str, values: Mapping[str, Any]) -> str:
+    return _filled(template, values, lambda text: text)
+
+
+def fill(template: Json, values: Mapping[str, Any]) -> Json:
+    """Every text in a JSON value. A member whose hole has no value is left out."""
+    match template:
+        case str():
+            whole = _holes.fullmatch(template)
+            return lookup(whole[1], values) if whole else fill_text(template, values)
+        case dict():
+            return {key: filled for key, each in template.items() if (filled := _optional(each, values)) is not None}
+        case list():
+            return [fill(each, values) for each in template]
+        case _:
+            return template
+
+
+def lookup(path: str, values: Mapping[str, Any]) -> Json:
+    found: Any = values
+    for step in path.split("."):
+        if not isinstance(found, Mapping) or step not in found:
+            raise TemplateError(f'"${{{path}}}" has no value: there is no "{step}"')
+        found = found[step]
+    return found
+
+
+def _optional(template: Json, values: Mapping[str, Any]) -> Json:
+    if isinstance(template, str) and _holes.fullmatch(template):
+        try:
+            return fill(template, values)
+        except TemplateError:
+            return None
+    return fill(template, values)
+
+
+def _filled(template: str, values: Mapping[str, Any], written: Callable[[str], str]) -> str:
+    def value_of(hole: re.Match[str]) -> str:
+        value = lookup(hole[1], values)
+        if isinstance(value, bool):
+            return written("true" if value else "false")
+        if not isinstance(value, str | int | float):
+            raise TemplateError(f'"${{{hole[1]}}}" is no text and no number')
+        text = str(value)
+        if text in ("", ".", ".."):
+            raise TemplateError(f'"${{{hole[1]}}}" is "{text}", which is no part of an address')
+        return written(text)
+
+    return _holes.sub(value_of, template)

@@ -1,0 +1,77 @@
+"""After a failure it is known whether the other side may have acted."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+from aiohttp import web
+
+from homeostat.external.exchange import AnswerLostError, AnswerTooLargeError, Ask, Http, NotSentError
+from tests.external.servers import hanging_up, serving
+
+
+async def echo(request: web.Request) -> web.Response:
+    body = await request.read()
+    return web.Response(status=201, body=body, headers={"X-Method": request.method, "X-Given": request.headers["X-A"]})
+
+
+async def test_an_answer_comes_whole() -> None:
+    async with Http() as http, serving(echo) as url:
+        answer = await http.send(Ask("POST", f"{url}/a", {"X-A": "1"}, b"hello"))
+    assert (answer.status, answer.body, answer.is_success) == (201, b"hello", True)
+    assert (answer.headers["x-method"], answer.headers["x-given"]) == ("POST", "1")
+
+
+async def test_where_nobody_listens_nothing_was_sent() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        async with Http() as http:
+            with pytest.raises(NotSentError, match=f"127.0.0.1:{port} cannot be reached"):
+                await http.send(Ask("POST", f"http://127.0.0.1:{port}/x"))
+
+
+async def test_where_the_answer_breaks_off_nobody_knows() -> None:
+    async with Http() as http, hanging_up() as url:
+        with pytest.raises(AnswerLostError) as error:
+            await http.send(Ask("POST", url, body=b"x"))
+    assert not isinstance(error.value, NotSentError)
+
+
+async def test_what_takes_too_long_is_lost() -> None:
+    async def slow(_: web.Request) -> web.Response:
+        await asyncio.sleep(5)
+        return web.Response()
+
+    async with Http() as http, serving(slow) as url:
+        with pytest.raises(AnswerLostError, match=r"within 0\.1 s"):
+            await http.send(Ask("GET", url, timeout_s=0.1))
+
+
+async def test_an_answer_beyond_the_limit_is_not_read() -> None:
+    async def large(_: web.Request) -> web.Response:
+        return web.Response(body=b"x" * 200_000)
+
+    async with Http() as http, serving(large) as url:
+        with pytest.raises(AnswerTooLargeError):
+            await http.send(Ask("GET", url, largest=100_000))
+
+
+async def test_a_redirect_is_an_answer() -> None:
+    async def elsewhere(_: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": "http://elsewhere.example/"})
+
+    async with Http() as http, serving(elsewhere) as url:
+        answer = await http.send(Ask("GET", url))
+    assert (answer.status, answer.headers["location"]) == (302, "http://elsewhere.example/")
+
+
+@pytest.mark.parametrize("url", ["http://user:password@127.0.0.1:1/path", "no-url", "ftp://host/x"])
+async def test_an_error_names_the_host_and_nothing_that_may_be_secret(url: str) -> None:
+    async with Http() as http:
+        with pytest.raises(NotSentError) as error:
+            await http.send(Ask("GET", url))
+    assert "password" not in str(error.value)
+    assert "path" not in str(error.value)

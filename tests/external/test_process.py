@@ -1,0 +1,129 @@
+"""Programs run to their end, within limits, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from homeostat.external.process import (
+    OutputTooLargeError,
+    Program,
+    ProgramMissingError,
+    ProgramTimeoutError,
+    run_program,
+)
+from homeostat.testing.eventually import eventually
+
+
+def python(code: str, directory: Path, **options: object) -> Program:
+    return Program(arguments=(sys.executable, "-c", code), directory=directory, **options)  # type: ignore[arg-type]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return b") Z " not in Path(f"/proc/{pid}/stat").read_bytes()
+
+
+async def test_what_it_reads_prints_and_returns_comes_through(tmp_path: Path) -> None:
+    code = "import sys; print(sys.stdin.read().upper(), end=''); print('told', file=sys.stderr); sys.exit(3)"
+    done = await run_program(python(code, tmp_path, stdin=b"hello"))
+    assert (done.code, done.stdout, done.stderr) == (3, b"HELLO", b"told\n")
+
+
+async def test_nothing_of_this_environment_reaches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN_OF_OURS", "secret")
+    done = await run_program(python("import os; print(sorted(os.environ))", tmp_path, environment={"GIVEN": "1"}))
+    names = eval(done.stdout)
+    assert {"GIVEN", "HOME", "LANG", "PATH"} <= set(names) <= {"GIVEN", "HOME", "LANG", "PATH", "PWD", "LC_CTYPE"}
+
+
+async def test_it_runs_in_its_directory(tmp_path: Path) -> None:
+    (tmp_path / "here").touch()
+    done = await run_program(python("import os; print(os.listdir())", tmp_path))
+    assert done.stdout == b"['here']\n"
+
+
+async def test_what_takes_too_long_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys, time; "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
+        "open('pid', 'w').write(str(child.pid)); time.sleep(60)"
+    )
+    with pytest.raises(ProgramTimeoutError, match="longer than 1 s"):
+        await run_program(python(code, tmp_path, timeout_s=1, grace_s=1))
+    pid = int((tmp_path / "pid").read_text())
+    await eventually(lambda: not is_alive(pid))
+
+
+async def test_what_will_not_stop_is_made_to(tmp_path: Path) -> None:
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
+    with pytest.raises(ProgramTimeoutError):
+        await run_program(python(code, tmp_path, timeout_s=0.5, grace_s=0.2))
+
+
+async def test_it_may_end_in_its_own_way_when_it_is_asked_to(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys, time\n"
+        "def stop(*_): open('stopped', 'w').write('yes'); sys.exit(0)\n"
+        "signal.signal(signal.SIGINT, stop); open('ready', 'w').close(); time.sleep(60)"
+    )
+    with pytest.raises(ProgramTimeoutError):
+        await run_program(python(code, tmp_path, timeout_s=1.5, stop_signal=signal.SIGINT))
+    assert (tmp_path / "stopped").read_text() == "yes"
+
+
+async def test_what_is_cancelled_is_gone(tmp_path: Path) -> None:
+    code = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    task = asyncio.create_task(run_program(python(code, tmp_path)))
+    written = tmp_path / "pid"
+    pid = int(await eventually(lambda: written.exists() and written.read_text()))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await eventually(lambda: not is_alive(pid))
+
+
+async def test_what_it_leaves_behind_goes_with_it(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys; "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], "
+        "stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); print(child.pid)"
+    )
+    done = await run_program(python(code, tmp_path))
+    await eventually(lambda: not is_alive(int(done.stdout)))
+
+
+async def test_memory_beyond_the_limit_is_not_to_be_had(tmp_path: Path) -> None:
+    done = await run_program(python("x = b'1' * (1 << 28)", tmp_path, memory_bytes=128 << 20))
+    assert done.code != 0
+    assert b"MemoryError" in done.stderr
+
+
+async def test_a_flood_is_stopped(tmp_path: Path) -> None:
+    with pytest.raises(OutputTooLargeError, match="more than 100000 bytes"):
+        await run_program(python("while True: print('x' * 1000)", tmp_path, largest_output=100_000))
+
+
+async def test_of_many_errors_the_end_is_kept(tmp_path: Path) -> None:
+    code = "import sys; sys.stderr.write('x' * 300000 + 'the end')"
+    done = await run_program(python(code, tmp_path, largest_output=1000))
+    assert len(done.stderr) == 1000
+    assert done.stderr.endswith(b"the end")
+
+
+async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ProgramMissingError, match='the program "no-such-program" cannot be started'):
+        await run_program(Program(arguments=("no-such-program",), directory=tmp_path))
+
+
+async def test_no_shell_reads_its_arguments(tmp_path: Path) -> None:
+    done = await run_program(Program(arguments=("echo", "$(id)", ";", "`id`", "'"), directory=tmp_path))
+    assert done.stdout == b"$(id) ; `id` '\n"
