@@ -29,10 +29,13 @@ _serves = re.compile(r"^(?:export |homeostat up |homeostat run (?!.*--dry-run))"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Lines to type, and what the last of them prints in the end; empty where that is not told."""
+    """Lines to type, and lines that the last of them prints in the end; none where that is not told.
+
+    In any order: Events of the same second come as they like.
+    """
 
     lines: tuple[str, ...]
-    printed: str = ""
+    printed: frozenset[str] = frozenset()
 
 
 def _steps(section: str) -> Iterator[Step]:
@@ -42,12 +45,13 @@ def _steps(section: str) -> Iterator[Step]:
     for (language, code), (following, printed) in pairwise(fences):
         lines = tuple(line for line in code.splitlines() if not _serves.match(line))
         if language == "sh" and lines:
-            yield Step(lines, _plain(printed) if following == "text" else "")
+            yield Step(lines, _plain(printed) if following == "text" else frozenset())
 
 
-def _plain(text: str) -> str:
-    """Without widths of columns, and with ages that are the same."""
-    return re.sub(r"\b\d+s\b", "1s", re.sub(r"[ \t-]+", " ", text)).strip()
+def _plain(text: str) -> frozenset[str]:
+    """The lines without widths of columns, and with ages that are the same."""
+    lines = (re.sub(r"\b\d+s\b", "1s", re.sub(r"[ \t-]+", " ", line)) for line in text.splitlines())
+    return frozenset(line.strip() for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Shell:
         for line in step.lines[:-1] if step.printed else step.lines:
             await self.run(line)
         if step.printed:
-            await eventually(lambda: self.run(step.lines[-1]), lambda told: step.printed in _plain(told))
+            await eventually(lambda: self.run(step.lines[-1]), lambda told: step.printed <= _plain(told))
 
 
 async def test_the_session_on_a_plane_is_as_told(tmp_path: Path) -> None:
