@@ -202,6 +202,19 @@ async def test_patches_come_in_three_forms(maps: Projection[Map], home: str) -> 
     assert (await maps.patch({"data": {"x": "9"}}, "a", home, form="apply", writing=forced)).data == {"x": "9"}
 
 
+async def test_applied_fields_are_kept_apart_from_those_of_others(maps: Projection[Map], home: str) -> None:
+    made = await maps.apply({"data": {"x": "1", "y": "1"}}, "a", home, manager="me")
+    assert (made.metadata.name, made.data) == ("a", {"x": "1", "y": "1"})
+    labels = {"metadata": {"labels": {"app": "web"}}, "data": {"z": "3"}}
+    other = await maps.apply(labels, "a", home, manager="other")
+    assert (other.metadata.labels, other.data) == ({"app": "web"}, {"x": "1", "y": "1", "z": "3"})
+    # What a manager no longer says goes, and nothing else does.
+    assert (await maps.apply({"data": {"x": "1"}}, "a", home, manager="me")).data == {"x": "1", "z": "3"}
+    with pytest.raises(ConflictError):
+        await maps.apply({"data": {"x": "9"}}, "a", home, manager="other", is_forced=False)
+    assert (await maps.apply({"data": {"x": "9"}}, "a", home, manager="other")).data == {"x": "9"}
+
+
 async def test_a_dry_run_leaves_nothing(maps: Projection[Map], home: str) -> None:
     await maps.create(Map(Metadata("a")), home, writing=Writing(is_dry_run=True))
     with pytest.raises(NotFoundError):
