@@ -1,0 +1,79 @@
+"""The conformance cases that speak of objects, through a server: what is declared, and what the status then says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.policy.api import FINALIZER
+from tests.cluster.fixtures import Api
+from tests.operators.policy.live import ALL, BARE, GOOD, operating
+from tests.operators.policy.worlds import container
+
+ANY_AGE = {**ALL, "pendingIgnoresAge": True}
+LIVE_ONLY = container("nginx:latest", readiness=False)
+
+
+class Run(NamedTuple):
+    container: JsonObject
+    restarts: int = 0
+    phase: str = "Running"
+
+
+class Case(NamedTuple):
+    spec: JsonObject
+    pods: list[Run]
+    score: int
+    violations: int
+    name: str
+
+
+WORST = Run(BARE, 10, "Pending")
+CASES = {
+    "a clean Pod": Case(ALL, [Run(GOOD)], 100, 0, "Healthy"),
+    "everything wrong": Case(ANY_AGE, [WORST], 56, 5, "Degraded"),
+    "a policy that says nothing": Case({}, [WORST], 100, 0, "Healthy"),
+    "one check": Case({"forbidLatestTag": True, "requireLivenessProbe": False}, [WORST], 95, 1, "Healthy"),
+    "three Pods": Case(ANY_AGE, [Run(BARE), Run(GOOD), Run(LIVE_ONLY, 10, "Pending")], 83, 7, "Healthy"),
+    "good and bare": Case(ALL, [Run(GOOD), Run(BARE)], 95, 3, "Healthy"),
+    "two of the worst": Case(ANY_AGE, [WORST, Run(BARE, 8, "Pending")], 56, 10, "Degraded"),
+    "no Pods": Case(ALL, [], 100, 0, "Healthy"),
+    "restarts at the limit": Case(ALL, [Run(GOOD, 3)], 100, 0, "Healthy"),
+    "restarts over the limit": Case(ALL, [Run(GOOD, 4)], 76, 1, "Stable"),
+    "restarts, no limit": Case({**ALL, "maxRestartCount": 0}, [Run(GOOD, 1)], 94, 1, "Healthy"),
+    "severity": Case({"forbidLatestTag": True, "scoring": "severity"}, [Run(BARE)], 90, 1, "Healthy"),
+    "severity overridden": Case(
+        {"forbidLatestTag": True, "scoring": "severity", "severityOverrides": {"latestTag": "critical"}},
+        [Run(BARE)],
+        85,
+        1,
+        "Healthy",
+    ),
+    "own weights and bounds": Case(
+        {"forbidLatestTag": True, "weights": {"latestTag": 30}, "thresholds": {"healthy": 90, "stable": 80}},
+        [Run(BARE)],
+        70,
+        1,
+        "Degraded",
+    ),
+    "a Pod that waits a while": Case(ALL, [Run(GOOD, 0, "Pending")], 100, 0, "Healthy"),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+async def test_the_status_says_the_score(api: Api, case: Case) -> None:
+    async with operating(api) as live:
+        for number, each in enumerate(case.pods):
+            await live.run_pod(f"web-{number}", each.container, restarts=each.restarts, phase=each.phase)
+        await live.declare(case.spec)
+        status = await live.shows(healthScore=case.score, pods=len(case.pods), violations=case.violations)
+        assert status["healthy"] is (case.name == "Healthy")
+        assert status["classification"] == case.name
+        told = f"{case.violations} violations across {len(case.pods)} pods — {case.name} ({case.score})"
+        assert status["message"] == told
+        assert (await live.settles())["observedGeneration"] == 1
+        assert (await live.get())["metadata"]["finalizers"] == [FINALIZER]
+        assert live.figure(f"devopspolicy_health_score|{live.namespace}|main") == case.score
+        assert live.figure(f"devopspolicy_violations_total|{live.namespace}|main") == case.violations
