@@ -2,7 +2,7 @@
 
 libyaml's events with a constructor of our own: `yes` and `on` are true, `0755` is 493, dates and `1:30` are strings, a
 duplicate key is an error, and so are tags that name objects, `.inf` and keys without a text. Input is bounded in size,
-depth and in what aliases may expand to. Everything malformed is a `BadRequestError` that names the line.
+depth and in what aliases may expand to. Everything malformed is a `YamlError`, a `BadRequestError` that names the line.
 """
 
 from __future__ import annotations
@@ -30,12 +30,21 @@ from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, Json, decode, enco
 from homeostat.objects.yamldump import dump, dump_all
 from homeostat.objects.yamlscalar import NOT_NUMBERS, resolve
 
-__all__ = ["dump", "dump_all", "load", "load_all"]
+__all__ = ["YamlError", "dump", "dump_all", "load", "load_all", "load_located"]
 
 MAX_BYTES = 3 * 1024 * 1024
 MAX_ALIASED_NODES = 100_000
 
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq"))
+
+
+class YamlError(BadRequestError):
+    """What is not YAML, or not YAML that has a JSON form; `line` counts from 1, and is 0 where nobody can tell."""
+
+    def __init__(self, problem: str, *, line: int = 0) -> None:
+        place = f"line {line}: " if line else ""
+        super().__init__(f"error converting YAML to JSON: yaml: {place}{problem}")
+        self.line = line
 
 
 def load(data: bytes, *, limit: int = MAX_BYTES) -> Json:
@@ -49,6 +58,12 @@ def load(data: bytes, *, limit: int = MAX_BYTES) -> Json:
 
 def load_all(data: bytes, *, limit: int = MAX_BYTES) -> Iterator[Json]:
     """The values of the documents in `data`, one by one; empty documents are passed over."""
+    for _, value in load_located(data, limit=limit):
+        yield value
+
+
+def load_located(data: bytes, *, limit: int = MAX_BYTES) -> Iterator[tuple[int, Json]]:
+    """As `load_all`, each with the line on which its value begins."""
     if len(data) > limit:
         raise TooLargeError(f"the YAML is {len(data)} bytes long, more than {limit}")
     if data.lstrip()[:1] == b"{":
@@ -58,37 +73,38 @@ def load_all(data: bytes, *, limit: int = MAX_BYTES) -> Iterator[Json]:
         except BadRequestError:
             value = None
         if value is not None:
-            yield value
+            yield 1 + data[: len(data) - len(data.lstrip())].count(b"\n"), value
             return
     yield from _documents(data)
 
 
-def _documents(data: bytes) -> Iterator[Json]:
+def _documents(data: bytes) -> Iterator[tuple[int, Json]]:
     parser = CParser(data)
     try:
         while not isinstance(event := parser.get_event(), StreamEndEvent):
             if isinstance(event, DocumentStartEvent):
-                value = _Document(parser).read()
+                document = _Document(parser)
+                value = document.read()
                 if value is not None:
-                    yield value
+                    yield document.line, value
             elif not isinstance(event, (StreamStartEvent, DocumentEndEvent)):
                 raise BadRequestError(f"YAML: unexpected {type(event).__name__}")
     except yaml.YAMLError as error:
-        raise BadRequestError(f"error converting YAML to JSON: {_described(error)}") from error
+        raise _malformed(error) from error
     except UnicodeDecodeError as error:
         raise BadRequestError("error converting YAML to JSON: invalid UTF-8") from error
     finally:
         parser.dispose()
 
 
-def _described(error: yaml.YAMLError) -> str:
+def _malformed(error: yaml.YAMLError) -> YamlError:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "malformed"
-    return f"yaml: line {mark.line + 1}: {problem}" if mark else f"yaml: {problem}"
+    return YamlError(problem, line=mark.line + 1 if mark else 0)
 
 
-def _refused(event: Any, problem: str) -> BadRequestError:
-    return BadRequestError(f"error converting YAML to JSON: yaml: line {event.start_mark.line + 1}: {problem}")
+def _refused(event: Any, problem: str) -> YamlError:
+    return YamlError(problem, line=event.start_mark.line + 1)
 
 
 class _Mapping:
@@ -151,9 +167,10 @@ class _Sequence:
 
 
 class _Document:
-    """One document, from the events after its start to the one before its end."""
+    """One document, from the events after its start to the one before its end; `line` is where its value begins."""
 
     def __init__(self, parser: CParser) -> None:
+        self.line = 0
         self._parser = parser
         self._stack: list[_Mapping | _Sequence] = []
         self._anchors: dict[str, Json] = {}
@@ -164,6 +181,8 @@ class _Document:
         stack = self._stack
         while True:
             event: Any = self._parser.get_event()
+            if not self.line:
+                self.line = event.start_mark.line + 1
             kind = type(event)
             if kind is ScalarEvent:
                 value = _scalar(event)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.errors import BadRequestError, TooLargeError
-from homeostat.objects.yaml import dump, dump_all, load, load_all
+from homeostat.objects.yaml import YamlError, dump, dump_all, load, load_all, load_located
 
 Json = Any
 
@@ -221,3 +221,16 @@ def test_any_bytes_are_yaml_or_a_bad_request(data: bytes) -> None:
         list(load_all(data))
     except BadRequestError as error:
         assert error.message  # noqa: PT017
+
+
+def test_located_documents_say_on_which_line_their_value_begins() -> None:
+    text = b"# first\na: 1\n---\n# second\n\nb: 2\n---\n---\nc: 3\n"
+    assert list(load_located(text)) == [(2, {"a": 1}), (6, {"b": 2}), (9, {"c": 3})]
+    assert list(load_located(b'\n\n{"a": 1}')) == [(3, {"a": 1})]
+
+
+@pytest.mark.parametrize(("text", "line"), [(b"a: 1\nb: [\n", 3), (b"a: 1\na: 2\n", 2), (b"a: !!python/none x", 1)])
+def test_an_error_knows_its_line(text: bytes, line: int) -> None:
+    with pytest.raises(YamlError) as caught:
+        load(text)
+    assert caught.value.line == line
