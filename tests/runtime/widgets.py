@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
@@ -190,6 +191,34 @@ def widget(name: str, text: str = "hello", **spec: object) -> JsonObject:
 
 def path(name: str = "", subresource: str = "") -> str:
     return WIDGETS.kind.path("default", name, subresource)
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A namespace in which Widgets are looked after, on whatever server."""
+
+    client: Client
+    namespace: str
+
+    @property
+    def notes(self) -> str:
+        return CONFIG_MAP.path(self.namespace)
+
+    @property
+    def events(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/events"
+
+    def path(self, name: str = "", subresource: str = "") -> str:
+        return WIDGETS.kind.path(self.namespace, name, subresource)
+
+    def manager(self, *, grace_s: float = 20.0) -> Manager:
+        """It sees nothing of what others do on the same server."""
+        return Manager(self.client, namespace=self.namespace, grace_s=grace_s)
+
+    @asynccontextmanager
+    async def managed(self, widgets: Widgets, manager: Manager | None = None) -> AsyncIterator[Manager]:
+        async with managed(self.client, widgets, manager or self.manager()) as running:
+            yield running
 
 
 @asynccontextmanager
