@@ -2,36 +2,41 @@
 
 Promises: redirects are not followed, so a credential goes to the server of the endpoint and to no other; a credential
 that was refused is shown once more if it can be renewed; every wait has an end; whatever keeps an answer from arriving
-is an `UnreachableError`. Requests share a bounded pool and wait for their turn in it; streams have one of their own,
-so that watches cannot starve requests. What the server warns of is handed to `on_warning` as it comes.
+is an `UnreachableError`. Requests share a bounded pool and wait for their turn in it; a stream has a connection of its
+own, so that watches cannot starve requests. What the server warns of is handed to `on_warning` as it comes. Answers are
+not compressed: between a controller and its server the CPU is dearer than the line.
 """
 
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-import aiohttp
-from multidict import CIMultiDict
-from yarl import URL
-
 from homeostat import __version__
-from homeostat.client.auth import Credential, Shown, credential_of
+from homeostat.client.auth import Shown, credential_of
 from homeostat.client.base import Response, UnreachableError
+from homeostat.client.connection import Connection, Head
+from homeostat.client.dialer import Dialer, DialError
 from homeostat.client.endpoint import Endpoint
 from homeostat.client.lines import split_lines
+from homeostat.client.pool import Pool
 from homeostat.client.proxies import proxy_of
 from homeostat.client.retries import parse_retry_after
 from homeostat.client.tls import Trust
 from homeostat.client.unreachable import reason_of
+from homeostat.objects.errors import BadRequestError
 
 __all__ = ["HttpTransport", "UnreachableError", "open_transport"]
 
-_CONNECT_S = 10.0
 _ANSWER_S = 75.0
 _UNAUTHORIZED = 401
+_JSON = "application/json"
+_MOST_HEADS = 64
 _WARNING = re.compile(r'\s*299 \S+ "((?:[^"\\]|\\.)*)"')
+_is_target = re.compile(r"/[!-~]*").fullmatch
+_is_value = re.compile(r"[\t -~\x80-\xff]*").fullmatch
 
 
 class HttpTransport:
@@ -41,127 +46,130 @@ class HttpTransport:
         self,
         endpoint: Endpoint,
         *,
-        requests: aiohttp.ClientSession,
-        streams: aiohttp.ClientSession,
-        trust: Trust,
-        credential: Credential,
+        dialer: Dialer,
+        pool: Pool,
+        silence_s: float,
         on_warning: Callable[[str], None],
     ) -> None:
-        self._requests, self._streams = requests, streams
-        self._server = endpoint.server
-        self._tls_name = endpoint.tls_server_name or None
-        self._proxy = proxy_of(endpoint) or None
-        self._impersonation = endpoint.impersonation
-        self._trust, self._credential = trust, credential
-        self._on_warning = on_warning
+        self._server, self._impersonation = endpoint.server, endpoint.impersonation
+        self._dialer, self._pool = dialer, pool
+        self._trust, self._credential = Trust(endpoint), credential_of(endpoint)
+        self._silence_s, self._on_warning = silence_s, on_warning
+        self._heads: dict[tuple[str, str, str], str] = {}
 
     async def send(
         self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
     ) -> Response:
-        async def attempt(shown: Shown) -> Response:
-            headers = self._headers(shown, accept, content_type)
-            async with await self._ask(self._requests, method, self._url(path, query), shown, headers, body) as answer:
-                return await self._response(answer)
-
+        target = _target(path, query)
         shown = await self._credential.show()
-        response = await attempt(shown)
+        response = await self._ask(method, target, shown, accept, content_type, body)
         if response.status == _UNAUTHORIZED:
             renewed = await self._credential.show(refused=shown)
             if renewed != shown:
-                return await attempt(renewed)
+                return await self._ask(method, target, renewed, accept, content_type, body)
         return response
 
     async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
-        async def attempt(shown: Shown) -> Response | aiohttp.ClientResponse:
-            headers = self._headers(shown, accept)
-            answer = await self._ask(self._streams, "GET", self._url(path, query), shown, headers)
-            if answer.status == 200:
-                return answer
-            async with answer:
-                return await self._response(answer)
-
+        target = _target(path, query)
         shown = await self._credential.show()
-        answer = await attempt(shown)
+        answer = await self._open(target, shown, accept)
         if isinstance(answer, Response) and answer.status == _UNAUTHORIZED:
             renewed = await self._credential.show(refused=shown)
             if renewed != shown:
-                answer = await attempt(renewed)
-        if isinstance(answer, Response):
-            return answer
-        self._warn(answer)
-        return self._lines(answer)
-
-    def _headers(self, shown: Shown, accept: str, content_type: str = "") -> CIMultiDict[str]:
-        headers = CIMultiDict({"Accept": accept or "application/json"})
-        if content_type:
-            headers["Content-Type"] = content_type
-        if shown.token:
-            headers["Authorization"] = f"Bearer {shown.token}"
-        headers.extend(self._impersonation)
-        return headers
+                answer = await self._open(target, renewed, accept)
+        return answer if isinstance(answer, Response) else self._lines(answer)
 
     async def _ask(
-        self,
-        session: aiohttp.ClientSession,
-        method: str,
-        url: URL,
-        shown: Shown,
-        headers: CIMultiDict[str],
-        body: bytes = b"",
-    ) -> aiohttp.ClientResponse:
+        self, method: str, target: str, shown: Shown, accept: str, content_type: str, body: bytes
+    ) -> Response:
+        request = self._request(method, target, shown, accept, content_type, body)
         try:
-            return await session.request(
-                method,
-                url,
-                data=body or None,
-                headers=headers,
-                allow_redirects=False,
-                server_hostname=self._tls_name,
-                proxy=self._proxy,
-                # Connections are pooled by their context: one made with a former certificate is not used again.
-                ssl=await self._trust.context(shown.certificate, shown.key),
-            )
-        except (aiohttp.ClientError, TimeoutError) as error:
+            head, answer = await self._pool.ask(request, await self._context(shown))
+        except (OSError, DialError) as error:
             raise self._unreachable(error) from error
+        return self._response(head, answer)
 
-    async def _response(self, answer: aiohttp.ClientResponse) -> Response:
-        self._warn(answer)
+    async def _open(self, target: str, shown: Shown, accept: str) -> Response | Connection:
+        request = self._request("GET", target, shown, accept)
+        connection: Connection | None = None
         try:
-            body = await answer.read()
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise self._unreachable(error) from error
-        if answer.status < 300 and answer.content_type != "application/json":
-            raise UnreachableError(f"{self._server} does not speak the Kubernetes API: it sent {answer.content_type}")
-        return Response(answer.status, body, parse_retry_after(answer.headers.get("Retry-After")))
+            connection = await self._dialer.dial(await self._context(shown))
+            with connection.given_up_after(self._silence_s):
+                head = await connection.open(request)
+                if head.status != 200:
+                    body = b"".join([piece async for piece in connection.pieces()])
+                    await connection.close()
+                    return self._response(head, body)
+        except BaseException as error:
+            if connection is not None:
+                connection.abort()
+            if isinstance(error, OSError | DialError):
+                raise self._unreachable(error) from error
+            raise
+        self._warn(head)
+        return connection
 
-    async def _lines(self, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async def _lines(self, connection: Connection) -> AsyncIterator[bytes]:
         try:
-            async for line in split_lines(answer.content.iter_any()):
-                yield line
-        except (aiohttp.ClientError, TimeoutError) as error:
+            with connection.given_up_after(self._silence_s):
+                async for line in split_lines(connection.pieces()):
+                    yield line
+        except OSError as error:
             raise self._unreachable(error) from error
         finally:
-            _hang_up(answer)
+            await connection.close()
 
-    def _url(self, path: str, query: str) -> URL:
-        return URL(f"{self._server}{path}?{query}" if query else f"{self._server}{path}", encoded=True)
+    def _request(
+        self, method: str, target: str, shown: Shown, accept: str, content_type: str = "", body: bytes = b""
+    ) -> bytes:
+        key = (accept, content_type, shown.token)
+        head = self._heads.get(key) or self._head(key)
+        length = "" if method == "GET" and not body else f"Content-Length: {len(body)}\r\n"
+        return f"{method} {self._dialer.prefix}{target} HTTP/1.1\r\n{head}{length}\r\n".encode("latin-1") + body
 
-    def _warn(self, answer: aiohttp.ClientResponse) -> None:
-        for header in answer.headers.getall("Warning", []):
+    def _head(self, key: tuple[str, str, str]) -> str:
+        accept, content_type, token = key
+        fields = [("Host", self._dialer.host), ("User-Agent", f"homeostat/{__version__}"), ("Accept", accept or _JSON)]
+        if content_type:
+            fields.append(("Content-Type", content_type))
+        if token:
+            fields.append(("Authorization", f"Bearer {token}"))
+        fields += self._impersonation
+        for name, value in fields:
+            if _is_value(value) is None:
+                raise BadRequestError(f"the header {name} would have characters that HTTP cannot carry")
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields) + self._dialer.headers
+        if len(self._heads) >= _MOST_HEADS:
+            self._heads.clear()
+        self._heads[key] = head
+        return head
+
+    async def _context(self, shown: Shown) -> ssl.SSLContext | None:
+        return await self._trust.context(shown.certificate, shown.key)
+
+    def _response(self, head: Head, body: bytes) -> Response:
+        self._warn(head)
+        if head.status < 300:
+            content_type = (head.get(b"content-type") or "").partition(";")[0].strip()
+            if content_type != _JSON:
+                raise UnreachableError(f"{self._server} does not speak the Kubernetes API: it sent {content_type}")
+        return Response(head.status, body, parse_retry_after(head.get(b"retry-after")))
+
+    def _warn(self, head: Head) -> None:
+        for header in head.all(b"warning"):
             for text in _WARNING.findall(header):
                 self._on_warning(re.sub(r"\\(.)", r"\1", text))
 
     def _unreachable(self, error: Exception) -> UnreachableError:
-        was_sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+        was_sent = not isinstance(error, DialError)
         return UnreachableError(f"cannot reach {self._server}: {reason_of(error)}", was_sent=was_sent)
 
 
-def _hang_up(answer: aiohttp.ClientResponse) -> None:
-    """Leaves a stream without the farewell of TLS, for which a server that has gone silent is waited for."""
-    connection = answer.connection
-    if connection is not None and connection.transport is not None:
-        connection.transport.abort()
-    answer.close()
+def _target(path: str, query: str) -> str:
+    target = f"{path}?{query}" if query else path
+    if _is_target(target) is None:
+        raise BadRequestError(f"{target!r} is not a path that HTTP can carry; what is in it must be percent-encoded")
+    return target
 
 
 @asynccontextmanager
@@ -174,25 +182,9 @@ async def open_transport(
     on_warning: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[HttpTransport]:
     """A transport to the endpoint. A stream that says nothing for `silence_s` is given up."""
-    agent = {"User-Agent": f"homeostat/{__version__}"}
-    trust = Trust(endpoint)
-    async with (
-        aiohttp.ClientSession(
-            headers=agent,
-            connector=aiohttp.TCPConnector(limit=connections),
-            timeout=aiohttp.ClientTimeout(total=answer_s, sock_connect=_CONNECT_S),
-        ) as requests,
-        aiohttp.ClientSession(
-            headers=agent,
-            connector=aiohttp.TCPConnector(limit=0),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S, sock_read=silence_s),
-        ) as streams,
-    ):
-        yield HttpTransport(
-            endpoint,
-            requests=requests,
-            streams=streams,
-            trust=trust,
-            credential=credential_of(endpoint),
-            on_warning=on_warning,
-        )
+    dialer = Dialer(endpoint.server, tls_name=endpoint.tls_server_name, proxy=proxy_of(endpoint))
+    pool = Pool(dialer, connections=connections, answer_s=answer_s)
+    try:
+        yield HttpTransport(endpoint, dialer=dialer, pool=pool, silence_s=silence_s, on_warning=on_warning)
+    finally:
+        await pool.close()

@@ -19,10 +19,10 @@ class Trust:
         self._shown = (endpoint.certificate, endpoint.key)
         self._context = make_context(endpoint, *self._shown) if self._is_tls else None
 
-    async def context(self, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext | bool:
-        """The context that shows this certificate; False where nothing is encrypted."""
+    async def context(self, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext | None:
+        """The context that shows this certificate; None where nothing is encrypted."""
         if self._context is None:
-            return False
+            return None
         if self._shown != (certificate, key):
             made = await asyncio.to_thread(make_context, self._endpoint, certificate, key)
             self._context, self._shown = made, (certificate, key)

@@ -1,22 +1,22 @@
-"""Why no answer came, in words for people; of aiohttp's errors and the system's."""
+"""Why no answer came, in words for people."""
 
 from __future__ import annotations
 
 import os
-
-import aiohttp
+import ssl
 
 
 def reason_of(error: Exception) -> str:
     match error:
-        case aiohttp.ClientConnectorCertificateError():
-            return f"its certificate is not trusted: {error.certificate_error}"
-        case aiohttp.ClientHttpProxyError():
-            return f"its proxy answers {error.status}"
-        case aiohttp.ClientConnectorError():
-            number = error.os_error.errno
-            return os.strerror(number) if number and number > 0 else str(error.os_error)
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not trusted: {error.verify_message}"
         case TimeoutError():
             return "no answer in time"
+        case ssl.SSLError():
+            return error.reason or str(error)
+        case OSError() if error.errno and error.errno > 0:
+            return os.strerror(error.errno)
+        case OSError() if error.strerror:
+            return error.strerror
         case _:
             return str(error) or type(error).__name__

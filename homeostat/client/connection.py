@@ -1,0 +1,223 @@
+"""One HTTP/1.1 connection to a server: a request goes out, its answer comes in whole or piece by piece.
+
+A request of a controller is small and there are many, so that what a library spends on each (objects for URLs, headers
+and bodies, a task and timers) is most of what it costs. Here it is one write, one future, and httptools reading.
+
+Promises: one exchange at a time; an answer that is cut off is a `ConnectionError` and never a short body; what is read
+faster than it is taken stops the reading; a server that speaks out of turn is not listened to again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import httptools
+
+_MOST_WAITING = 1 << 20
+_CLOSED_WITHIN_S = 1.0
+_CUT_OFF = "the connection broke before the answer was whole"
+
+
+class Head:
+    """Of an answer. Headers are by their names in lower case; of repeated ones all are there."""
+
+    __slots__ = ("headers", "status")
+
+    def __init__(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        self.status, self.headers = status, headers
+
+    def all(self, name: bytes) -> list[str]:
+        return [value.decode("latin-1") for each, value in self.headers if each == name]
+
+    def get(self, name: bytes) -> str | None:
+        return next((value.decode("latin-1") for each, value in self.headers if each == name), None)
+
+
+class Connection(asyncio.Protocol):
+    """Made by a `Dialer`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._waiter: asyncio.Future[None] | None = None
+        self._lost: asyncio.Future[None] = self._loop.create_future()
+        self._error: Exception | None = None
+        self._is_idle = True
+        self._is_stream = False
+        self._is_paused = False
+        self._heard_at = self._loop.time()
+        self._timer: asyncio.TimerHandle | None = None
+        self._begin()
+
+    @property
+    def is_reusable(self) -> bool:
+        return self._is_idle and self._error is None and self._transport is not None
+
+    @property
+    def transport(self) -> asyncio.Transport | None:
+        """None once it is lost."""
+        return self._transport
+
+    async def ask(self, request: bytes) -> tuple[Head, bytes]:
+        """The whole answer."""
+        self._send(request, is_stream=False)
+        while not self._is_whole:
+            await self._more()
+        assert self._head is not None
+        return self._head, self._take()
+
+    async def open(self, request: bytes) -> Head:
+        """The answer's head; what follows comes out of `pieces`."""
+        self._send(request, is_stream=True)
+        while self._head is None:
+            await self._more()
+        return self._head
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """What is there already comes as one."""
+        while True:
+            if self._size:
+                yield self._take()
+            elif self._is_whole:
+                return
+            else:
+                await self._more()
+
+    async def close(self) -> None:
+        """Returns when its socket is closed."""
+        is_open = self._transport is not None
+        self.abort()
+        if is_open:
+            await asyncio.wait([self._lost], timeout=_CLOSED_WITHIN_S)
+
+    def abort(self, error: Exception | None = None) -> None:
+        """At once, without a farewell that a silent server would have to answer."""
+        if self._error is None:
+            self._error = error or ConnectionAbortedError("the connection was closed")
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.abort()
+        self._wake()
+
+    @contextmanager
+    def given_up_after(self, silence_s: float) -> Iterator[None]:
+        """Inside the block a server that says nothing for so long is a `TimeoutError` to who waits for it."""
+        self._heard_at = self._loop.time()
+        self._look(silence_s)
+        try:
+            yield
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _look(self, silence_s: float) -> None:
+        left_s = self._heard_at + silence_s - self._loop.time()
+        if left_s > 0:
+            # Not set anew with all that comes: a timer costs more than an event.
+            self._timer = self._loop.call_later(left_s, self._look, silence_s)
+        else:
+            self.abort(TimeoutError())
+
+    def _begin(self) -> None:
+        self._head: Head | None = None
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._is_whole = False
+
+    def _send(self, request: bytes, *, is_stream: bool) -> None:
+        if self._transport is None:
+            raise self._error or ConnectionResetError(_CUT_OFF)
+        self._begin()
+        self._is_idle, self._is_stream = False, is_stream
+        self._transport.write(request)
+
+    async def _more(self) -> None:
+        if self._error is not None:
+            raise self._error
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _take(self) -> bytes:
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if self._is_paused and self._transport is not None:
+            self._is_paused = False
+            self._transport.resume_reading()
+        return waiting[0] if len(waiting) == 1 else b"".join(waiting)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    # What the transport tells.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_idle:
+            self.abort()
+            return
+        self._heard_at = self._loop.time()
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self.abort(ConnectionError(f"what came is not HTTP: {error}"))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        if self._error is None and error is None and self._head is not None and _ends_with_connection(self._head):
+            self._is_whole = True
+        if self._error is None:
+            self._error = error or ConnectionResetError(_CUT_OFF)
+        self._wake()
+        if not self._lost.done():
+            self._lost.set_result(None)
+        # httptools and this object hold each other, which only this ends soon.
+        del self._parser
+
+    # What httptools tells.
+
+    def on_message_begin(self) -> None:
+        if self._is_whole:
+            raise ConnectionError("an answer that nobody asked for")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200:
+            self._headers = []
+            return
+        self._head = Head(status, self._headers)
+        if self._is_stream:
+            self._wake()
+
+    def on_body(self, piece: bytes) -> None:
+        self._waiting.append(piece)
+        self._size += len(piece)
+        if self._is_stream:
+            self._wake()
+            if self._size > _MOST_WAITING and not self._is_paused and self._transport is not None:
+                self._is_paused = True
+                self._transport.pause_reading()
+
+    def on_message_complete(self) -> None:
+        if self._head is None:
+            return
+        self._is_whole = True
+        self._is_idle = self._parser.should_keep_alive()
+        self._wake()
+
+
+def _ends_with_connection(head: Head) -> bool:
+    """A body without a length goes on until the server closes."""
+    return not any(name in {b"content-length", b"transfer-encoding"} for name, _ in head.headers)

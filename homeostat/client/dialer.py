@@ -1,0 +1,96 @@
+"""Opens connections to one server: directly, or through the proxy that stands before it.
+
+What is encrypted goes through a proxy in a tunnel that the proxy cannot look into; what is not is asked of the proxy.
+Every wait has an end, and whatever goes wrong here is a `DialError`: the server has seen nothing of a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from base64 import b64encode
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from homeostat.client.connection import Connection
+from homeostat.client.unreachable import reason_of
+
+_WITHIN_S = 10.0
+_PORTS = {"http": 80, "https": 443}
+
+
+class DialError(Exception):
+    """No connection, in words for people."""
+
+
+class Dialer:
+    """`prefix` is what a request puts before its path; `headers` are for the proxy, where that is who is asked."""
+
+    def __init__(self, server: str, *, tls_name: str = "", proxy: str = "") -> None:
+        self._server, self._proxy = urlsplit(server), urlsplit(proxy) if proxy else None
+        self._is_tls = self._server.scheme == "https"
+        self._tls_name = tls_name or self._server.hostname or ""
+        base = self._server.path.rstrip("/")
+        is_asked = self._proxy is not None and not self._is_tls
+        self.host = _authority(self._server)
+        self.prefix = f"http://{self.host}{base}" if is_asked else base
+        self.headers = _authorization(self._proxy) if self._proxy is not None and is_asked else ""
+
+    async def dial(self, context: ssl.SSLContext | None) -> Connection:
+        """`context` is the server's; None where nothing is encrypted."""
+        try:
+            async with asyncio.timeout(_WITHIN_S):
+                if self._proxy is None:
+                    return await _connect(self._server, context, self._tls_name)
+                trust = ssl.create_default_context() if self._proxy.scheme == "https" else None
+                connection = await _connect(self._proxy, trust, self._proxy.hostname or "")
+                return connection if context is None else await self._tunnel(connection, self._proxy, context)
+        except (OSError, ValueError) as error:
+            raise DialError(reason_of(error)) from error
+
+    async def _tunnel(self, outer: Connection, proxy: SplitResult, context: ssl.SSLContext) -> Connection:
+        try:
+            target = f"{_bracketed(self._server)}:{_port(self._server)}"
+            head = await outer.open(
+                f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{_authorization(proxy)}\r\n".encode("latin-1")
+            )
+            if head.status != 200:
+                raise DialError(f"its proxy answers {head.status}")
+            assert outer.transport is not None
+            inner = Connection()
+            loop = asyncio.get_running_loop()
+            transport = await loop.start_tls(outer.transport, inner, context, server_hostname=self._tls_name)
+            assert transport is not None
+            inner.connection_made(transport)
+            return inner
+        except BaseException:
+            outer.abort()
+            raise
+
+
+async def _connect(to: SplitResult, context: ssl.SSLContext | None, tls_name: str) -> Connection:
+    loop = asyncio.get_running_loop()
+    _, connection = await loop.create_connection(
+        Connection, to.hostname or "", _port(to), ssl=context, server_hostname=tls_name if context is not None else None
+    )
+    return connection
+
+
+def _port(to: SplitResult) -> int:
+    return to.port or _PORTS.get(to.scheme, 443)
+
+
+def _authority(to: SplitResult) -> str:
+    """Without the port that the scheme implies."""
+    return _bracketed(to) if _port(to) == _PORTS.get(to.scheme) else f"{_bracketed(to)}:{_port(to)}"
+
+
+def _bracketed(to: SplitResult) -> str:
+    host = to.hostname or ""
+    return f"[{host}]" if ":" in host else host
+
+
+def _authorization(proxy: SplitResult) -> str:
+    if not proxy.username:
+        return ""
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return f"Proxy-Authorization: Basic {b64encode(pair.encode()).decode()}\r\n"
