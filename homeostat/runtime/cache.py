@@ -155,6 +155,10 @@ class CacheWriter(Generic[V]):
         """BOOKMARK: everything up to this version was sent."""
         self.cache._freshness.advance(version)
 
+    def let_go(self) -> None:
+        """The watch has ended for good: whoever waits for a write to be seen goes on without."""
+        self.cache._freshness.let_go()
+
     def listing(self) -> Listing[V]:
         """A list that begins. One that is given up needs no farewell."""
         return Listing(self, self._name_of)

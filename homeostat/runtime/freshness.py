@@ -67,6 +67,16 @@ class Freshness(Generic[K]):
         self.version = version
         self._release(max((each for each, _ in self._pending), default=0) if is_put_back else version)
 
+    def let_go(self) -> None:
+        """Nothing will be seen any more, so nobody waits for it."""
+        self._wanted.clear()
+        self._pending.clear()
+        for line in self._waiters.values():
+            for waiter in line:
+                if not waiter.done():
+                    waiter.set_result(None)
+        self._waiters.clear()
+
     def _release(self, version: int) -> None:
         pending = self._pending
         while pending and pending[0][0] <= version:

@@ -106,6 +106,7 @@ class Informers:
         self._informers = {key: each for key, each in self._informers.items() if each is not informer}
         if (task := self._running.pop(informer, None)) is not None:
             task.cancel()
+        informer._writer.let_go()
 
     async def synced(self) -> None:
         """Every informer there is by now has its first list."""

@@ -12,6 +12,7 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.objects.decision import Decision
 from homeostat.objects.declared import Declared
+from homeostat.objects.errors import TooManyRequestsError
 from homeostat.objects.kind import CONFIG_MAP, SECRET, Kind
 from homeostat.runtime.look import Options
 from homeostat.runtime.manager import Manager
@@ -29,6 +30,7 @@ class Gadgets:
 
     def __init__(self, *, takes_s: float = 0.0) -> None:
         self.takes_s = takes_s
+        self.error: Exception | None = None
         self.looks: Counter[str] = Counter()
         self.ended: list[str] = []
         self.ticks = 0
@@ -43,6 +45,8 @@ class Gadgets:
     async def observe(self, obj: Declared) -> None:
         self.looks[obj.metadata.name] += 1
         await asyncio.sleep(self.takes_s)
+        if self.error is not None:
+            raise self.error
         self.ended.append(obj.metadata.name)
 
     def decide(self, obj: Declared, world: None) -> Decision[None]:
@@ -189,6 +193,19 @@ async def test_a_job_may_end_before_the_rest() -> None:
         wire.feed(GADGETS, "ADDED", thing("c", 20))
         await asyncio.sleep(1)
         assert gadgets.looks["c"] == 1
+
+
+@virtual_time
+async def test_a_server_that_asks_to_be_left_alone_for_days_is_asked_again_after_minutes() -> None:
+    gadgets = Gadgets()
+    gadgets.error = TooManyRequestsError("come back next year", retry_after_s=31_536_000)
+    manager = Manager(Client(full_wire()))
+    manager.add("gadgets", gadgets.register)
+    async with manager.running():
+        await asyncio.sleep(200)
+        assert gadgets.looks["a"] == 1
+        await asyncio.sleep(200)
+        assert gadgets.looks["a"] == 2
 
 
 async def _fail() -> None:

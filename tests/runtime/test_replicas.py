@@ -218,6 +218,17 @@ async def test_a_leader_that_hears_again_in_time_goes_on(client: Client) -> None
     assert two.turns()[0] == "first"
 
 
+async def test_a_stop_while_cut_off_is_bounded(client: Client) -> None:
+    loop = asyncio.get_running_loop()
+    async with pair(client) as two:
+        two.leader.road.fault = "silence"
+        began = loop.time()
+        two.leader.manager.stop()
+        await eventually(lambda: two.standby.is_leading)
+    assert loop.time() - began < 8
+    assert two.most_leading == 1
+
+
 async def test_operators_of_one_process_are_led_apart(client: Client) -> None:
     manager = Manager(client, leases="default", identity="me", terms=TERMS)
     manager.add("one", lambda setup: None)

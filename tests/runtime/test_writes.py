@@ -175,6 +175,23 @@ async def test_a_scope_has_caught_up_when_every_cache_has() -> None:
 
 
 @virtual_time
+async def test_a_cache_that_nobody_fills_any_more_is_not_waited_for() -> None:
+    async with watching() as at:
+        at.wire.answer = answer(thing("n1", 20, namespace=""))
+        scope = Scope()
+        with writing_in(scope):
+            await at.client.fetch("PATCH", "/api/v1/nodes/n1")
+        caught_up = asyncio.create_task(scope.caught_up())
+        await asyncio.sleep(1)
+        assert not caught_up.done()
+        at.informers.drop(at.caches["nodes"])
+        await asyncio.wait_for(caught_up, 1)
+        with writing_in(scope):
+            await at.client.fetch("PATCH", "/api/v1/nodes/n1")
+        assert not scope.is_behind
+
+
+@virtual_time
 async def test_what_may_not_be_written_never_reaches_the_server() -> None:
     async with watching() as at:
         refusals = iter(["", "this process does not lead", ""])
