@@ -1,0 +1,106 @@
+"""Policies of the whole cluster, and the scores of namespaces that nobody declared a policy for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from homeostat.client.base import Client
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import NAMESPACE
+from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY
+from homeostat.runtime.manager import Manager
+from homeostat.testing.eventually import eventually
+from homeostat.testing.status import check_status
+from tests.cluster.fixtures import Api, create_namespace
+from tests.operators.policy.live import BARE, GOOD, Live, operating
+
+KIND = CLUSTER_DEVOPS_POLICY.kind
+TAG: JsonObject = {"forbidLatestTag": True}
+
+
+async def declare(client: Client, spec: JsonObject, name: str) -> None:
+    body = {"apiVersion": KIND.api_version, "kind": KIND.kind, "metadata": {"name": name}, "spec": spec}
+    await client.create(KIND.path(""), body)
+
+
+async def shows(client: Client, name: str, **fields: object) -> JsonObject:
+    async def see() -> Any:
+        obj = await client.get(KIND.path("", name))
+        check_status(obj)
+        return obj["status"]
+
+    return await eventually(see, lambda status: all(status.get(key) == value for key, value in fields.items()))
+
+
+async def make_namespace(live: Live, labels: dict[str, str]) -> Live:
+    name = await create_namespace(live.client)
+    await live.client.merge(NAMESPACE.path("", name), {"metadata": {"labels": labels}})
+    return Live(live.client, name, live.manager)
+
+
+async def test_a_policy_of_the_cluster_means_the_namespaces_of_its_selector(api: Api) -> None:
+    tier = {"tier": api.namespace}
+    async with operating(api, Manager(api.client)) as live:
+        first, second = await make_namespace(live, tier), await make_namespace(live, tier)
+        await live.run_pod("outside", BARE)
+        await first.run_pod("web", BARE)
+        await second.run_pod("web", GOOD)
+        await declare(live.client, {**TAG, "namespaceSelector": {"matchLabels": tier}}, api.namespace)
+        scored = [
+            {"name": first.namespace, "healthScore": 95, "pods": 1, "violations": 1},
+            {"name": second.namespace, "healthScore": 100, "pods": 1, "violations": 0},
+        ]
+        await shows(live.client, api.namespace, pods=2, violations=1, healthScore=98, namespaces=scored)
+        await second.run_pod("api", BARE)
+        await shows(live.client, api.namespace, pods=3, violations=2)
+        await live.client.merge(NAMESPACE.path("", first.namespace), {"metadata": {"labels": {"tier": None}}})
+        await shows(live.client, api.namespace, pods=2, violations=1)
+        third = await make_namespace(live, tier)
+        await third.run_pod("web", BARE)
+        await shows(live.client, api.namespace, pods=3, violations=2)
+        assert live.figure(f"devopspolicy_health_score||{api.namespace}") == 97
+        await live.client.delete(KIND.path("", api.namespace))
+        await eventually(lambda: live.series_of(api.namespace), lambda left: not any("devops" in each for each in left))
+
+
+async def test_no_policy_means_the_namespaces_of_the_system(plane: Api) -> None:
+    async with operating(plane, Manager(plane.client)) as live:
+        await Live(live.client, "kube-system", live.manager).run_pod("dns", BARE)
+        await live.run_pod("web", GOOD)
+        await declare(live.client, TAG, "all")
+        await shows(live.client, "all", pods=1, violations=0)
+        assert live.figure("pods_tracked_total") == 1
+
+
+async def test_one_who_sees_a_single_namespace_leaves_policies_of_the_cluster_to_others(plane: Api) -> None:
+    async with operating(plane) as live:
+        await declare(live.client, TAG, "all")
+        await live.declare(TAG)
+        await live.settles()
+        assert "status" not in await live.client.get(KIND.path("", "all"))
+
+
+async def test_every_namespace_has_a_score_without_any_policy(plane: Api) -> None:
+    async with operating(plane, Manager(plane.client)) as live:
+        assert (live.figure("cluster_health_score"), live.figure("pods_tracked_total")) == (100, 0)
+        other = await make_namespace(live, {})
+        await live.run_pod("worst", BARE, restarts=10, phase="Pending")
+        await other.run_pod("good", GOOD)
+        score, others = f"namespace_health_score|{live.namespace}", f"namespace_health_score|{other.namespace}"
+        await eventually(live.figures, lambda figures: (figures.get(score), figures.get(others)) == (56, 100))
+        assert (live.figure("cluster_health_score"), live.figure("pods_tracked_total")) == (78, 2)
+        assert live.figure("pod_events_total") == 4
+        await live.remove_pod("worst")
+        await eventually(live.figures, lambda figures: figures[score] == 100)
+        await other.remove_pod("good")
+        await live.client.delete(NAMESPACE.path("", other.namespace))
+        await live.client.request(
+            "PUT", f"/api/v1/namespaces/{other.namespace}/finalize", body=await _finalized(live.client, other.namespace)
+        )
+        await eventually(live.figures, lambda figures: others not in figures)
+        assert live.figure("pods_tracked_total") == 0
+
+
+async def _finalized(client: Client, name: str) -> JsonObject:
+    found = await client.get(NAMESPACE.path("", name))
+    return {**found, "spec": {"finalizers": []}}
