@@ -43,9 +43,12 @@ class Host:
         return self.election is None or self.election.is_leading
 
     def troubles(self) -> list[str]:
-        """What keeps the operator from working, or from knowing what goes on; a standby tells the same."""
+        """What keeps the operator from working, or from knowing what goes on. That another one leads is no trouble."""
         standing = [(each.source.path, _standing(each.watcher)) for each in self.setup.informers]
-        return [f"{path}: {told}" for path, told in standing if told]
+        troubles = [f"{path}: {told}" for path, told in standing if told]
+        if self.election is not None and self.election.trouble and not self.is_leading:
+            troubles.append(self.election.trouble)
+        return troubles
 
     async def run(self) -> None:
         """Until `close`."""
@@ -92,7 +95,7 @@ class Host:
             try:
                 with writing_in(self.setup.scope()):
                     return await job()
-            except Exception as error:
+            except (RefusedWriteError, ExceptionGroup) as error:
                 if not isinstance(sole_error(error), RefusedWriteError):
                     raise
                 log.info("a job begins anew", extra={"operator": self.setup.name, "reason": str(error)})

@@ -91,7 +91,8 @@ class Election:
         self._seen_at = 0.0
         self._leads_until = 0.0
         self._told = datetime.min.replace(tzinfo=UTC)
-        self._is_troubled = False
+        self.trouble = ""
+        """Why the last try to get or to keep the lease failed; empty if it did not."""
 
     @property
     def is_leading(self) -> bool:
@@ -171,11 +172,11 @@ class Election:
             async with asyncio.timeout(self._terms.renew_s / 2):
                 await self._claim()
         except (ApiError, UnreachableError, TimeoutError) as error:
-            if not self._is_troubled:
+            if not self.trouble:
                 log.warning("the lease cannot be reached", extra={"lease": self._path, "reason": repr(error)})
-            self._is_troubled = True
+            self.trouble = f"{self._path}: {str(error) or 'no answer'}"
         else:
-            self._is_troubled = False
+            self.trouble = ""
 
     async def _claim(self) -> None:
         # The term counts from before the request: nobody can have seen the renewal earlier.

@@ -102,14 +102,21 @@ class Manager:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Manager]:
-        """Runs inside the block and is stopped at its end, whatever ends it."""
+        """Runs inside the block and is stopped at its end, whatever ends it. The block's own error comes out as it is;
+        an error of the manager's comes in an `ExceptionGroup` and cancels the block.
+        """
+        failure: Exception | None = None
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(self.run())
             try:
                 yield self
+            except Exception as error:
+                failure = error
             finally:
                 self.stop()
                 await asyncio.wait([task])
+        if failure is not None:
+            raise failure
 
     def troubles(self) -> list[str]:
         """Why not everything works yet, or any more; empty when it does."""
