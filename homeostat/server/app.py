@@ -21,6 +21,7 @@ from homeostat.objects.errors import (
     MethodNotAllowedError,
     NotFoundError,
     TimedOutError,
+    UnavailableError,
     TooManyRequestsError,
     status_of,
 )
@@ -50,6 +51,7 @@ from homeostat.server.verbs.list import list_objects
 from homeostat.server.verbs.patch import patch
 from homeostat.server.verbs.update import update
 from homeostat.server.verbs.watch import watch
+from homeostat.store.base import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -140,6 +142,10 @@ class App:
         except ApiError as error:
             code = error.code
             return refusal(error)
+        except StoreError as error:
+            refused = UnavailableError(f"the store cannot answer now: {error}", retry_after_s=1)
+            code = refused.code
+            return refusal(refused)
         except Exception:
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             return refusal(InternalError("the server failed on this request; its log says why"))
