@@ -2,12 +2,13 @@
 
 Every policy has its say. A policy that enforces denies, one that audits warns, and a policy may say otherwise for
 itself (`spec.admission`). Whatever cannot be judged is let in: no Pod, no spec, a system namespace, a policy that means
-nothing. A Pod that does not run yet is asked only what its declaration shows.
+nothing. A Pod that does not run yet is asked only what its declaration shows. What was wrong with a Pod before it is
+changed does not forbid the change: nobody could label it, or take a finalizer from it, any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -26,13 +27,14 @@ _USUAL = Admission()
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What the server asks; `pod` is None for anything that is not one."""
+    """What the server asks; `pod` is None for anything that is not one, `old` for what is not a change of one."""
 
     uid: str
     namespace: str
     operation: str = ""
     body: JsonObject | None = None
     pod: Pod | None = None
+    old: Request | None = None
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -58,13 +60,20 @@ def read_request(review: bytes) -> Request | None:
     try:
         request = decode(review)["request"]
         uid, namespace = request.get("uid") or "", request.get("namespace") or "default"
-        operation, body = request.get("operation") or "", request.get("object")
+        operation, body, before = request.get("operation") or "", request.get("object"), request.get("oldObject")
     except (BadRequestError, LookupError, TypeError, AttributeError):
         return None
     if not all(isinstance(each, str) for each in (uid, namespace, operation)):
         return None
+    asked = _request(uid, namespace, operation, body)
+    if asked.pod is None or before is None:
+        return asked
+    return msgspec.structs.replace(asked, old=_request(uid, namespace, operation, before))
+
+
+def _request(uid: str, namespace: str, operation: str, body: Json) -> Request:
     pod = _pod(body, namespace)
-    return Request(uid, namespace, operation, body if pod is not None else None, pod)
+    return Request(uid, namespace, operation, body if isinstance(body, dict) and pod is not None else None, pod)
 
 
 def _pod(body: Json, namespace: str) -> Pod | None:
@@ -79,7 +88,21 @@ def _pod(body: Json, namespace: str) -> Pod | None:
     return msgspec.structs.replace(pod, metadata=metadata)
 
 
-def judge(request: Request, policies: Sequence[Evaluator], *, now: float) -> Verdict:
+def judge(request: Request, policies: Iterable[Evaluator], *, now: float) -> Verdict:
+    """`policies` may be gone through twice."""
+    verdict = _judge(request, policies, now)
+    if verdict.is_allowed or request.old is None:
+        return verdict
+    before = {_key(each) for each in _judge(request.old, policies, now).denials}
+    old = tuple(each for each in verdict.denials if _key(each) in before)
+    return Verdict(tuple(each for each in verdict.denials if _key(each) not in before), (*old, *verdict.warnings))
+
+
+def _key(finding: Finding) -> tuple[str, str, str]:
+    return finding.check.type, finding.container, finding.fact
+
+
+def _judge(request: Request, policies: Iterable[Evaluator], now: float) -> Verdict:
     pod = request.pod
     if pod is None or pod.spec is None or is_system(request.namespace):
         return ALLOWED
@@ -93,7 +116,7 @@ def judge(request: Request, policies: Sequence[Evaluator], *, now: float) -> Ver
         for finding in policy.declared(pod, now=now, body=request.body).findings:
             is_denied = mode == "deny" and is_as_grave(finding.check.severity, bound)
             into = denials if is_denied else warnings
-            into.setdefault((finding.check.type, finding.container, finding.fact), finding)
+            into.setdefault(_key(finding), finding)
     left = tuple(finding for key, finding in warnings.items() if key not in denials)
     return Verdict(tuple(denials.values()), left)
 

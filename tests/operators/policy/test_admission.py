@@ -148,6 +148,20 @@ def test_exemptions_and_rules_count_at_admission_too() -> None:
     assert [each.message for each in found.denials] == ["container 'main' missing readiness probe", "must be x"]
 
 
+CHANGES = [
+    pytest.param(pod_json(WRONG), [], 3, id="what was wrong before"),
+    pytest.param(pod_json(container("a:latest")), ["missing_liveness", "missing_readiness"], 1, id="what is new"),
+    pytest.param(None, ["latest_tag", "missing_liveness", "missing_readiness"], 0, id="nothing before"),
+]
+
+
+@pytest.mark.parametrize(("before", "denied", "warnings"), CHANGES)
+def test_a_change_is_denied_for_what_it_makes_wrong(before: Any, denied: list[str], warnings: int) -> None:
+    found = verdict(pod_json(WRONG), operation="UPDATE", oldObject=before)
+    assert [each.check.type for each in found.denials] == denied
+    assert len(found.warnings) == warnings
+
+
 def test_an_answer_echoes_the_uid_and_says_why_only_when_it_denies() -> None:
     assert answer("u-1") == {
         "apiVersion": "admission.k8s.io/v1",
