@@ -15,6 +15,7 @@ _COMMANDS = {
     "up": "Start the control plane.",
     "run": "Run operators on a cluster.",
     "crds": "Print the CustomResourceDefinitions of operators.",
+    "policy": "Judge manifests and clusters by policies.",
     "get": "Print objects as a table, JSON or YAML.",
     "describe": "Print all about an object: fields, conditions, events.",
     "watch": "Print objects as they change.",

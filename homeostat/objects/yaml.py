@@ -44,7 +44,7 @@ class YamlError(BadRequestError):
     def __init__(self, problem: str, *, line: int = 0) -> None:
         place = f"line {line}: " if line else ""
         super().__init__(f"error converting YAML to JSON: yaml: {place}{problem}")
-        self.line = line
+        self.problem, self.line = problem, line
 
 
 def load(data: bytes, *, limit: int = MAX_BYTES) -> Json:

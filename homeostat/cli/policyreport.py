@@ -1,0 +1,90 @@
+"""A report printed, in the form that was asked for, to standard output or to a file."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from homeostat import __version__
+from homeostat.cli.failure import Failure, one_line
+from homeostat.cli.table import Table
+from homeostat.operators.policy.report.report import Report
+from homeostat.operators.policy.report.table import FINDINGS, SCORES, finding_rows, score_rows
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMS: Final = ("table", "json", "sarif", "github", "html")
+_USUAL_ROWS: Final = 200
+
+
+def report_options(function: F) -> F:
+    function = click.option(
+        "--limit",
+        default=_USUAL_ROWS,
+        show_default=True,
+        type=click.IntRange(0),
+        help="Most rows of a table; 0 for all. Other forms have everything.",
+    )(function)
+    function = click.option(
+        "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write there instead of printing."
+    )(function)
+    return click.option(
+        "-o", "--output", type=click.Choice(FORMS), default="table", show_default=True, help="How to print."
+    )(function)
+
+
+def print_report(report: Report, *, output: str, output_file: Path | None, limit: int, heading: str) -> None:
+    """What could not be read is told on standard error besides, whatever the form."""
+    for each in report.troubles:
+        click.echo(f"error: {each.source}:{each.line}: {one_line(each.message)}", err=True)
+    if output_file is None and output == "table":
+        _print_tables(report, limit, heading)
+        return
+    data = _rendered(report, output, limit, heading)
+    if output_file is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        output_file.write_bytes(data)
+    except OSError as error:
+        raise Failure(f"cannot write {output_file}: {error.strerror}") from error
+
+
+def _rendered(report: Report, output: str, limit: int, heading: str) -> bytes:
+    match output:
+        case "json":
+            from homeostat.operators.policy.report import json
+
+            return json.render(report)
+        case "sarif":
+            from homeostat.operators.policy.report import sarif
+
+            return sarif.render(report, version=__version__)
+        case "github":
+            from homeostat.operators.policy.report import github
+
+            return github.render(report).encode()
+        case "html":
+            from homeostat.operators.policy.report import html
+
+            return html.render(report).encode()
+    with redirect_stdout(io.StringIO()) as text:
+        _print_tables(report, limit, heading)
+    return text.getvalue().encode()
+
+
+def _print_tables(report: Report, limit: int, heading: str) -> None:
+    rows = finding_rows(report)
+    shown = rows[:limit] if limit else rows
+    if shown:
+        Table(FINDINGS).print(shown)
+        if len(rows) > len(shown):
+            click.echo(f"... and {len(rows) - len(shown)} more; --limit 0 or -o json has them all")
+        click.echo()
+    Table((heading, *SCORES[1:])).print(score_rows(report.scores))

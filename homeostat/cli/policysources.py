@@ -1,0 +1,101 @@
+"""Files with manifests: found, read and taken apart, with the line on which each document begins.
+
+A directory stands for the YAML and JSON files in it and below, except in hidden directories. Whatever cannot be read
+is a `Trouble` with its file and line, and reading goes on with the next document: a line of three dashes begins one
+wherever it stands, also after a broken one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from homeostat.objects.errors import ApiError
+from homeostat.objects.yaml import YamlError, load_located
+from homeostat.operators.policy.manifest import Document, Trouble
+
+STDIN: Final = "stdin"
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+_LIMIT_BYTES: Final = 64 << 20
+_MOST_BROKEN: Final = 100
+_begins = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
+
+
+class NoManifestsError(Exception):
+    """Says which path is not there, or that nothing is in it."""
+
+
+def find_files(paths: Sequence[str]) -> list[str]:
+    """Each once, directories in the order of their names; `-` stands for standard input."""
+    found: dict[str, None] = {}
+    for path in paths:
+        if path == "-" or Path(path).is_file():
+            found[path] = None
+        elif Path(path).is_dir():
+            found.update(dict.fromkeys(_below(path)))
+        else:
+            raise NoManifestsError(f"there is no file or directory {path}")
+    if not found:
+        raise NoManifestsError(f"there are no {', '.join(SUFFIXES)} files in {', '.join(paths)}")
+    return list(found)
+
+
+def _below(directory: str) -> Iterator[str]:
+    for home, directories, files in os.walk(directory):
+        directories[:] = sorted(each for each in directories if not each.startswith("."))
+        for name in sorted(files):
+            if name.endswith(SUFFIXES):
+                yield str(Path(home, name))
+
+
+def read_file(path: str) -> Iterator[Document | Trouble]:
+    source = STDIN if path == "-" else path
+    try:
+        data = sys.stdin.buffer.read(_LIMIT_BYTES + 1) if path == "-" else _read(path)
+    except OSError as error:
+        yield Trouble(source, 1, f"cannot be read: {error.strerror or error}")
+        return
+    yield from read_documents(source, data)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(_LIMIT_BYTES + 1)
+
+
+def read_documents(source: str, data: bytes) -> Iterator[Document | Trouble]:
+    above, told = 0, 0
+    while told < _MOST_BROKEN:
+        try:
+            for line, value in load_located(data, limit=_LIMIT_BYTES):
+                yield Document(source, value, above + line)
+        except YamlError as error:
+            told += 1
+            yield Trouble(source, above + max(error.line, 1), f"not YAML: {error.problem}")
+            skipped = _next_document(data, error.line)
+            if skipped is None:
+                return
+            above += data.count(b"\n", 0, skipped)
+            data = data[skipped:]
+        except ApiError as error:
+            yield Trouble(source, 1, error.message)
+            return
+        else:
+            return
+
+
+def _next_document(data: bytes, line: int) -> int | None:
+    """Where the first document begins that stands on the line or below it; never at the very beginning."""
+    if not line:
+        return None
+    at = 0
+    for _ in range(line - 1):
+        at = data.find(b"\n", at) + 1
+        if not at:
+            return None
+    found = _begins.search(data, max(at, 1))
+    return found.start() if found else None

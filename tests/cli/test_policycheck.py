@@ -1,0 +1,183 @@
+"""`homeostat policy check`: files in, a report and an exit code out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from homeostat.objects import yaml
+from homeostat.objects.json import JsonObject
+from tests.cli.running import Cli
+
+BARE = {"name": "main", "image": "nginx:latest"}
+PROBED = {"name": "main", "image": "nginx:1.25", "livenessProbe": {}, "readinessProbe": {}}
+RULES: JsonObject = {
+    "apiVersion": "devops.stochastic.io/v1",
+    "kind": "DevOpsPolicy",
+    "metadata": {"name": "named", "namespace": "shop"},
+    "spec": {"rules": [{"name": "team", "expression": "has(object.metadata.labels)", "message": "no labels at all"}]},
+}
+
+
+def pod(container: JsonObject, name: str = "web") -> JsonObject:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+def deployment(container: JsonObject, replicas: int = 1) -> JsonObject:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}
+    spec = {"replicas": replicas, "template": template}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": spec,
+    }
+
+
+def write(path: Path, *objects: JsonObject) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(yaml.dump_all(list(objects)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("container", "arguments", "code"),
+    [
+        (PROBED, (), 0),
+        (BARE, (), 1),
+        (BARE, ("--fail-on", "high"), 1),
+        (BARE, ("--fail-on", "critical"), 0),
+        (BARE, ("--fail-on", "critical", "--fail-on", "score<94"), 1),
+        (BARE, ("--fail-on", "score<94"), 1),
+        (BARE, ("--fail-on", "score < 93"), 0),
+        (BARE, ("--fail-on", "never"), 0),
+        (BARE, ("--fail-on", "worst"), 2),
+        (BARE, ("--bundle", "BASELINE"), 1),
+        (BARE, ("--bundle", "none-such"), 2),
+        (BARE, ("--policy", "nowhere.yaml"), 2),
+    ],
+)
+def test_the_bar_decides_on_the_exit_code(
+    cli: Cli, tmp_path: Path, container: JsonObject, arguments: tuple[str, ...], code: int
+) -> None:
+    assert cli.here("policy", "check", write(tmp_path / "web.yaml", pod(container)), *arguments).code == code
+
+
+def test_directories_are_read_with_all_below_them_except_what_is_hidden(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path / "a/b/web.yml", pod(BARE))
+    write(tmp_path / "a/.git/web.yaml", pod(BARE))
+    (tmp_path / "a/pod.json").write_bytes(msgspec.json.encode(pod(BARE)))
+    (tmp_path / "a/readme.md").write_text("kind: Pod")
+    found = cli.here("policy", "check", tmp_path / "a", "-o", "json").json["violations"]
+    assert {each["source"] for each in found} == {f"{tmp_path}/a/b/web.yml", f"{tmp_path}/a/pod.json"}
+
+
+def test_findings_name_the_line_on_which_their_document_begins(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "many.yaml"
+    path.write_bytes(b"# two Pods\n" + yaml.dump(pod(PROBED, "a")) + b"---\n# the second\n" + yaml.dump(pod(BARE, "b")))
+    line = path.read_text().splitlines().index("# the second") + 2
+    done = cli.here("policy", "check", path)
+    assert f"{path}:{line}" in done.out
+    assert f"line={line}," in cli.here("policy", "check", path, "-o", "github").out
+
+
+def test_what_is_broken_is_told_with_its_line_and_the_rest_is_judged(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path / "good.yaml", pod(BARE, "good"))
+    broken = yaml.dump(pod(BARE, "before")) + b"---\nkind: [\n---\n" + yaml.dump(pod(BARE, "after"))
+    (tmp_path / "broken.yaml").write_bytes(broken)
+    (tmp_path / "odd.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: odd}\nspec: {containers: 7}\n")
+    (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
+    done = cli.here("policy", "check", tmp_path, "-o", "json")
+    assert {each["name"] for each in done.json["violations"]} == {"good", "before", "after"}
+    told = {Path(each["source"]).name: (each["line"], each["message"]) for each in done.json["errors"]}
+    assert told["broken.yaml"][0] == broken.decode().splitlines().index("kind: [") + 2
+    assert told["odd.yaml"] == (1, 'Pod "odd": Expected `array | null`, got `int` - at `$.spec.containers`')
+    assert "latin.yaml" in told
+    assert f"error: {tmp_path}/broken.yaml:" in done.err
+    assert done.code == 1
+
+
+def test_files_that_cannot_be_read_have_an_exit_code_of_their_own(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("a: [\n")
+    assert cli.here("policy", "check", tmp_path).code == 4
+    assert cli.here("policy", "check", tmp_path, "--fail-on", "never").code == 4
+
+
+@pytest.mark.parametrize("path", ["nowhere", "empty"])
+def test_nothing_to_check_is_wrong_usage(cli: Cli, tmp_path: Path, path: str) -> None:
+    (tmp_path / "empty").mkdir()
+    done = cli.here("policy", "check", tmp_path / path)
+    assert done.code == 2
+    assert path in done.err
+
+
+def test_standard_input_is_read(cli: Cli) -> None:
+    done = cli.here("policy", "check", "-", "-o", "json", stdin=yaml.dump(pod(BARE)).decode())
+    assert {each["source"] for each in done.json["violations"]} == {"stdin"}
+
+
+def test_a_policy_of_a_file_judges_with_rules_of_its_own(cli: Cli, tmp_path: Path) -> None:
+    policy = write(tmp_path / "policy.yaml", RULES)
+    done = cli.here("policy", "check", write(tmp_path / "web.yaml", pod(PROBED)), "--policy", policy, "-o", "json")
+    (found,) = done.json["violations"]
+    assert (found["policy"], found["type"], found["message"]) == ("shop/named", "team", "no labels at all")
+
+
+def test_a_policy_that_means_nothing_is_refused_with_file_line_and_path(cli: Cli, tmp_path: Path) -> None:
+    bad = {**RULES, "spec": {"rules": [{"name": "team", "expression": "1 +"}]}}
+    policy = write(tmp_path / "policy.yaml", {"apiVersion": "v1", "kind": "ConfigMap"}, bad)
+    done = cli.here("policy", "check", write(tmp_path / "web.yaml", pod(PROBED)), "--policy", policy)
+    assert done.code == 2
+    assert f"{policy}:4: spec.rules[0].expression" in done.err
+
+
+def test_budgets_of_any_file_count_for_workloads_of_any_other(cli: Cli, tmp_path: Path) -> None:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "shop"},
+    }
+    path = write(tmp_path / "web/web.yaml", deployment(PROBED, 2))
+
+    def types() -> set[str]:
+        done = cli.here("policy", "check", tmp_path, "--bundle", "hardened", "-o", "json")
+        return {each["type"] for each in done.json["violations"]}
+
+    assert "missing_budget" in types()
+    write(tmp_path / "budget.yaml", {**budget, "spec": spec})
+    assert "missing_budget" not in types()
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [("json", "{"), ("sarif", "{"), ("github", "::"), ("html", "<!doctype html>"), ("table", "SEVERITY")],
+)
+def test_a_report_goes_to_a_file_in_any_form(cli: Cli, tmp_path: Path, form: str, begins: str) -> None:
+    path, out = write(tmp_path / "web.yaml", pod(BARE)), tmp_path / "report"
+    done = cli.here("policy", "check", path, "-o", form, "--output-file", out)
+    assert (done.code, done.out) == (1, "")
+    assert out.read_text().startswith(begins)
+
+
+def test_a_table_is_cut_and_says_so(cli: Cli, tmp_path: Path) -> None:
+    path = write(tmp_path / "web.yaml", *(pod(BARE, f"web-{at}") for at in range(5)))
+    done = cli.here("policy", "check", path, "--limit", "3")
+    assert "... and 7 more" in done.out
+    assert "more" not in cli.here("policy", "check", path, "--limit", "0").out
+
+
+def test_many_files_give_the_same_report_by_several_processes(cli: Cli, tmp_path: Path) -> None:
+    for at in range(1100):
+        write(tmp_path / f"{at:04d}.yaml", pod(BARE if at % 2 else PROBED, f"web-{at}"))
+    (tmp_path / "0007.yaml").write_text("a: [\n")
+    done = cli("policy", "check", tmp_path, "-o", "json")
+    assert done.code == 1
+    assert [each["name"] for each in done.json["violations"]] == [
+        name for at in range(1, 1100, 2) if at != 7 for name in (f"web-{at}",) * 2
+    ]
+    assert [Path(each["source"]).name for each in done.json["errors"]] == ["0007.yaml"]
+    assert done.json["scores"][0]["pods"] == 1099
