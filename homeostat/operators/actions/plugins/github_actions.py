@@ -1,0 +1,277 @@
+"""Keeps resources by GitHub Actions workflows: one to apply, and others to plan and to destroy where there are such.
+
+    plugin: github_actions
+    config:
+      owner: acme
+      repo: infrastructure
+      workflow: apply.yml
+      planWorkflow: plan.yml
+      destroyWorkflow: destroy.yml
+      ticketInput: ticket        # a workflow with `run-name: apply ${{ inputs.ticket }}`
+      actionInput: action        # gets plan, apply or destroy
+
+Owner, repo, workflow, ref and inputs may also stand in the spec. Without inputs the workflow gets the spec as JSON, in
+the input `spec`. A workflow is started once for each declaration: what was applied is not applied again unless a run of
+the plan workflow finds drift, which it tells by an artifact with `{"changed": true}`.
+
+A run whose start was not answered is looked for by its ticket in the names of runs; without a `ticketInput`, by its
+time. Where several might be ours the run is given up and none is taken for it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.external.github import (
+    API,
+    Artifact,
+    GitHub,
+    GitHubError,
+    RateLimitedError,
+    RefusedError,
+    Repository,
+    UncertainError,
+    UnreachedError,
+    WorkflowRun,
+)
+from homeostat.objects.decision import Wait
+from homeostat.objects.json import Json, JsonObject, encode
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.actions.plugin import ActionError, Job, Tools
+from homeostat.operators.actions.plugins.template import TemplateError, fill
+from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.secrets import SecretText
+from homeostat.operators.actions.world import Lost, Plan, Underway
+
+_SHOWS_WITHIN_S = 60.0
+_SKEW_S = 5.0
+_CANCEL_WITHIN_S = 600.0
+_TROUBLE_S = 30.0
+
+
+class GitHubConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    owner: str = ""
+    repo: str = ""
+    workflow: str = ""
+    ref: str = ""
+    inputs: dict[str, Any] | None = None
+    plan_workflow: str = ""
+    destroy_workflow: str = ""
+    ticket_input: str = ""
+    action_input: str = ""
+    outputs_artifact: str = "homeostat-outputs"
+    drift: Literal["artifact", "failure"] = "artifact"
+    """How a run of the plan tells of drift: by its artifact, or by failing."""
+    token: SecretText | None = None
+    api_url: str = ""
+    """Of another GitHub than the operator's; it needs a token of its own."""
+    timeout_seconds: Annotated[int, Meta(ge=1, le=604_800)] | None = None
+    poll_seconds: Annotated[int, Meta(ge=1, le=3600)] | None = None
+
+
+class _Target(msgspec.Struct, frozen=True):
+    repository: Repository
+    workflow: str
+    ref: str
+
+
+class GitHubActionsPlugin:
+    name, version, config = "github_actions", "1.1.0", GitHubConfig
+    type_only: frozenset[str] = frozenset()
+
+    def __init__(self, tools: Tools) -> None:
+        environment = tools.environment
+        self._http = tools.http
+        self._token = environment.get("GITHUB_TOKEN", "")
+        self._api = environment.get("GITHUB_API_URL") or API
+        self._timeout_s = float(environment.get("GITHUB_ACTIONS_TIMEOUT") or 3600)
+        self._poll_s = float(environment.get("GITHUB_ACTIONS_POLL_INTERVAL") or 10)
+        # Since when a ticket has been looked for. It is lost only once it was not found for a while by this process.
+        self._sought: dict[str, datetime] = {}
+
+    async def plan(self, job: Job[GitHubConfig]) -> Plan:
+        _target(job, "apply")
+        if not job.is_applied:
+            return Plan(True, Changes(updated=1), "the declaration was not applied yet")
+        return Plan(None if job.config.plan_workflow else False)
+
+    async def start(self, job: Job[GitHubConfig]) -> Underway | Outcome:
+        if job.purpose == "destroy" and not job.config.destroy_workflow:
+            return Outcome(is_success=True, message="there is no workflow to destroy: nothing was started")
+        target = _target(job, job.purpose)
+        github = await self._github(job)
+        try:
+            started = await github.dispatch(target.repository, target.workflow, target.ref, _inputs(job))
+        except (RateLimitedError, UnreachedError) as error:
+            raise _later(error) from error
+        except RefusedError as error:
+            return Outcome(is_success=False, reason=error.reason, message=str(error))
+        except UncertainError:
+            return Underway(None, self._poll(job))
+        if started is None:
+            return Underway(None, 2.0)
+        return Underway({"runId": started.workflow_run_id, "url": started.html_url}, self._poll(job))
+
+    async def follow(self, job: Job[GitHubConfig]) -> Underway | Outcome | Lost:
+        target = _target(job, job.purpose)
+        github = await self._github(job)
+        try:
+            if job.handle is None:
+                return await self._find(job, github, target)
+            return await self._look(job, github, target, int(job.handle["runId"]))
+        except (RateLimitedError, UnreachedError, UncertainError) as error:
+            raise _later(error) from error
+        except RefusedError as error:
+            # A token that has run out says nothing about the run.
+            if error.status in (401, 403) and self._late_s(job) < _CANCEL_WITHIN_S:
+                raise _later(error) from error
+            return Outcome(is_success=False, reason=error.reason, message=str(error))
+
+    async def _find(self, job: Job[GitHubConfig], github: GitHub, target: _Target) -> Underway | Outcome | Lost:
+        assert job.began is not None
+        since = format_time(job.began - timedelta(seconds=_SKEW_S))
+        runs = await github.dispatched_runs(target.repository, target.workflow, since)
+        found = [each for each in runs if not job.config.ticket_input or job.ticket in _words(each)]
+        if len(found) == 1 or (found and job.config.ticket_input):
+            # Of several with one ticket the first counts; they are attempts of GitHub's own at one dispatch.
+            run = min(found, key=lambda each: each.id)
+            self._sought.pop(job.ticket, None)
+            return Underway({"runId": run.id, "url": run.html_url}, self._poll(job))
+        if found:
+            told = f"{len(found)} runs might be the one that was started; set ticketInput to tell them apart"
+            return Outcome(is_success=False, reason="Ambiguous", message=told)
+        if job.now - self._sought.setdefault(job.ticket, job.now) < timedelta(seconds=_SHOWS_WITHIN_S):
+            return Underway(None, min(self._poll(job), 10.0))
+        del self._sought[job.ticket]
+        return Lost(is_restartable=True)
+
+    async def _look(self, job: Job[GitHubConfig], github: GitHub, target: _Target, run_id: int) -> Underway | Outcome:
+        run = await github.run(target.repository, run_id)
+        if run.is_completed:
+            return await self._ended(job, github, target, run)
+        late_s = self._late_s(job)
+        if late_s < 0:
+            return Underway(job.handle, self._poll(job))
+        # What has taken too long is ended, so that a retry does not run beside it.
+        await github.cancel(target.repository, run_id)
+        if late_s < _CANCEL_WITHIN_S:
+            return Underway(job.handle, self._poll(job))
+        told = "the run took too long and does not end though it was cancelled"
+        return Outcome(is_success=False, reason="RunTimedOut", message=told, url=run.html_url)
+
+    async def _ended(self, job: Job[GitHubConfig], github: GitHub, target: _Target, run: WorkflowRun) -> Outcome:
+        is_success = run.conclusion == "success"
+        if job.purpose == "plan" and job.config.drift == "failure" and run.conclusion in ("success", "failure"):
+            return Outcome(is_success=True, is_changed=not is_success, url=run.html_url)
+        if not is_success:
+            told = f"the run ended with {run.conclusion}"
+            return Outcome(is_success=False, reason="RunFailed", message=told, url=run.html_url)
+        artifacts = await github.artifacts(target.repository, run.id)
+        values = await _values(job, github, target.repository, artifacts)
+        if job.purpose == "plan":
+            if not isinstance(values.get("changed"), bool):
+                told = f'the plan left no artifact "{job.config.outputs_artifact}" that says whether it is "changed"'
+                return Outcome(is_success=False, reason="NoPlan", message=told, url=run.html_url)
+            return Outcome(is_success=True, is_changed=values["changed"], url=run.html_url)
+        jobs = await github.jobs(target.repository, run.id)
+        outputs = {
+            **values,
+            "jobs": [msgspec.to_builtins(each) for each in jobs],
+            "artifacts": [_shown(each) for each in artifacts],
+        }
+        return Outcome(is_success=True, changes=Changes(updated=1), outputs=outputs, url=run.html_url)
+
+    async def _github(self, job: Job[GitHubConfig]) -> GitHub:
+        config = job.config
+        if config.api_url and config.token is None:
+            told = "another GitHub than the operator's needs a token of its own"
+            raise ActionError("InvalidConfig", f"action.config.apiUrl: {told}")
+        token = self._token if config.token is None else await job.secrets.reveal(config.token)
+        job.secrets.hide(token)
+        return GitHub(self._http, token, api=config.api_url or self._api, now_s=job.now.timestamp)
+
+    def _late_s(self, job: Job[GitHubConfig]) -> float:
+        assert job.began is not None
+        return (job.now - job.began).total_seconds() - (job.config.timeout_seconds or self._timeout_s)
+
+    def _poll(self, job: Job[GitHubConfig]) -> float:
+        return float(job.config.poll_seconds or self._poll_s)
+
+
+def _target(job: Job[GitHubConfig], purpose: str) -> _Target:
+    config, spec = job.config, job.spec
+    owner, repo = config.owner or spec.get("owner"), config.repo or spec.get("repo")
+    workflow = {"plan": config.plan_workflow, "destroy": config.destroy_workflow}.get(purpose) or (
+        config.workflow or spec.get("workflow")
+    )
+    ref = config.ref or spec.get("ref") or "main"
+    for name, value in (("owner", owner), ("repo", repo), ("workflow", workflow), ("ref", ref)):
+        if not value or not isinstance(value, str | int):
+            told = f"it is given neither there nor as spec.{name}"
+            raise ActionError("InvalidConfig", f"action.config.{name}: {told}")
+    return _Target(Repository(str(owner), str(repo)), str(workflow), str(ref))
+
+
+def _inputs(job: Job[GitHubConfig]) -> dict[str, str]:
+    """As given; else those of the spec, where it names a workflow; else the spec itself."""
+    config, spec = job.config, job.spec
+    inputs: JsonObject
+    if config.inputs is not None:
+        values = {"name": job.name, "namespace": job.namespace, "uid": job.uid, "spec": spec, "outputs": job.outputs}
+        try:
+            inputs = fill(config.inputs, values)
+        except TemplateError as error:
+            raise ActionError("InvalidConfig", f"action.config.inputs: {error}") from error
+    elif "workflow" in spec:
+        given = spec.get("inputs")
+        inputs = given if isinstance(given, dict) else {}
+    else:
+        inputs = {"spec": spec}
+    more = {config.ticket_input: job.ticket, config.action_input: job.purpose}
+    return {**{name: _text(each) for name, each in inputs.items()}, **{key: each for key, each in more.items() if key}}
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else encode(value).decode()
+
+
+def _words(run: WorkflowRun) -> list[str]:
+    """Of a name: a ticket that begins like another one is not that one."""
+    return f"{run.display_title} {run.name or ''}".split()
+
+
+async def _values(
+    job: Job[GitHubConfig], github: GitHub, repository: Repository, artifacts: tuple[Artifact, ...]
+) -> JsonObject:
+    """What the artifact for outputs says. Values may be wrapped as Terraform prints them; sensitive ones stay out."""
+    wanted = (each for each in artifacts if each.name == job.config.outputs_artifact and not each.expired)
+    found = next(wanted, None)
+    if found is None:
+        return {}
+    raw = await github.artifact_json(repository, found)
+    return {name: _bare(each) for name, each in raw.items() if not (_is_wrapped(each) and each.get("sensitive"))}
+
+
+def _is_wrapped(value: Json) -> bool:
+    return isinstance(value, dict) and "value" in value and value.keys() <= {"value", "type", "sensitive"}
+
+
+def _bare(value: Json) -> Json:
+    return value["value"] if _is_wrapped(value) else value
+
+
+def _shown(artifact: Artifact) -> JsonObject:
+    return {
+        "name": artifact.name,
+        "size_in_bytes": artifact.size_in_bytes,
+        "archive_download_url": artifact.archive_download_url,
+    }
+
+
+def _later(error: GitHubError) -> Wait:
+    after_s = error.after_s if isinstance(error, RateLimitedError) else _TROUBLE_S
+    return Wait(error.reason, timedelta(seconds=after_s), message=str(error))
