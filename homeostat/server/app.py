@@ -21,8 +21,8 @@ from homeostat.objects.errors import (
     MethodNotAllowedError,
     NotFoundError,
     TimedOutError,
-    UnavailableError,
     TooManyRequestsError,
+    UnavailableError,
     status_of,
 )
 from homeostat.objects.json import encode
