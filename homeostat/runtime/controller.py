@@ -188,8 +188,9 @@ class Controller(Generic[Obj, World, Action]):
         look: Look[Obj] | None = None
         end: _End[Action] = None
         try:
-            async with asyncio.timeout(_CATCH_UP_S):
-                await scope.caught_up()
+            if scope.is_behind:
+                async with asyncio.timeout(_CATCH_UP_S):
+                    await scope.caught_up()
             obj = self.informer.cache.get(request.namespace, request.name)
             if obj is not None:
                 look = Look(obj)
@@ -197,6 +198,8 @@ class Controller(Generic[Obj, World, Action]):
         except Exception as error:
             span.record_error(error)
             end = sole_error(error)
+        if isinstance(end, Decision):
+            return self._requeue(request, end, queue)
         try:
             async with asyncio.timeout(_WRITE_S):
                 return await self._conclude(request, end, look, queue)
@@ -209,14 +212,12 @@ class Controller(Generic[Obj, World, Action]):
             return "conflict" if isinstance(error, ConflictError) else "failed"
 
     async def _conclude(
-        self, request: Request, end: _End[Action], look: Look[Obj] | None, queue: WorkQueue[Request]
+        self, request: Request, end: Exception | None, look: Look[Obj] | None, queue: WorkQueue[Request]
     ) -> str:
         match end:
             case None:
                 self._forget(request, queue)
                 return "gone"
-            case Decision():
-                return self._requeue(request, end, queue)
             case ConflictError():
                 queue.retry(request)
                 log.debug("a race was lost", extra=_told(request, end))

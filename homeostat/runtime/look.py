@@ -11,7 +11,6 @@ controller's business. Promises, each with a test:
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.declared import Declared
 from homeostat.objects.json import Json
 from homeostat.objects.kind import Kind
+from homeostat.runtime.deadline import Deadline
 from homeostat.runtime.finalizer import add_finalizer, remove_finalizer
 from homeostat.runtime.metrics import Metrics
 from homeostat.runtime.predicates import Predicate, annotations_changed, any_of, generation_changed, labels_changed
@@ -84,6 +84,7 @@ class Looker(Generic[Obj, World, Action]):
         self._tools, self._options = tools, options
         self._objects = Projection(tools.client, kind, Snapshot)
         self._writing = Writing(manager=f"homeostat-{name}")
+        self._limit = Deadline(options.timeout_s)
 
     async def look(
         self, look: Look[Obj], *, is_repeated: Callable[[Decision[Action]], bool]
@@ -92,7 +93,7 @@ class Looker(Generic[Obj, World, Action]):
 
         Actions that `is_repeated` knows to have been done right before are not done again.
         """
-        async with asyncio.timeout(self._options.timeout_s):
+        with self._limit():
             obj, finalizer = look.obj, self._options.finalizer
             if is_paused(obj):
                 await self.report(look, of_pause(PAUSE, look.snapshot), is_observed=False)
