@@ -267,7 +267,7 @@ async def test_a_replica_notices_that_an_older_state_was_restored(factory: Postg
         await put(store, pod("a"), "1")
         await put(store, pod("a"), "2")
         connection = await asyncpg.connect(factory.url, server_settings={"search_path": factory.schema})
-        await connection.execute("DELETE FROM log WHERE revision = 2; UPDATE head SET revision = 1")
+        await connection.execute("DELETE FROM log WHERE revision = 2; DELETE FROM batch WHERE first = 2")
         await connection.close()
 
         with pytest.raises(LostError, match="an older state was restored"):

@@ -17,7 +17,7 @@ from homeostat.store.log import events_of, plan
 from homeostat.store.postgres.database import Connection
 from homeostat.store.postgres.follower import Follower
 from homeostat.store.postgres.link import Link
-from homeostat.store.postgres.statements import Pen, Planned, enter_section
+from homeostat.store.postgres.statements import Pen, Planned
 from homeostat.store.replica import Replica
 
 
@@ -55,7 +55,7 @@ class Committer:
         return await self._attempt_in_section(connection, batch)
 
     async def _attempt_in_section(self, connection: Connection, batch: Sequence[Change]) -> Planned:
-        await enter_section(connection)
+        await self._pen.enter_section(connection)
         await self._follower.catch_up(connection)
         sent = self._follower.sent
         if sent is not None and self._follower.is_stored(sent):

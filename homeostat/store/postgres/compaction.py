@@ -1,7 +1,7 @@
 """Forgetting history in the database: few rows at a time, one replica at a time.
 
-The mark is raised before any row goes, so a reader who finds one missing knows why. Sweeping locks the mark's row and
-nothing that a commit needs.
+The mark is raised before any row goes, so a reader who finds one missing knows why. Sweeping holds no lock that a
+commit waits for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from homeostat.store.postgres.link import Link
 T = TypeVar("T")
 
 _SWEEP_ROWS = 500
-_WRITER_DAYS = 7
+_SIZE = "SELECT pg_total_relation_size('log') + pg_total_relation_size('batch')"
 
 
 class Compaction:
@@ -36,8 +36,8 @@ class Compaction:
         """The first revision after `after` that is not older than `keep_s`, by the database's clock."""
         found: int | None = await self._do(
             lambda connection: connection.fetchval(
-                "SELECT revision FROM log WHERE revision > $1 AND at <= now()"
-                " AND at > now() - make_interval(secs => $2) ORDER BY revision LIMIT 1",
+                "SELECT greatest(first, $1 + 1) FROM batch WHERE last > $1 AND at <= now()"
+                " AND at > now() - make_interval(secs => $2) ORDER BY first LIMIT 1",
                 after,
                 keep_s,
             )
@@ -49,7 +49,7 @@ class Compaction:
         return bool(await self._do(lambda connection: _take_turn(connection, every_s)))
 
     async def size_bytes(self) -> int:
-        return int(await self._do(lambda connection: connection.fetchval("SELECT pg_total_relation_size('log')")))
+        return int(await self._do(lambda connection: connection.fetchval(_SIZE)))
 
     async def _do(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         try:
@@ -61,7 +61,7 @@ class Compaction:
 async def _raise(connection: Connection, before: int) -> int:
     return int(
         await connection.fetchval(
-            "UPDATE compaction SET compacted = greatest(compacted, $1) RETURNING compacted",
+            "UPDATE mark SET compacted = greatest(compacted, $1) RETURNING compacted",
             before,
         )
     )
@@ -70,9 +70,8 @@ async def _raise(connection: Connection, before: int) -> int:
 async def _sweep(connection: Connection) -> bool:
     """Delete what some more revisions free: what they took the place of, and deletions among them; whether any did."""
     async with connection.transaction():
-        marks = await connection.fetchrow("SELECT compacted, swept FROM compaction FOR UPDATE")
-        assert marks is not None
-        compacted, above = marks
+        above = await connection.fetchval("SELECT swept FROM sweep FOR UPDATE")
+        compacted = await connection.fetchval("SELECT compacted FROM mark")
         if above >= compacted:
             return False
         upto = min(above + _SWEEP_ROWS, compacted)
@@ -85,15 +84,16 @@ async def _sweep(connection: Connection) -> bool:
         await connection.execute(
             "DELETE FROM log WHERE revision > $1 AND revision <= $2 AND operation = 3", above, upto
         )
-        await connection.execute("UPDATE compaction SET swept = $1", upto)
+        # The last one tells the newest revision.
+        await connection.execute("DELETE FROM batch WHERE last <= $1 AND first < (SELECT max(first) FROM batch)", upto)
+        await connection.execute("UPDATE sweep SET swept = $1", upto)
     return bool(upto < compacted)
 
 
 async def _take_turn(connection: Connection, every_s: float) -> bool:
-    is_ours = await connection.fetchval(
-        "UPDATE compaction SET tidied = now() WHERE tidied <= now() - make_interval(secs => $1) RETURNING true",
-        every_s,
+    return bool(
+        await connection.fetchval(
+            "UPDATE sweep SET tidied = now() WHERE tidied <= now() - make_interval(secs => $1) RETURNING true",
+            every_s,
+        )
     )
-    if is_ours:
-        await connection.execute("DELETE FROM writer WHERE at < now() - make_interval(days => $1)", _WRITER_DAYS)
-    return bool(is_ours)

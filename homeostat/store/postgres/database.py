@@ -5,6 +5,7 @@ The rest of the package sees a `Connection`, the part of asyncpg's that it needs
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, cast
@@ -39,11 +40,14 @@ _SETTINGS = {
     "statement_timeout": "10s",
     # A replica that is paused or cut off inside the commit section holds up all others for this long at most.
     "idle_in_transaction_session_timeout": "2s",
+    # Plans are made when tables are small and kept when they are not.
+    "enable_seqscan": "off",
     "jit": "off",  # our statements are small, and compiling one takes longer than they do
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
 }
+_PATIENT = {"statement_timeout": "0", "enable_seqscan": "on"}
 _DURABLE = """
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')
@@ -80,11 +84,17 @@ class Database:
         parts = urlsplit(self._url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
+    @property
+    def section(self) -> int:
+        """The number of the lock under which commits of this schema follow each other."""
+        digest = hashlib.sha256(b"homeostat section " + self.schema.encode()).digest()
+        return int.from_bytes(digest[:8], "big", signed=True)
+
     async def connect(self, purpose: str, *, is_patient: bool = False) -> Connection:
         """Open a session. One that loads or migrates is patient: no statement of it is too slow."""
         settings = {
             **_SETTINGS,
-            **({"statement_timeout": "0"} if is_patient else {}),
+            **(_PATIENT if is_patient else {}),
             "search_path": f'"{self.schema}"',
             "application_name": f"homeostat {purpose}",
         }

@@ -1,19 +1,18 @@
 """How a replica moves: the log's rows that others wrote, and its own batches, each shown once and in order.
 
 A batch of this replica may be seen in the log before its commit is answered, or without the answer ever coming. The
-database keeps the number of each replica's newest batch; by that a batch that was sent is known to be stored, and
-then its own events are shown, not copies of them.
+database keeps who made each batch; by that one that was sent is known to be stored, and then its own events are
+shown, not copies of them.
 """
 
 from __future__ import annotations
 
 import asyncio
-from uuid import UUID
 
 from homeostat.store.base import Event, Key, LostError, Record
 from homeostat.store.log import canonical
 from homeostat.store.postgres.database import Connection, Row
-from homeostat.store.postgres.statements import News, Planned, read_news
+from homeostat.store.postgres.statements import News, Pen, Planned
 from homeostat.store.replica import Replica
 from homeostat.store.rows import TYPES
 from homeostat.store.seal import Seal
@@ -22,19 +21,19 @@ _CONTENDED_S = 0.05
 
 
 class Follower:
-    def __init__(self, replica: Replica, seal: Seal, writer: UUID) -> None:
+    def __init__(self, replica: Replica, seal: Seal, pen: Pen) -> None:
         self._replica = replica
         self._seal = seal
-        self._writer = writer
+        self._pen = pen
         self.sent: Planned | None = None
         """The batch whose commit was asked for and is not answered."""
-        self._newest_batch = 0
+        self._stored_batch = 0
         self._heard_at = 0.0
         self.lost: LostError | None = None
 
     def is_stored(self, planned: Planned) -> bool:
         """Whether the database has shown that it has the batch, which was sent."""
-        return self._newest_batch == planned.number
+        return self._stored_batch == planned.number
 
     def is_contended(self) -> bool:
         """Whether others write too, so that a batch planned now would likely be overtaken."""
@@ -46,23 +45,25 @@ class Follower:
             if self.lost is not None:
                 raise LostError(str(self.lost)) from self.lost
             after = self._replica.revision
-            news = await read_news(connection, after=after, writer=self._writer)
+            news = await self._pen.read_news(connection, after=after, sent=self.sent)
             self._take(news, after)
-            if self._replica.revision >= news.head:
-                return news.head
+            if self._replica.revision >= news.newest:
+                return news.newest
 
     def _take(self, news: News, after: int) -> None:
         replica, sent = self._replica, self.sent
-        if news.head < after:
-            raise self._lose(f"the database is at revision {news.head} and was at {after}; an older state was restored")
-        self._newest_batch = max(self._newest_batch, news.batch)
+        if news.newest < after:
+            raise self._lose(
+                f"the database is at revision {news.newest} and was at {after}; an older state was restored"
+            )
+        self._stored_batch = max(self._stored_batch, news.batch)
         if sent is not None and sent.number == news.batch and sent.base == replica.revision:
             self._show(sent.events)
         rows = [row for row in news.rows if row[0] > replica.revision]
         if rows:
             self._heard_at = asyncio.get_running_loop().time()
             self._show(self._events(rows))
-        elif news.head > replica.revision and not news.rows:
+        elif news.newest > replica.revision and not news.rows:
             raise self._missed(news)
         replica.oldest = max(replica.oldest, news.compacted)
 

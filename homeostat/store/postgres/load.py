@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from homeostat.store.base import Record
 from homeostat.store.postgres.database import Connection
+from homeostat.store.postgres.statements import NEWEST
 from homeostat.store.rows import RECORD_COLUMNS, record_of
 from homeostat.store.seal import Seal
 
@@ -26,7 +27,7 @@ class Loaded(NamedTuple):
 
 async def load(connection: Connection, seal: Seal) -> Loaded:
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        marks = await connection.fetchrow("SELECT head.revision, compaction.compacted FROM head CROSS JOIN compaction")
+        marks = await connection.fetchrow(f"SELECT {NEWEST}, compacted FROM mark")  # noqa: S608
         assert marks is not None
         records = [record_of(row, seal) async for row in connection.cursor(_CURRENT, prefetch=_AT_ONCE)]
     # Sorted here: the database would have to sort the values with the keys.

@@ -62,7 +62,7 @@ class PostgresArchive:
         async def ask(connection: Connection) -> tuple[list[Row], int]:
             rows = await connection.fetch(sql, *given)
             # Asked afterwards: it is raised before any row goes, so whatever the answer lacks shows in it.
-            return rows, await connection.fetchval("SELECT compacted FROM compaction")
+            return rows, await connection.fetchval("SELECT compacted FROM mark")
 
         try:
             rows, compacted = await self._link.run(ask)

@@ -1,7 +1,8 @@
 """What is said to the database about commits and news: the statements and their parameters.
 
-A commit is one statement. It counts only if the newest revision is still the one it was planned on; the row that says
-so is locked by it until it has ended, so batches follow each other and revisions are given in the order of commits.
+A commit is one statement. It enters the commit section, a lock that one transaction at a time holds to its end, and
+counts only if the revision it was planned on is still the newest. So batches follow each other, and revisions are given
+in the order of commits.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+import asyncpg
+
 from homeostat.store.base import Event
 from homeostat.store.log import Outcome
 from homeostat.store.postgres.database import Connection, Row
@@ -17,30 +20,37 @@ from homeostat.store.rows import OPERATIONS
 from homeostat.store.seal import Seal
 
 _MOST_NEWS = 256  # rows of one answer
+_MOST_NEWS_BYTES = 8 << 20
 
+# A base that is older than the newest revision is found by the batch that follows it; if that was compacted, by the
+# mark, which is read in its newest version and held until the end.
 _COMMIT = """
-WITH moved AS (
-    UPDATE head SET revision = $1 + cardinality($4::text[]) WHERE id = 1 AND revision = $1 RETURNING id
-), told AS (
-    INSERT INTO writer (id, batch, at) SELECT $2, $3, clock_timestamp() FROM moved
-    ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, at = excluded.at
+WITH section AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock($1)
+), base AS MATERIALIZED (
+    SELECT id FROM mark WHERE id = 1 AND compacted <= $2 AND (SELECT count(*) FROM section) = 1 FOR SHARE
+), batch AS (
+    INSERT INTO batch (first, last, writer, number, at)
+    SELECT $2 + 1, $2 + cardinality($5::text[]), $3, $4, clock_timestamp() FROM base
+    ON CONFLICT (first) DO NOTHING RETURNING first
 ), logged AS (
-    INSERT INTO log (revision, resource, namespace, name, operation, created, previous, value, at)
-    SELECT $1 + row.number, row.resource, row.namespace, row.name, row.operation, row.created, row.previous, row.value,
-        clock_timestamp()
-    FROM moved, unnest($4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[], $9::bigint[], $10::bytea[])
+    INSERT INTO log (revision, resource, namespace, name, operation, created, previous, value)
+    SELECT $2 + row.number, row.resource, row.namespace, row.name, row.operation, row.created, row.previous, row.value
+    FROM batch, unnest($5::text[], $6::text[], $7::text[], $8::smallint[], $9::bigint[], $10::bigint[], $11::bytea[])
         WITH ORDINALITY AS row (resource, namespace, name, operation, created, previous, value, number)
 )
-SELECT pg_notify($11, $12) FROM moved
+SELECT pg_notify($12, $13) FROM batch
 """
-_LOCK = "BEGIN; SELECT revision FROM head WHERE id = 1 FOR UPDATE"
+NEWEST = "coalesce((SELECT last FROM batch ORDER BY first DESC LIMIT 1), 0)"
 _NEWS = f"""
-SELECT head.revision, compaction.compacted, writer.batch, news.*
-FROM head CROSS JOIN compaction LEFT JOIN writer ON writer.id = $2 LEFT JOIN LATERAL (
-    SELECT revision, resource, namespace, name, operation, created, previous, value
-    FROM log WHERE log.revision > $1 ORDER BY log.revision LIMIT {_MOST_NEWS}
-) AS news ON true
-WHERE head.id = 1 AND compaction.id = 1
+SELECT {NEWEST}, mark.compacted, mine.number, news.*
+FROM mark LEFT JOIN batch AS mine ON mine.first = $2 AND mine.writer = $3 LEFT JOIN LATERAL (
+    SELECT *, sum(octet_length(value)) OVER (ORDER BY revision) - octet_length(value) AS bytes_before FROM (
+        SELECT revision, resource, namespace, name, operation, created, previous, value
+        FROM log WHERE revision > $1 ORDER BY revision LIMIT {_MOST_NEWS}
+    ) AS next
+) AS news ON news.bytes_before < {_MOST_NEWS_BYTES}
+WHERE mark.id = 1
 ORDER BY news.revision
 """  # noqa: S608
 _MARKS = 3
@@ -58,25 +68,38 @@ class Planned(NamedTuple):
 class News(NamedTuple):
     """What the database says at one moment: its newest revision, and some of the rows after the one asked about."""
 
-    head: int
+    newest: int
     compacted: int
     batch: int
-    """The newest of the asking replica's own batches; 0 for none."""
+    """The number of the batch that was asked about, if it is stored; else 0."""
     rows: list[Row]
 
 
 class Pen:
-    """Writes batches in the name of one replica."""
+    """Writes batches in the name of one replica, and tells of them on `channel`."""
 
-    def __init__(self, writer: UUID, channel: str, seal: Seal) -> None:
-        self._writer, self._channel = writer, channel
+    def __init__(self, writer: UUID, channel: str, section: int, seal: Seal) -> None:
+        self._writer, self._channel, self._section = writer, channel, section
         self._seal = seal
+
+    async def enter_section(self, connection: Connection) -> None:
+        """Begin a transaction in which nobody else commits."""
+        await connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self._section})")
 
     async def commit(self, connection: Connection, planned: Planned) -> bool:
         """Whether `planned.base` was still the newest revision; if not, nothing was written."""
         columns = _columns(planned.events, self._seal)
-        given = (planned.base, self._writer, planned.number, *columns, self._channel, self._writer.hex)
-        return await connection.fetchrow(_COMMIT, *given) is not None
+        given = (self._section, planned.base, self._writer, planned.number, *columns, self._channel, self._writer.hex)
+        try:
+            return await connection.fetchrow(_COMMIT, *given) is not None
+        except asyncpg.UniqueViolationError:
+            return False  # planned in the middle of another's batch, which was being read
+
+    async def read_news(self, connection: Connection, *, after: int, sent: Planned | None) -> News:
+        """What came after a revision, and whether the batch that was sent is stored."""
+        rows = await connection.fetch(_NEWS, after, sent.base + 1 if sent is not None else 0, self._writer)
+        newest, compacted, batch = rows[0][:_MARKS]
+        return News(newest, compacted, batch or 0, [row[_MARKS:-1] for row in rows if row[_MARKS] is not None])
 
 
 def _columns(events: Sequence[Event], seal: Seal) -> tuple[list[object], ...]:
@@ -91,14 +114,3 @@ def _columns(events: Sequence[Event], seal: Seal) -> tuple[list[object], ...]:
         [event.previous.revision if event.previous is not None else 0 for event in events],
         [seal.close(record.key, record.revision, record.value) for record in records],
     )
-
-
-async def read_news(connection: Connection, *, after: int, writer: UUID) -> News:
-    rows = await connection.fetch(_NEWS, after, writer)
-    head, compacted, batch = rows[0][:_MARKS]
-    return News(head, compacted, batch or 0, [row[_MARKS:] for row in rows if row[_MARKS] is not None])
-
-
-async def enter_section(connection: Connection) -> None:
-    """Begin a transaction in which nobody else commits."""
-    await connection.execute(_LOCK)

@@ -56,7 +56,6 @@ class PostgresStore(Replica):
 
     def __init__(self, database: Database, seal: Seal, *, loaded: Loaded, history: History, patience_s: float) -> None:
         self._id = uuid4()
-        self._channel = database.schema
         self._reader = Link(database, "reader", patience_s=patience_s)
         self._writer = Link(database, "writer", patience_s=patience_s)
         self._listener = Link(database, "listener", patience_s=patience_s, prepare=self._listen)
@@ -64,8 +63,10 @@ class PostgresStore(Replica):
         state = State(loaded.records, revision=loaded.revision)
         super().__init__(archive, state, history, revision=loaded.revision, oldest=loaded.compacted)
         archive.note_compacted = self._note_compacted
-        self._follower = Follower(self, seal, self._id)
-        self._committer = Committer(self._writer, Pen(self._id, self._channel, seal), self._follower, self)
+        self._channel = database.schema
+        pen = Pen(self._id, self._channel, database.section, seal)
+        self._follower = Follower(self, seal, pen)
+        self._committer = Committer(self._writer, pen, self._follower, self)
         self._compaction = Compaction(self._reader)
         self._barrier = Barrier(self._ask)
         self._group = GroupCommit(self._begin)

@@ -8,36 +8,38 @@ CREATE TABLE log (
     operation smallint NOT NULL,
     created   bigint NOT NULL,
     previous  bigint NOT NULL,
-    value     bytea NOT NULL,
-    at        timestamptz NOT NULL
+    value     bytea NOT NULL
 );
 
--- The newest revision, in one row. Its lock is the commit section: who changes it gives out revisions, one replica
--- at a time, until its transaction ends. Nearly empty pages let each update stay on its page.
-CREATE TABLE head (
-    id       smallint PRIMARY KEY CHECK (id = 1),
-    revision bigint NOT NULL
-) WITH (fillfactor = 20);
+-- Every commit: which revisions it gave, which replica made it, and that replica's number for it, by which one that
+-- lost its connection finds out. Two batches that begin at one revision exclude each other. The last row says which
+-- revision is the newest. A row that is updated by each commit would do as well, until somebody's old snapshot keeps
+-- all its versions alive.
+CREATE TABLE batch (
+    first  bigint PRIMARY KEY,
+    last   bigint NOT NULL,
+    writer uuid NOT NULL,
+    number bigint NOT NULL,
+    at     timestamptz NOT NULL
+);
 
-INSERT INTO head VALUES (1, 0);
-
--- The newest batch of each replica, written with it, so that one who lost its connection in a commit can look.
-CREATE TABLE writer (
-    id    uuid PRIMARY KEY,
-    batch bigint NOT NULL,
-    at    timestamptz NOT NULL
-) WITH (fillfactor = 20);
-
--- `compacted`: history before it is forgotten. `swept`: how far the rows that this freed have been deleted. Whoever
--- sweeps holds the row's lock. `tidied`: when a replica last took its turn at it.
-CREATE TABLE compaction (
+-- History before `compacted` is forgotten.
+CREATE TABLE mark (
     id        smallint PRIMARY KEY CHECK (id = 1),
-    compacted bigint NOT NULL,
-    swept     bigint NOT NULL,
-    tidied    timestamptz NOT NULL
+    compacted bigint NOT NULL
 );
 
-INSERT INTO compaction VALUES (1, 0, 0, '-infinity');
+INSERT INTO mark VALUES (1, 0);
+
+-- `swept`: how far the rows that compaction freed have been deleted; whoever does that holds the row's lock.
+-- `tidied`: when a replica last took its turn at it.
+CREATE TABLE sweep (
+    id     smallint PRIMARY KEY CHECK (id = 1),
+    swept  bigint NOT NULL,
+    tidied timestamptz NOT NULL
+);
+
+INSERT INTO sweep VALUES (1, 0, '-infinity');
 
 CREATE TABLE meta (
     name  text PRIMARY KEY,
