@@ -1,0 +1,110 @@
+"""Which plugin counts for a resource, with which configuration, and what a plugin may say."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from homeostat.objects.decision import Wait
+from homeostat.objects.declared import Metadata
+from homeostat.operators.actions.api import ActionReference, Resource
+from homeostat.operators.actions.jobs import called, effective_action, read_config
+from homeostat.operators.actions.plugin import ActionError
+from homeostat.operators.actions.plugins.command import CommandPlugin
+from homeostat.operators.actions.run import LONGEST_TEXT, Outcome
+from homeostat.operators.actions.secrets import Secrets
+from homeostat.operators.actions.world import Fault, Plan, Underway
+from tests.operators.actions.jobs import tools
+
+SECRET = "a-very-secret-value"
+TYPE = ActionReference("http", {"url": "a", "item": "b"})
+
+
+def resource(plugin: str | None = None, **config: Any) -> Resource:
+    action = None if plugin is None else ActionReference(plugin, config)
+    return Resource(metadata=Metadata("db"), action=action)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(resource(), ("http", {"url": "a", "item": "b"}), id="the-types"),
+        pytest.param(resource("http", url="c"), ("http", {"url": "c", "item": "b"}), id="over-the-types"),
+        pytest.param(resource("", url="c"), ("http", {"url": "c", "item": "b"}), id="configuration-only"),
+        pytest.param(resource("command", apply=["x"]), ("command", {"apply": ["x"]}), id="another-plugin"),
+    ],
+)
+def test_a_resources_own_action_lies_over_its_types(given: Resource, expected: tuple[str, dict[str, Any]]) -> None:
+    assert tuple(effective_action(given, TYPE)) == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        pytest.param({"apply": ["rm"]}, "action.config.apply: only the resource type", id="reserved"),
+        pytest.param({"x": {"store": "env", "key": "TOKEN"}}, 'store "env" may be named by', id="foreign-secret"),
+    ],
+)
+def test_a_resource_is_not_trusted_like_its_type(own: dict[str, Any], told: str) -> None:
+    with pytest.raises(ActionError, match=told):
+        read_config(CommandPlugin(tools()), {"apply": ["ls"], **own}, own)
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [({}, "missing required field `apply`"), ({"apply": ["x"], "timeout": 1}, "unknown field `timeout`")],
+    ids=["missing", "unknown"],
+)
+def test_a_configuration_has_its_plugins_type(config: dict[str, Any], told: str) -> None:
+    with pytest.raises(ActionError, match=told):
+        read_config(CommandPlugin(tools()), config, {})
+
+
+def hiding() -> Secrets:
+    secrets = Secrets({})
+    secrets.hide(SECRET)
+    return secrets
+
+
+async def says(what: Any) -> Any:
+    if isinstance(what, Exception):
+        raise what
+    return what
+
+
+async def test_nothing_that_a_plugin_says_holds_a_secret() -> None:
+    spoken: list[Any] = [
+        Plan(True, output=f"set {SECRET}"),
+        Outcome(is_success=True, message=SECRET, output=SECRET, outputs={"a": [SECRET]}, url=f"http://x/{SECRET}"),
+        Underway({"url": SECRET}),
+        ActionError("Refused", f"bad {SECRET}"),
+        ZeroDivisionError(SECRET),
+    ]
+    for each in spoken:
+        heard = await called(hiding(), "model", says(each))
+        assert SECRET not in str(msgspec.to_builtins(heard))
+        assert "***" in str(heard)
+
+
+async def test_a_wait_stays_one_and_is_scrubbed_too() -> None:
+    with pytest.raises(Wait) as wait:
+        await called(hiding(), "model", says(Wait("Busy", timedelta(seconds=3), message=SECRET)))
+    assert (wait.value.reason, str(wait.value), wait.value.after.total_seconds()) == ("Busy", "***", 3)
+    assert wait.value.__cause__ is None
+
+
+async def test_a_plugin_that_breaks_is_a_fault_and_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    fault = await called(hiding(), "model", says(KeyError(SECRET)))
+    assert fault == Fault("PluginBroke", "KeyError: '***'")
+    assert SECRET not in caplog.text + str([vars(each) for each in caplog.records])
+
+
+async def test_a_secret_at_the_cut_of_a_long_text_is_hidden() -> None:
+    output = SECRET + "x" * (LONGEST_TEXT - 10)
+    heard = await called(hiding(), "model", says(Outcome(is_success=True, output=output)))
+    assert isinstance(heard, Outcome)
+    assert len(heard.output) <= LONGEST_TEXT
+    assert not any(SECRET[at:] in heard.output for at in range(len(SECRET) - 3))
