@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple, Protocol
 from urllib.parse import urlencode
@@ -92,7 +93,7 @@ class Client:
         response = await self._transport.send(
             method,
             path,
-            query=urlencode(_texts(query or {})),
+            query=_query(query) if query else "",
             body=b"" if body is None else encode(body),
             content_type=content_type or ("application/json" if body is not None else ""),
             accept=accept,
@@ -142,8 +143,7 @@ class Client:
 
     async def lines(self, path: str, *, accept: str = "", **query: object) -> AsyncGenerator[bytes, None]:
         """The events of a watch, ERROR included, each left encoded."""
-        texts = _texts({"watch": "true", **query})
-        lines = await self._transport.stream(path, query=urlencode(texts), accept=accept)
+        lines = await self._transport.stream(path, query=_query({"watch": "true", **query}), accept=accept)
         if isinstance(lines, Response):
             raise _error(lines)
         try:
@@ -155,8 +155,13 @@ class Client:
                 await lines.aclose()
 
 
-def _texts(query: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in query.items() if value not in {"", None}}
+def _query(query: Mapping[str, object]) -> str:
+    """What is empty is left out."""
+    return _encoded(tuple([(name, str(value)) for name, value in query.items() if value not in {"", None}]))
+
+
+_encoded = lru_cache(maxsize=256)(urlencode)
+"""A controller writes with the same few again and again."""
 
 
 def _decoded(data: bytes, path: str) -> JsonObject:

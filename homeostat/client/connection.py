@@ -22,18 +22,16 @@ _CUT_OFF = "the connection broke before the answer was whole"
 
 
 class Head:
-    """Of an answer. Headers are by their names in lower case; of repeated ones all are there."""
+    """Of an answer. Headers are by their names in lower case; the values of a repeated one are joined by commas."""
 
     __slots__ = ("headers", "status")
 
-    def __init__(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+    def __init__(self, status: int, headers: dict[bytes, bytes]) -> None:
         self.status, self.headers = status, headers
 
-    def all(self, name: bytes) -> list[str]:
-        return [value.decode("latin-1") for each, value in self.headers if each == name]
-
     def get(self, name: bytes) -> str | None:
-        return next((value.decode("latin-1") for each, value in self.headers if each == name), None)
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
 
 
 class Connection(asyncio.Protocol):
@@ -124,7 +122,7 @@ class Connection(asyncio.Protocol):
 
     def _begin(self) -> None:
         self._head: Head | None = None
-        self._headers: list[tuple[bytes, bytes]] = []
+        self._headers: dict[bytes, bytes] = {}
         self._waiting: list[bytes] = []
         self._size = 0
         self._is_whole = False
@@ -190,12 +188,13 @@ class Connection(asyncio.Protocol):
             raise ConnectionError("an answer that nobody asked for")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
+        name, headers = name.lower(), self._headers
+        headers[name] = b"%b, %b" % (headers[name], value) if name in headers else value
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         if status < 200:
-            self._headers = []
+            self._headers = {}
             return
         self._head = Head(status, self._headers)
         if self._is_stream:
@@ -220,4 +219,4 @@ class Connection(asyncio.Protocol):
 
 def _ends_with_connection(head: Head) -> bool:
     """A body without a length goes on until the server closes."""
-    return not any(name in {b"content-length", b"transfer-encoding"} for name, _ in head.headers)
+    return not head.headers.keys() & {b"content-length", b"transfer-encoding"}

@@ -150,14 +150,14 @@ class HttpTransport:
     def _response(self, head: Head, body: bytes) -> Response:
         self._warn(head)
         if head.status < 300:
-            content_type = (head.get(b"content-type") or "").partition(";")[0].strip()
-            if content_type != _JSON:
-                raise UnreachableError(f"{self._server} does not speak the Kubernetes API: it sent {content_type}")
+            sent = head.get(b"content-type") or ""
+            if sent != _JSON and sent.partition(";")[0].strip() != _JSON:
+                raise UnreachableError(f"{self._server} does not speak the Kubernetes API: it sent {sent or 'no type'}")
         return Response(head.status, body, parse_retry_after(head.get(b"retry-after")))
 
     def _warn(self, head: Head) -> None:
-        for header in head.all(b"warning"):
-            for text in _WARNING.findall(header):
+        if warnings := head.get(b"warning"):
+            for text in _WARNING.findall(warnings):
                 self._on_warning(re.sub(r"\\(.)", r"\1", text))
 
     def _unreachable(self, error: Exception) -> UnreachableError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,20 +21,15 @@ from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
 
-__all__ = ["Endpoint", "KubeconfigError", "load_endpoint"]
+__all__ = ["Endpoint", "KubeconfigError", "load_contexts", "load_endpoint"]
 
 _UNSUPPORTED_USER = ("auth-provider", "username", "password")
 
 
 def load_endpoint(paths: Sequence[Path], *, context: str = "") -> Endpoint:
     """The endpoint of a context, of the current one by default; of the files at least one must exist."""
-    found = [_Named(path, _read(path)) for path in paths if path.exists()]
-    told = ":".join(map(str, paths))
-    if not found:
-        raise KubeconfigError(f"there is no kubeconfig at {told}")
-    chosen = context or next((text for each in found if (text := str(each.config.get("current-context") or ""))), "")
-    if not chosen:
-        raise KubeconfigError(f"{told} names no current context; choose one with --context")
+    found, told = _files(paths), ":".join(map(str, paths))
+    chosen = context or _current(found, told)
     entry, _ = _find(found, "context", chosen)
     cluster, cluster_home = _find(found, "cluster", str(entry.get("cluster") or ""))
     user, user_home = _find(found, "user", str(entry["user"])) if entry.get("user") else ({}, cluster_home)
@@ -58,6 +53,31 @@ def load_endpoint(paths: Sequence[Path], *, context: str = "") -> Endpoint:
         plugin=plugin_of(user, cluster, authority, home=user_home, told=told),
         impersonation=impersonation_of(user, told),
     )
+
+
+def load_contexts(paths: Sequence[Path]) -> tuple[str, list[str]]:
+    """The name of the current context, empty where there is none, and the names of all, in order."""
+    found = _files(paths)
+    entries = [entry for each in found for entry in each.config.get("contexts") or () if isinstance(entry, dict)]
+    names = dict.fromkeys(str(entry["name"]) for entry in entries if entry.get("name"))
+    return next(_currents(found), ""), list(names)
+
+
+def _files(paths: Sequence[Path]) -> list[_Named]:
+    found = [_Named(path, _read(path)) for path in paths if path.exists()]
+    if not found:
+        raise KubeconfigError(f"there is no kubeconfig at {':'.join(map(str, paths))}")
+    return found
+
+
+def _currents(files: Sequence[_Named]) -> Iterator[str]:
+    return (text for each in files if (text := str(each.config.get("current-context") or "")))
+
+
+def _current(files: Sequence[_Named], told: str) -> str:
+    if chosen := next(_currents(files), ""):
+        return chosen
+    raise KubeconfigError(f"{told} names no current context; choose one with --context")
 
 
 @dataclass(frozen=True, slots=True)
