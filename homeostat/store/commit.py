@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from math import inf
 
 from homeostat.store.base import Change, Event, Record, StoreError, UncertainError, UnwritableError
 from homeostat.store.log import Outcome
@@ -16,12 +17,16 @@ Begin = Callable[[Sequence[Change]], None]
 
 
 class GroupCommit:
-    """`begin` is given each batch and must have `settle` or `fail` called once for it, now or later."""
+    """`begin` is given each batch and must have `settle` or `fail` called once for it, now or later.
 
-    __slots__ = ("_batch", "_begin", "_is_busy", "_is_idle", "_is_open", "_loop", "_waiting")
+    A batch has values of `max_bytes` at most, or one change; what does not fit waits for the next.
+    """
 
-    def __init__(self, begin: Begin) -> None:
+    __slots__ = ("_batch", "_begin", "_is_busy", "_is_idle", "_is_open", "_loop", "_max_bytes", "_waiting")
+
+    def __init__(self, begin: Begin, *, max_bytes: float = inf) -> None:
         self._begin = begin
+        self._max_bytes = max_bytes
         self._loop = asyncio.get_running_loop()
         self._waiting: list[tuple[Change, asyncio.Future[Record]]] = []
         self._batch: list[tuple[Change, asyncio.Future[Record]]] = []
@@ -75,13 +80,25 @@ class GroupCommit:
         await self._is_idle.wait()
 
     def _start(self) -> None:
-        self._batch = [each for each in self._waiting if not each[1].cancelled()]
-        self._waiting = []
+        waiting = [each for each in self._waiting if not each[1].cancelled()]
+        end = self._end(waiting)
+        self._batch, self._waiting = waiting[:end], waiting[end:]
         if self._batch:
             self._begin([change for change, _ in self._batch])
         else:
             self._is_busy = False
             self._is_idle.set()
+
+    def _end(self, waiting: Sequence[tuple[Change, asyncio.Future[Record]]]) -> int:
+        """How many of them are the next batch."""
+        if self._max_bytes == inf:
+            return len(waiting)
+        size = 0
+        for number, (change, _) in enumerate(waiting):
+            size += len(change.draft.tail)
+            if size > self._max_bytes and number:
+                return number
+        return len(waiting)
 
 
 def _refusal(cause: BaseException) -> StoreError:

@@ -301,3 +301,14 @@ async def test_a_batch_on_compacted_history_is_refused_whenever_that_happened(
     assert await store.sync() == 5
     await holder.close()
     await store.close()
+
+
+async def test_a_replay_is_whole_where_sealing_makes_the_values_too_many_for_one_read(factory: PostgresFactory) -> None:
+    store = await PostgresStore.open(factory.url, schema=factory.schema, sealed={"secrets"}, key=KEY, history_events=0)
+    for number in range(5):
+        await put(store, Key("secrets", "default", str(number)), "x" * ((2 << 20) - 20))
+    told = Told()
+    await store.subscribe(Scope("secrets"), since=0, deliver=told)
+
+    assert told.revisions == [1, 2, 3, 4, 5]
+    await store.close()

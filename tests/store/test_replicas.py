@@ -291,3 +291,18 @@ async def test_history_is_kept_for_its_time_and_then_forgotten(factory: Postgres
         await store.tidy(keep_s=0.015)
         assert store.oldest in (5, 6)
         assert [record.value for record in store.select(PODS)] == [b"<6:later>"]
+
+
+async def test_large_values_are_committed_and_followed_in_portions(factory: PostgresFactory) -> None:
+    """Of three megabytes each, and no statement carries them all."""
+    async with replicas(factory, 2, history_events=0) as (one, two):
+        large = "x" * (3 << 20)
+        await asyncio.gather(*(put(one, pod(str(each)), large) for each in range(12)))
+        followed, replayed = Told(), Told()
+        await two.subscribe(PODS, since=0, deliver=followed)
+        await two.sync()
+        await one.subscribe(PODS, since=0, deliver=replayed)
+
+        assert one.counters.batches == 3
+        assert followed.revisions == replayed.revisions == list(range(1, 13))
+        assert list(two.select(PODS)) == list(one.select(PODS))

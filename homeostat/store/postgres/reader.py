@@ -17,14 +17,19 @@ from homeostat.store.seal import Seal
 T = TypeVar("T")
 
 _MOST_EVENTS = 256  # of one read
+_MOST_BYTES = 8 << 20
+_VALUE = 5  # the place in EVENT_COLUMNS
 
 _IN_SCOPE = """
     log.revision > $1 AND log.revision <= $2 AND log.resource = $3
     AND ($4 = '' AND $5 = '' OR log.namespace = $4) AND ($5 = '' OR log.name = $5)
 """
 _EVENTS = f"""
-    SELECT {EVENT_COLUMNS} FROM log LEFT JOIN log AS old ON old.revision = log.previous
-    WHERE {_IN_SCOPE} ORDER BY log.revision LIMIT {_MOST_EVENTS}
+    SELECT {EVENT_COLUMNS} FROM (
+        SELECT *, sum(octet_length(value)) OVER (ORDER BY revision) - octet_length(value) AS bytes_before
+        FROM (SELECT * FROM log WHERE {_IN_SCOPE} ORDER BY revision LIMIT {_MOST_EVENTS}) AS next
+    ) AS log LEFT JOIN log AS old ON old.revision = log.previous
+    WHERE log.bytes_before < {_MOST_BYTES} ORDER BY log.revision
 """  # noqa: S608
 _FIRST_CHANGES = f"""
     SELECT DISTINCT ON (resource, namespace, name) resource, namespace, name, previous FROM log
@@ -44,7 +49,9 @@ class PostgresArchive:
     async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
         rows = await self._read(_EVENTS, after, upto, *scope)
         events = [event_of(row, self._seal) for row in rows]
-        return events, events[-1].record.revision if len(events) == _MOST_EVENTS else upto
+        # By the stored bytes, as the database counted: sealing adds some.
+        is_whole = len(rows) < _MOST_EVENTS and sum(len(row[_VALUE]) for row in rows) < _MOST_BYTES
+        return events, upto if is_whole else events[-1].record.revision
 
     async def first_changes(self, scope: Scope, *, after: int, upto: int) -> dict[Key, int]:
         rows = await self._read(_FIRST_CHANGES, after, upto, *scope)

@@ -47,6 +47,8 @@ from homeostat.store.state import State
 
 _NEWS_S = 10.0
 """How long a refused commit speaks against the store when nobody has tried again."""
+_BATCH_BYTES = 16 << 20
+"""Of values in one commit; it must be carried out and read within the time of a statement."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +71,7 @@ class PostgresStore(Replica):
         self._committer = Committer(self._writer, pen, self._follower, self)
         self._compaction = Compaction(self._reader)
         self._barrier = Barrier(self._ask)
-        self._group = GroupCommit(self._begin)
+        self._group = GroupCommit(self._begin, max_bytes=_BATCH_BYTES)
         self._committing: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
         self._is_closed = False
