@@ -83,11 +83,16 @@ class Informers:
     ) -> None:
         self._api, self._pace, self._chance = api, pace, chance
         self._informers: dict[tuple[Source, type], Informer[Any]] = {}
+        self._by_collection: dict[tuple[str, str], tuple[Informer[Any], ...]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._running: dict[Informer[Any], asyncio.Task[Never]] = {}
 
     def __iter__(self) -> Iterator[Informer[Any]]:
         return iter(list(self._informers.values()))
+
+    def of(self, group: str, plural: str) -> tuple[Informer[Any], ...]:
+        """Those of a collection, in whatever version, namespace and selection."""
+        return self._by_collection.get((group, plural), ())
 
     def get(self, source: Source, struct: type[V], indexes: Mapping[str, KeysOf[V]] | None = None) -> Informer[V]:
         """Also those who come later may bring indexes, under names of their own."""
@@ -95,6 +100,7 @@ class Informers:
         if informer is None:
             informer = Informer(self._api, source, struct, pace=self._pace, chance=self._chance)
             self._informers[source, struct] = informer
+            self._by_collection[source.place[:2]] = (*self.of(*source.place[:2]), informer)
             if self._tasks is not None:
                 self._running[informer] = self._tasks.create_task(informer.run())
         for index, keys_of in (indexes or {}).items():
@@ -104,6 +110,8 @@ class Informers:
     def drop(self, informer: Informer[Any]) -> None:
         """Ends its watch, whoever else has it: for kinds that go. Who asks for the same later gets a new one."""
         self._informers = {key: each for key, each in self._informers.items() if each is not informer}
+        collection = informer.source.place[:2]
+        self._by_collection[collection] = tuple(each for each in self.of(*collection) if each is not informer)
         if (task := self._running.pop(informer, None)) is not None:
             task.cancel()
         informer._writer.let_go()

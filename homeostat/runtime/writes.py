@@ -21,7 +21,7 @@ import msgspec
 from homeostat.client.base import Response, Transport
 from homeostat.runtime.cache import Cache
 from homeostat.runtime.informer import Informers
-from homeostat.runtime.source import Place, Source, place_of
+from homeostat.runtime.source import Source, place_of
 
 _MOST_PENDING = 1000
 
@@ -120,15 +120,14 @@ class Watched:
         if not version or not metadata.name:
             return
         place = place_of(path)
-        for informer in self._informers:
-            if _is_about(informer.source, informer.cache, place, metadata):
+        for informer in self._informers.of(place.group, place.plural):
+            if _is_about(informer.source, informer.cache, metadata):
                 informer.cache.wrote(metadata.namespace, metadata.name, version)
                 scope.wrote(informer.cache, metadata.namespace, metadata.name)
 
 
-def _is_about(source: Source, cache: Cache[Any], place: Place, metadata: _Metadata) -> bool:
-    """Whether the watch of this source will tell of the write."""
-    own = source.place
-    if own[:2] != place[:2] or own.namespace not in {"", metadata.namespace}:
+def _is_about(source: Source, cache: Cache[Any], metadata: _Metadata) -> bool:
+    """Whether the watch of this source, of the same collection, will tell of the write."""
+    if source.place.namespace not in {"", metadata.namespace}:
         return False
     return source.is_whole or cache.get(metadata.namespace, metadata.name) is not None
