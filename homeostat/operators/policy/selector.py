@@ -19,7 +19,8 @@ def compile_selector(selector: Selector | None, path: str) -> Predicate | None:
     if selector is None:
         return None
     try:
-        compiled = selector_of(msgspec.to_builtins(selector))
+        # By way of JSON, which has lists where a struct has tuples.
+        compiled = selector_of(msgspec.json.decode(msgspec.json.encode(selector)))
     except BadRequestError as error:
         raise PolicyFaultError("InvalidSelector", path, str(error)) from error
     return compiled.matches if compiled else None

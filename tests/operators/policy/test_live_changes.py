@@ -127,11 +127,18 @@ async def test_an_exemption_ends_at_its_time(plane: Api) -> None:
         await live.shows(violations=2, exempted=None)
 
 
-async def test_a_selector_says_which_pods_are_meant(plane: Api) -> None:
+SELECTORS = {
+    "labels": {"matchLabels": {"app": "web"}},
+    "expressions": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]},
+}
+
+
+@pytest.mark.parametrize("selector", SELECTORS.values(), ids=SELECTORS)
+async def test_a_selector_says_which_pods_are_meant(plane: Api, selector: JsonObject) -> None:
     async with operating(plane) as live:
         await live.run_pod("web", BARE, labels={"app": "web"})
         await live.run_pod("db", BARE, labels={"app": "db"})
-        await live.declare({**TAG, "selector": {"matchLabels": {"app": "web"}}})
+        await live.declare({**TAG, "selector": selector})
         await live.shows(pods=1, violations=1)
         await live.change_pod("db", {"metadata": {"labels": {"app": "web"}}})
         await live.shows(pods=2, violations=2)
