@@ -33,6 +33,8 @@ class Gadgets:
         self.takes_s = takes_s
         self.error: Exception | None = None
         self.looks: Counter[str] = Counter()
+        self.at_work: Counter[str] = Counter()
+        self.most_at_work = 0
         self.ended: list[str] = []
         self.ticks = 0
         self.job_ended_with: BaseException | None = None
@@ -45,7 +47,10 @@ class Gadgets:
 
     async def observe(self, obj: Declared) -> None:
         self.looks[obj.metadata.name] += 1
+        self.at_work[obj.metadata.name] += 1
+        self.most_at_work = max(self.most_at_work, *self.at_work.values())
         await asyncio.sleep(self.takes_s)
+        self.at_work[obj.metadata.name] -= 1
         if self.error is not None:
             raise self.error
         self.ended.append(obj.metadata.name)
@@ -206,6 +211,23 @@ async def test_a_job_may_end_before_the_rest() -> None:
         wire.feed(GADGETS, "ADDED", thing("c", 20))
         await asyncio.sleep(1)
         assert gadgets.looks["c"] == 1
+
+
+@virtual_time
+async def test_an_object_is_never_looked_at_twice_at_once_and_its_last_change_is_looked_at() -> None:
+    wire, gadgets = full_wire(), Gadgets(takes_s=10)
+    manager = Manager(Client(wire))
+    manager.add("gadgets", gadgets.register)
+    async with manager.running():
+        await asyncio.sleep(1)
+        for version in range(20, 40):
+            wire.feed(GADGETS, "MODIFIED", thing("a", version, turn=str(version)))
+            await asyncio.sleep(1.1)
+        looks = gadgets.looks["a"]
+        await asyncio.sleep(20)
+        assert gadgets.most_at_work == 1
+        # Twenty changes in the time of two looks: one look for all that came during the one before.
+        assert (looks, gadgets.looks["a"]) == (3, 4)
 
 
 @virtual_time

@@ -20,10 +20,11 @@ class Sent(NamedTuple):
 
 
 class Wire:
-    """`answer` is what writes get. `lists` are the collections there are; `is_down` refuses everything."""
+    """`answer` is what writes get. `lists` and `objects` are what there is, by path; `is_down` refuses everything."""
 
     def __init__(self, lists: dict[str, list[JsonObject]] | None = None) -> None:
         self.lists = lists or {}
+        self.objects: dict[str, JsonObject] = {}
         self.answer = Response(200, b"{}")
         self.sent: list[Sent] = []
         self.is_down = False
@@ -38,6 +39,8 @@ class Wire:
             raise UnreachableError("connection refused", was_sent=False)
         if method != "GET":
             return self.answer
+        if path in self.objects:
+            return Response(200, encode(self.objects[path]))
         if path not in self.lists:
             return Response(404, b'{"kind":"Status","code":404,"reason":"NotFound","message":"no such kind"}')
         return Response(200, encode({"metadata": {"resourceVersion": "10"}, "items": self.lists[path]}))
