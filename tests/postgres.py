@@ -75,12 +75,21 @@ class Postgres:
     def initialise(self) -> None:
         password = self._folder / "password"
         password.write_text(self._password)
-        if os.geteuid() == 0:
-            user = _unprivileged()
-            for path in (self._folder, password):
-                os.chown(path, user.pw_uid, user.pw_gid)
+        _give_away(self._folder, password)
         options = ["-D", str(self._data), "-U", "owner", "--pwfile", str(password), "-E", "UTF8", "--locale=C"]
         self._run("initdb", *options, "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync")
+
+    def make_standby(self, folder: Path) -> Postgres:
+        """A copy of the running server that will follow it until it is promoted."""
+        standby = Postgres(folder, settings={**self._settings, "unix_socket_directories": str(folder)})
+        standby._password = self._password
+        _give_away(folder)
+        options = ["-h", str(self._folder), "-p", str(self.port), "-U", "owner", "-D", str(standby._data)]
+        standby._run("pg_basebackup", *options, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+        return standby
+
+    def promote(self) -> None:
+        self._run("pg_ctl", "promote", "-D", str(self._data), "-s", "-w", "-t", "30")
 
     def start(self) -> None:
         """Not to be called in a thread that ends before the server shall."""
@@ -107,9 +116,11 @@ class Postgres:
 
     def stop(self, *, is_crash: bool = False) -> None:
         """End every session and shut down; a crash does not even do that, and the next start recovers."""
-        assert self._process is not None
+        if self._process is None:
+            return
         self._process.send_signal(signal.SIGQUIT if is_crash else signal.SIGINT)
         self._process.wait(30)
+        self._process = None
 
     def _accepts(self) -> bool:
         command = [str(self._programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
@@ -136,18 +147,47 @@ class Postgres:
 def running_postgres(*, settings: dict[str, str] | None = None) -> Iterator[Postgres]:
     """A new server, stopped and removed at the end of the block; `MissingPostgresError`."""
     find_programs()
+    with _server_folder() as folder:
+        server = Postgres(folder, settings=settings)
+        server.initialise()
+        with _running(server):
+            yield server
+
+
+@contextmanager
+def running_standby(primary: Postgres) -> Iterator[Postgres]:
+    """A server that follows another and can take its place."""
+    with _server_folder() as folder:
+        standby = primary.make_standby(folder)
+        with _running(standby):
+            yield standby
+
+
+@contextmanager
+def _server_folder() -> Iterator[Path]:
     # Not pytest's folder: its parents are closed to other users.
     folder = Path(tempfile.mkdtemp(prefix="homeostat-postgres-"))
     try:
-        server = Postgres(folder, settings=settings)
-        server.initialise()
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop(is_crash=True)
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _running(server: Postgres) -> Iterator[None]:
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop(is_crash=True)
+
+
+def _give_away(*paths: Path) -> None:
+    """To the user that the server runs as."""
+    if os.geteuid() == 0:
+        user = _unprivileged()
+        for path in paths:
+            os.chown(path, user.pw_uid, user.pw_gid)
 
 
 def _unprivileged() -> pwd.struct_passwd:

@@ -11,6 +11,8 @@ import os
 import sys
 from functools import partial
 
+import uvloop
+
 from homeostat.store.base import (
     Change,
     Delete,
@@ -117,4 +119,4 @@ async def main(url: str, schema: str, hearing: str = "") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    uvloop.run(main(*sys.argv[1:]))  # as the plane does

@@ -1,0 +1,69 @@
+"""A standby takes the primary's place: what was acknowledged is there, watches go on, writes go on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import asyncpg
+import pytest
+
+from homeostat.store.postgres import PostgresStore
+from tests.postgres import MissingPostgresError, Postgres, running_postgres, running_standby
+from tests.store.contract import PODS, Told, pod, put
+
+
+@pytest.fixture
+def primary() -> Iterator[Postgres]:
+    try:
+        with running_postgres() as server:
+            yield server
+    except MissingPostgresError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def standby(primary: Postgres) -> Iterator[Postgres]:
+    with running_standby(primary) as server:
+        yield server
+
+
+async def wait_for_standby(primary: Postgres) -> None:
+    """Commits wait for the standby, or those it lacks would be lost with the primary."""
+    owner = await asyncpg.connect(primary.url)
+    await owner.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    await owner.execute("SELECT pg_reload_conf()")
+    async with asyncio.timeout(10):
+        while await owner.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 0:
+            await owner.fetchval("SELECT pg_sleep(0.05)")
+    await owner.close()
+
+
+async def test_a_failover_loses_nothing_that_was_acknowledged(primary: Postgres, standby: Postgres) -> None:
+    await wait_for_standby(primary)
+    both = primary.url_at(primary.port).replace("/postgres", f",127.0.0.1:{standby.port}/postgres")
+    stores = [await PostgresStore.open(both, patience_s=20) for _ in range(2)]
+    following = [asyncio.ensure_future(store.maintain()) for store in stores]
+    watchers = [Told() for _ in stores]
+    for store, told in zip(stores, watchers, strict=True):
+        await store.subscribe(PODS, since=0, deliver=told)
+    acknowledged: list[int] = []
+
+    async def write(writer: int) -> None:
+        for step in range(30):
+            acknowledged.append((await put(stores[writer % 2], pod(str(writer)), str(step))).revision)
+            await asyncio.sleep(0.01)
+
+    writing = asyncio.gather(*(write(writer) for writer in range(6)))
+    await asyncio.sleep(0.1)
+    primary.stop(is_crash=True)
+    await asyncio.to_thread(standby.promote)
+    await writing
+
+    assert sorted(acknowledged) == list(range(1, 181))
+    assert [await store.sync() for store in stores] == [180, 180]
+    assert [told.revisions for told in watchers] == [list(range(1, 181))] * 2
+    for task in following:
+        task.cancel()
+    for store in stores:
+        await store.close()
