@@ -51,7 +51,9 @@ class ResourceStatus(Status, frozen=True, omit_defaults=True):
     next_run: Time | None = None
     handled_request: str = ""
     sequence: Count = 0
-    """Counts runs and reconciliations: what tickets and names of history are made of."""
+    """Counts runs: what their tickets are made of."""
+    reconciliations: Count = 0
+    """Counts what the record names its entries by."""
     has_effects: bool = False
     """Whether there may be something to destroy."""
     is_destroyed: bool = False

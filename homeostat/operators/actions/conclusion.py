@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Literal
 
-import msgspec
-
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import format_time, parse_time
 from homeostat.operators.actions import verdict
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
-from homeostat.operators.actions.history import Prune, Record, entry_name, plan_history
+from homeostat.operators.actions.history import Prune, Record, plan_history
 from homeostat.operators.actions.run import Outcome, Trigger, shortened
 from homeostat.operators.actions.schedule import after, retry_delay_s, trigger_of
 from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
@@ -113,7 +111,7 @@ def _closed(look: Look) -> JsonObject:
     run = look.status.run
     return {
         "run": None,
-        "sequence": look.status.sequence + 1,
+        "reconciliations": look.status.reconciliations + 1,
         "lastRun": format_time(look.world.now),
         "attemptedDigest": run.digest if run is not None else look.world.digest,
         "handledRequest": run.requested if run is not None else look.requested,
@@ -139,12 +137,11 @@ def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") 
         plan_output=shortened(plan or (outcome.output if is_plan else run.plan if run is not None else "")),
         apply_output="" if is_plan else shortened(outcome.output),
         error=error,
-        changes=msgspec.structs.replace(outcome.changes),
+        changes=outcome.changes,
         is_drift=run is not None and run.is_drift,
         url=outcome.url,
         started=began,
         finished=now,
         duration_seconds=max((world.now - parse_time(began)).total_seconds(), 0.0),
     )
-    record = Record(entry_name(resource, look.status.sequence + 1), spec)
-    return plan_history(world.history, record, world.pace.keep, now=world.now)
+    return plan_history(resource, look.status.reconciliations + 1, spec, world.pace.keep)

@@ -7,7 +7,7 @@ have been started by a process that is gone: then the plugin is asked, or the wo
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,18 +32,17 @@ from homeostat.operators.actions.run import Outcome, Run
 from homeostat.operators.actions.secretobjects import NamespaceStore, SecretState
 from homeostat.operators.actions.secrets import NAMESPACED, Secrets, SecretStore
 from homeostat.operators.actions.steps import Adopt, Begin, Start
-from homeostat.operators.actions.world import Entry, Fault, Fresh, Lost, Pace, Seen, Underway, World
+from homeostat.operators.actions.world import Fault, Fresh, Lost, Pace, Seen, Underway, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What the operators of all types share. `history` tells the entries of a resource by its uid."""
+    """What the operators of all types share."""
 
     client: Client
     plugins: Catalog[Plugin[Any]]
     stores: Mapping[str, SecretStore]
     directory: Path
-    history: Callable[[str], Iterable[Entry]]
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     chance: Callable[[], float] = random.random
     fresh: set[str] = field(default_factory=set)
@@ -73,7 +72,6 @@ class ResourceOperator:
             plugin=action.plugin,
             pace=Pace(float(spec.interval_seconds), spec.retry, spec.history),
             seen=await self._seen(obj, status, digest, now),
-            history=tuple(means.history(obj.metadata.uid)),
         )
 
     async def act(self, obj: Resource, action: Action) -> Receipt | None:

@@ -59,13 +59,6 @@ class Pace(msgspec.Struct, frozen=True):
     keep: Keep = Keep()
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """A Reconciliation that is there."""
-
-    name: str
-    finished: str
-
-
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """`chance` is uniform in [0, 1). `seen` is what the need of the moment asked for; None where nothing was needed."""
 
@@ -77,4 +70,3 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     plugin: str
     pace: Pace = Pace()
     seen: Seen | None = None
-    history: tuple[Entry, ...] = ()

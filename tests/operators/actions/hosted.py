@@ -18,7 +18,7 @@ from homeostat.operators.actions.history import Prune, Record
 from homeostat.operators.actions.operator import Means, ResourceOperator
 from homeostat.operators.actions.plugin import Plugin
 from homeostat.operators.actions.secrets import SecretStore
-from homeostat.operators.actions.world import Entry, World
+from homeostat.operators.actions.world import World
 from tests.operators.actions.lives import Here, Life
 
 
@@ -62,7 +62,6 @@ class HostedLife(Life):
             plugins=Catalog({plugin.name: plugin}, {}),
             stores=self._stores,
             directory=self._directory,
-            history=lambda _: [Entry(each.name, each.spec.finished) for each in self.history.values()],
             now=self._now,
             chance=lambda: 0.5,
         )

@@ -21,7 +21,7 @@ from homeostat.operators.actions.digest import declaration_digest
 from homeostat.operators.actions.history import Prune, Record
 from homeostat.operators.actions.run import Changes, Outcome, Run
 from homeostat.operators.actions.steps import Adopt, Begin, Start
-from homeostat.operators.actions.world import Entry, Fault, Fresh, Lost, Pace, Plan, Seen, Underway, World
+from homeostat.operators.actions.world import Fault, Fresh, Lost, Pace, Plan, Seen, Underway, World
 from homeostat.runtime.status import plan_receipt, plan_status, snapshot_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -209,7 +209,6 @@ class Life:
                 seen = self.plugin.plan(wanted, True)
             case "follow":
                 seen = self._followed(status)
-        entries = tuple(Entry(each.name, each.spec.finished) for each in self.history.values())
         return World(
             now=self.now,
             chance=self.chance,
@@ -219,7 +218,6 @@ class Life:
             plugin="model",
             pace=self.pace,
             seen=seen,
-            history=entries,
         )
 
     def _followed(self, status: ResourceStatus) -> Seen:

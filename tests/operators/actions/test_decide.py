@@ -10,7 +10,7 @@ from homeostat.objects.timestamp import parse_time
 from homeostat.operators.actions.api import Keep, Retry
 from homeostat.operators.actions.world import Pace
 from homeostat.testing.status import check_status
-from tests.operators.actions.lives import START, Elsewhere, Here, Life
+from tests.operators.actions.lives import Elsewhere, Here, Life
 
 
 def trigger(life: Life) -> str:
@@ -257,13 +257,6 @@ def test_history_is_bounded() -> None:
     assert [each.spec.finished for each in life.history.values()] == sorted(
         each.spec.finished for each in life.history.values()
     )
-
-
-def test_old_history_goes() -> None:
-    life = lived(pace=Pace(keep=Keep(entries=100, max_age_days=1)))
-    life.now += timedelta(days=2)
-    life.settle()
-    assert [parse_time(each.spec.finished) > START + timedelta(days=1) for each in life.history.values()] == [True]
 
 
 def test_the_intervals_are_the_types_own() -> None:

@@ -7,11 +7,10 @@ from datetime import timedelta
 import pytest
 
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.actions.api import Keep, ReconciliationSpec, ResourceStatus, Retry
+from homeostat.operators.actions.api import Keep, ResourceStatus, Retry
 from homeostat.operators.actions.digest import declaration_digest, digest_of
-from homeostat.operators.actions.history import Prune, Record, expired, plan_history
+from homeostat.operators.actions.history import Kept, KeptMetadata, KeptSpec, surplus_entries
 from homeostat.operators.actions.schedule import retry_delay_s, trigger_of
-from homeostat.operators.actions.world import Entry
 from tests.operators.actions.lives import START
 
 PAST, FUTURE = format_time(START - timedelta(hours=1)), format_time(START + timedelta(hours=1))
@@ -70,36 +69,21 @@ def test_plugin_and_configuration_are_part_of_a_declaration() -> None:
     assert len(digests) == 3
 
 
-def record(name: str) -> Record:
-    now = format_time(START)
-    spec = ReconciliationSpec(
-        resource_kind="Thing",
-        resource_version="v1",
-        resource_name="db",
-        resource_uid="u",
-        generation=1,
-        trigger="initial",
-        is_success=True,
-        phase="completed",
-        started=now,
-        finished=now,
-    )
-    return Record(name, spec)
+def kept(name: str, uid: str, hours: float) -> Kept:
+    spec = KeptSpec("Thing", uid, format_time(START - timedelta(hours=hours)))
+    return Kept(KeptMetadata(name), spec)
 
 
-def entries(*hours: int) -> list[Entry]:
-    return [Entry(f"e{each}", format_time(START - timedelta(hours=each))) for each in hours]
-
-
-def test_the_oldest_entries_make_room() -> None:
-    planned = plan_history(entries(3, 1, 2), record("new"), Keep(entries=3), now=START)
-    assert planned == (record("new"), Prune("e3"))
-
-
-def test_an_entry_written_before_is_not_its_own_surplus() -> None:
-    planned = plan_history([*entries(1), Entry("new", format_time(START))], record("new"), Keep(entries=2), now=START)
-    assert planned == (record("new"),)
-
-
-def test_what_is_left_of_a_gone_resource_expires() -> None:
-    assert expired(entries(1, 30), Keep(max_age_days=1), now=START) == (Prune("e30"),)
+@pytest.mark.parametrize(
+    ("keep", "expected"),
+    [
+        (Keep(entries=2), {"a3"}),
+        (Keep(max_age_days=1), {"b30"}),
+        (Keep(entries=1), {"a2", "a3", "b30"}),
+        (Keep(), set()),
+    ],
+    ids=["too-many", "too-old", "both", "all-may-stay"],
+)
+def test_what_is_too_old_or_too_many_goes_by_resource(keep: Keep, expected: set[str]) -> None:
+    held = [kept("a3", "a", 3), kept("a1", "a", 1), kept("b30", "b", 30), kept("a2", "a", 2), kept("b1", "b", 1)]
+    assert {each.metadata.name for each in surplus_entries(held, lambda _: keep, now=START)} == expected

@@ -1,0 +1,187 @@
+"""Resources of a type on a real plane: declared, kept, recorded and gone."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import InvalidError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import SECRET
+from homeostat.operators.actions.api import RECONCILIATION
+from homeostat.operators.actions.secretobjects import NamespaceStore, SecretState
+from homeostat.plane import Settings, open_plane
+from homeostat.testing.eventually import eventually
+from homeostat.testing.status import check_status, condition_of
+from tests.operators.actions.things import ShelfPlugin, Things, managed
+
+
+@pytest.fixture
+async def client(data: Path) -> AsyncIterator[Client]:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
+        yield plane.client
+
+
+def is_ready(obj: JsonObject) -> bool:
+    return condition_of(obj, "Ready").get("status") == "True"
+
+
+async def ready(client: Client, things: Things, name: str) -> JsonObject:
+    obj: JsonObject = await eventually(lambda: client.get(things.path(name)), is_ready)
+    check_status(obj)
+    return obj
+
+
+async def history(client: Client) -> list[Any]:
+    items, _ = await client.list(RECONCILIATION.kind.path("default"))
+    return sorted((each["spec"] for each in items), key=lambda each: (each["finished"], each["generation"]))
+
+
+async def is_gone(client: Client, path: str) -> bool:
+    try:
+        await client.get(path)
+    except NotFoundError:
+        return True
+    return False
+
+
+async def test_a_resource_is_brought_to_what_is_declared_and_recorded(client: Client, tmp_path: Path) -> None:
+    plugin = ShelfPlugin()
+    things = Things("shelf", {"prefix": "> "}, tmp_path, shelf=plugin)
+    async with managed(client, things):
+        await client.create(things.path(), things.thing("one"))
+        obj = await ready(client, things, "one")
+        assert plugin.things == {"one": "> hello"}
+        assert obj["status"]["outputs"] == {"text": "> hello"}
+        assert obj["spec"]["size"] == 1
+        assert condition_of(obj, "Shelved")["status"] == "True"
+        (entry,) = await eventually(lambda: history(client))
+        assert (entry["trigger"], entry["isSuccess"], entry["resourceName"]) == ("initial", True, "one")
+
+        await client.merge(things.path("one"), {"spec": {"text": "bye"}})
+        await eventually(lambda: client.get(things.path("one")), lambda obj: obj["status"]["reconciledGeneration"] == 2)
+        assert [each["trigger"] for each in await history(client)] == ["initial", "spec_change"]
+
+        await client.delete(things.path("one"))
+        await eventually(lambda: is_gone(client, things.path("one")))
+        assert plugin.things == {}
+        assert [each["trigger"] for each in await history(client)][-1] == "deletion"
+
+
+async def test_a_request_by_annotation_finds_drift(client: Client, tmp_path: Path) -> None:
+    plugin = ShelfPlugin()
+    things = Things("shelf", {}, tmp_path, shelf=plugin)
+    async with managed(client, things):
+        await client.create(things.path(), things.thing("one"))
+        await ready(client, things, "one")
+        plugin.things["one"] = "tampered"
+        await client.merge(things.path("one"), {"metadata": {"annotations": {"homeostat.dev/reconcile": "1"}}})
+        await eventually(lambda: plugin.things["one"] == "hello")
+        obj = await eventually(
+            lambda: client.get(things.path("one")), lambda obj: obj["status"].get("handledRequest") == "1"
+        )
+        assert obj["status"]["phase"] == "ready"
+
+
+async def test_another_process_goes_on_without_doing_anything_again(client: Client, tmp_path: Path) -> None:
+    plugin = ShelfPlugin()
+    for _ in range(2):
+        things = Things("shelf", {}, tmp_path, shelf=plugin)
+        async with managed(client, things):
+            if not plugin.applies:
+                await client.create(things.path(), things.thing("one"))
+            await ready(client, things, "one")
+    assert (plugin.applies, plugin.plans) == (1, 2)
+
+
+async def test_a_failure_is_told_and_backs_off(client: Client, tmp_path: Path) -> None:
+    plugin = ShelfPlugin()
+    plugin.trouble = "the shelf is broken"
+    things = Things("shelf", {}, tmp_path, shelf=plugin)
+    async with managed(client, things):
+        await client.create(things.path(), things.thing("one"))
+        obj = await eventually(
+            lambda: client.get(things.path("one")), lambda obj: obj["status"].get("phase") == "failed"
+        )
+        check_status(obj)
+        assert obj["status"]["message"] == "Broken: the shelf is broken"
+        assert (obj["status"]["retries"], plugin.plans) == (1, 1)
+
+
+async def test_a_schema_is_held_to_and_an_unknown_plugin_is_told(client: Client, tmp_path: Path) -> None:
+    things = Things("", {}, tmp_path)
+    async with managed(client, things):
+        with pytest.raises(InvalidError, match=r"spec\.text"):
+            await client.create(things.path(), {**things.thing("one"), "spec": {"size": 1}})
+        await client.create(things.path(), things.thing("one", action={"plugin": "magic"}))
+        obj = await eventually(
+            lambda: client.get(things.path("one")), lambda obj: obj["status"].get("phase") == "failed"
+        )
+        assert 'no plugin is named "magic"; there are: command, ' in obj["status"]["message"]
+        await client.delete(things.path("one"))
+        await eventually(lambda: is_gone(client, things.path("one")))
+
+
+async def test_a_program_keeps_a_resource_and_its_secrets_stay_hidden(client: Client, tmp_path: Path) -> None:
+    code = (
+        "import json, os, sys; asked = json.load(sys.stdin); "
+        "print(json.dumps({'outputs': {'told': os.environ['TOKEN'], 'own': os.environ['OWN']}, "
+        "'message': 'used ' + os.environ['TOKEN']}))"
+    )
+    await client.create(
+        SECRET.path("default"),
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mine"}, "stringData": {"key": "hunter2-hunter2"}},
+    )
+    environment = {"TOKEN": {"key": "TOKEN"}, "OWN": {"store": "secret", "key": "mine/key"}}
+    things = Things("command", {"apply": [sys.executable, "-c", code], "environment": environment}, tmp_path)
+    async with managed(client, things):
+        await client.create(things.path(), things.thing("one"))
+        obj = await ready(client, things, "one")
+        assert obj["status"]["outputs"] == {"told": "***", "own": "***"}
+        assert "a-very-secret-token" not in str(await history(client)) + str(obj)
+
+
+@pytest.mark.skipif(shutil.which("terraform") is None, reason="no terraform in PATH")
+async def test_terraforms_state_is_kept_by_the_plane(client: Client, tmp_path: Path) -> None:
+    main = 'variable "text" {}\nresource "terraform_data" "a" { input = var.text }\noutput "text" { value = var.text }'
+    things = Things("terraform", {"files": {"main.tf": main}}, tmp_path / "work")
+    async with managed(client, things):
+        await client.create(things.path(), things.thing("one"))
+        obj = await eventually(lambda: client.get(things.path("one")), is_ready, within_s=30)
+        assert obj["status"]["outputs"] == {"text": "hello"}
+        state = SecretState(client, "default", obj["metadata"]["uid"])
+        assert b"terraform_data" in await state.load()
+        await client.delete(things.path("one"))
+        await eventually(lambda: is_gone(client, things.path("one")), within_s=30)
+        assert await state.load() == b""
+
+
+async def test_a_state_of_any_size_is_kept_whole_or_not_at_all(client: Client) -> None:
+    state = SecretState(client, "default", "u-1")
+    assert await state.load() == b""
+    large = bytes(at * at % 251 for at in range(1_000_003)) + b"".join(b"%d" % (at**3) for at in range(200_000))
+    for data in (b"small", large, b"again"):
+        await state.save(data)
+        assert await state.load() == data
+    items, _ = await client.list(SECRET.path("default"))
+    assert sum(each["metadata"]["name"].startswith("homeostat-state-u-1") for each in items) == 2
+    await state.save(b"")
+    assert await state.load() == b""
+    items, _ = await client.list(SECRET.path("default"))
+    assert not any(each["metadata"]["name"].startswith("homeostat-state-") for each in items)
+
+
+@pytest.mark.parametrize("key", ["none/key", "mine/none", "mine", "/key"])
+async def test_a_secret_that_is_not_in_the_namespace_is_not_found(client: Client, key: str) -> None:
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mine"}, "stringData": {"key": "value"}}
+    await client.create(SECRET.path("default"), body)
+    store = NamespaceStore(client, "default")
+    assert await store.get_secret("mine/key") == "value"
+    with pytest.raises(KeyError):
+        await store.get_secret(key)
