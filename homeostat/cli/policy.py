@@ -12,8 +12,15 @@ import click
 
 _COMMANDS: Final = {
     "check": "Judge manifests, without any cluster.",
+    "analyze": "Judge the Pods of live clusters.",
     "bundles": "List the policies that ship with the operator.",
     "bundle": "Print one of them as a DevOpsPolicy.",
+    "export": "Print the policies of a cluster as files.",
+    "import": "Apply policies of files to a cluster.",
+    "diff": "Compare policies of files with a cluster's.",
+    "watch": "Show policies and their scores, live.",
+    "revert": "Take back what enforcement injected into a workload.",
+    "webhook": "Judge Pods at admission.",
 }
 _FORMER: Final = {"bundle-list": "bundles", "bundle-show": "bundle", "bundle-apply": "bundle"}
 
@@ -43,5 +50,7 @@ def command() -> None:
     \b
     Examples:
       homeostat policy check manifests/ --bundle hardened
+      homeostat policy analyze --contexts staging,production
       homeostat policy bundle restricted --namespace shop | kubectl apply -f -
+      homeostat policy watch -A
     """

@@ -6,70 +6,30 @@ Exit codes: 0 nothing at or above the bar, 1 findings at or above it, 2 wrong us
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 import click
 import msgspec
 
+from homeostat.cli.policybar import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.cli.policybatch import Batch, read_batches
 from homeostat.cli.policychoice import bundle_policy, chosen_policies, policy_options
 from homeostat.cli.policyreport import print_report, report_options
 from homeostat.cli.policysources import NoManifestsError, find_files
-from homeostat.operators.policy.check import SEVERITIES, is_as_grave
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.inspection import judge
 from homeostat.operators.policy.report.report import Report
-
-_FOUND: Final = 1
-_UNREADABLE: Final = 4
-_score_below = re.compile(r"score\s*<\s*(\d{1,3})").fullmatch
-
-
-class Bar(Protocol):
-    """Whether a report is so bad that the command fails."""
-
-    def __call__(self, report: Report) -> bool: ...
-
-
-class BarType(click.ParamType[Bar]):
-    name = "bar"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Bar:
-        bar = _bar_of(str(value).strip().lower())
-        if bar is None:
-            self.fail(f"{value!r} is no bar; expected {', '.join(SEVERITIES)}, score<80 or never", param, ctx)
-        return bar
-
-
-def _bar_of(text: str) -> Bar | None:
-    severity = next((each for each in SEVERITIES if each == text), None)
-    if severity is not None:
-        return lambda report: any(is_as_grave(each.severity, severity) for each in report.entries)
-    if found := _score_below(text):
-        bound = int(found[1])
-        return lambda report: any(each.score < bound for each in report.scores)
-    return (lambda report: False) if text == "never" else None  # noqa: ARG005
 
 
 @click.command(short_help="Judge manifests, without any cluster.")
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...")
 @policy_options
-@click.option(
-    "--fail-on",
-    "bars",
-    type=BarType(),
-    multiple=True,
-    default=["low"],
-    show_default=True,
-    metavar="SEVERITY|score<N|never",
-    help="What ends with exit code 1: a finding so grave or graver, or a score below N. May be given several times.",
-)
+@bar_option(default="low")
 @report_options
 def command(
     paths: tuple[str, ...],
@@ -107,10 +67,10 @@ def command(
         raise click.UsageError(str(error)) from error
     report = _judge(found, policies)
     print_report(report, output=output, output_file=output_file, limit=limit, heading="POLICY")
-    if any(bar(report) for bar in bars):
-        sys.exit(_FOUND)
+    if is_below(bars, severities={each.severity for each in report.entries}, scores=report.scores):
+        sys.exit(FOUND)
     if report.troubles:
-        sys.exit(_UNREADABLE)
+        sys.exit(UNREADABLE)
 
 
 def _judge(files: Sequence[str], policies: Sequence[PolicyDocument]) -> Report:

@@ -41,7 +41,8 @@ def report_options(function: F) -> F:
 def print_report(report: Report, *, output: str, output_file: Path | None, limit: int, heading: str) -> None:
     """What could not be read is told on standard error besides, whatever the form."""
     for each in report.troubles:
-        click.echo(f"error: {each.source}:{each.line}: {one_line(each.message)}", err=True)
+        place = f"{each.source}:{each.line}" if each.line else each.source
+        click.echo(f"error: {one_line(f'{place}: {each.message}')}", err=True)
     if output_file is None and output == "table":
         _print_tables(report, limit, heading)
         return

@@ -9,37 +9,15 @@ import pytest
 
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
+from tests.cli.policyfiles import BARE, PROBED, deployment, pod, write
 from tests.cli.running import Cli
 
-BARE = {"name": "main", "image": "nginx:latest"}
-PROBED = {"name": "main", "image": "nginx:1.25", "livenessProbe": {}, "readinessProbe": {}}
 RULES: JsonObject = {
     "apiVersion": "devops.stochastic.io/v1",
     "kind": "DevOpsPolicy",
     "metadata": {"name": "named", "namespace": "shop"},
     "spec": {"rules": [{"name": "team", "expression": "has(object.metadata.labels)", "message": "no labels at all"}]},
 }
-
-
-def pod(container: JsonObject, name: str = "web") -> JsonObject:
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
-
-
-def deployment(container: JsonObject, replicas: int = 1) -> JsonObject:
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}
-    spec = {"replicas": replicas, "template": template}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": spec,
-    }
-
-
-def write(path: Path, *objects: JsonObject) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(yaml.dump_all(list(objects)))
-    return path
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,138 @@
+"""`homeostat policy watch`: policies and their scores as they change; the worst first.
+
+On a terminal the table stays in its place. Elsewhere each change is a row, for other programs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import NamedTuple
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from homeostat.cli.connection import Connection, connected
+from homeostat.cli.failure import one_line
+from homeostat.cli.policyobjects import KINDS, no_kind
+from homeostat.cli.table import Table
+from homeostat.client.base import Client, Event
+from homeostat.objects.errors import ExpiredError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+
+_HEADINGS = ("NAMESPACE", "POLICY", "SCORE", "STATUS", "VIOLATIONS", "PODS", "MODE", "EVALUATED")
+_STYLES = {"Healthy": "green", "Stable": "yellow", "Degraded": "dark_orange", "Critical": "red"}
+_WATCH_S = 300
+
+
+class Row(NamedTuple):
+    namespace: str
+    name: str
+    score: int | None
+    classification: str
+    violations: int | None
+    pods: int | None
+    mode: str
+    evaluated: str
+
+
+@click.command(short_help="Show policies and their scores, live.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces, and those of the cluster.")
+@connected
+async def command(connection: Connection, all_namespaces: bool) -> None:
+    """Show policies and their scores as they change, the worst first. Ctrl-C ends it.
+
+    \b
+    Examples:
+      homeostat policy watch -A
+      homeostat policy watch --namespace shop
+    """
+    namespace = "" if all_namespaces else connection.namespace
+    kinds = [each for each in KINDS.values() if not namespace or each.is_namespaced]
+    if sys.stdout.isatty():
+        await _on_terminal(connection.client, kinds, namespace)
+    else:
+        await _line_by_line(connection.client, kinds, namespace)
+
+
+async def _on_terminal(client: Client, kinds: Iterable[Kind], namespace: str) -> None:
+    rows: dict[tuple[str, str], Row] = {}
+    with Live(_table(()), console=Console(), auto_refresh=False) as live:
+
+        def show(event: Event) -> None:
+            row = row_of(event.obj)
+            if event.type == "DELETED":
+                rows.pop(row[:2], None)
+            else:
+                rows[row[:2]] = row
+            live.update(_table(rows.values()), refresh=True)
+
+        await _follow_all(client, kinds, namespace, show)
+
+
+async def _line_by_line(client: Client, kinds: Iterable[Kind], namespace: str) -> None:
+    table = Table(("EVENT", *_HEADINGS))
+    await _follow_all(client, kinds, namespace, lambda event: table.print([(event.type, *row_of(event.obj))]))
+
+
+async def _follow_all(client: Client, kinds: Iterable[Kind], namespace: str, show: Callable[[Event], None]) -> None:
+    async def follow(kind: Kind) -> None:
+        async for event in _events(client, kind, namespace):
+            show(event)
+
+    await asyncio.gather(*map(follow, kinds))
+
+
+async def _events(client: Client, kind: Kind, namespace: str) -> AsyncIterator[Event]:
+    """What is there and every change of it; from the beginning where the server has forgotten what came between."""
+    path = kind.path(namespace)
+    known: dict[tuple[str, str], JsonObject] = {}
+    while True:
+        try:
+            items, revision = await client.list(path)
+        except NotFoundError as error:
+            raise no_kind() from error
+        found = {row_of(item)[:2]: item for item in items}
+        for gone in known.keys() - found.keys():
+            yield Event("DELETED", known[gone])
+        for item in items:
+            yield Event("ADDED", item)
+        known = found
+        try:
+            while True:
+                async for event in client.watch(
+                    path, resourceVersion=revision, allowWatchBookmarks="true", timeoutSeconds=_WATCH_S
+                ):
+                    revision = event.obj["metadata"]["resourceVersion"]
+                    if event.type != "BOOKMARK":
+                        known[row_of(event.obj)[:2]] = event.obj
+                        yield event
+        except ExpiredError:
+            continue
+
+
+def row_of(policy: JsonObject) -> Row:
+    metadata, status = policy["metadata"], policy.get("status") or {}
+    return Row(
+        metadata.get("namespace", ""),
+        metadata["name"],
+        status.get("healthScore"),
+        status.get("classification", "Unknown"),
+        status.get("violations"),
+        status.get("pods"),
+        (policy.get("spec") or {}).get("enforcementMode", "audit"),
+        status.get("lastEvaluated", ""),
+    )
+
+
+def _table(rows: Iterable[Row]) -> RichTable:
+    table = RichTable(*_HEADINGS, box=None, header_style="bold", pad_edge=False)
+    for row in sorted(rows, key=lambda each: (101 if each.score is None else each.score, each[:2])):
+        style = _STYLES.get(row.classification, "")
+        table.add_row(*(Text(one_line("" if cell is None else str(cell)), style=style) for cell in row))
+    return table

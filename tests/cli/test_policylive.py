@@ -1,0 +1,207 @@
+"""`homeostat policy` on a live server: Pods judged, policies exported, imported, compared, watched and reverted."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from homeostat.objects import yaml
+from homeostat.objects.json import JsonObject
+from tests.cli.policyfiles import BARE, PROBED, deployment, pod, write
+from tests.cli.running import Cli, Up, running
+
+PORT = "https://127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def shop(up: Up, tmp_path_factory: pytest.TempPathFactory) -> Up:
+    """A plane with three Pods of the namespace shop and one of the system."""
+    home = tmp_path_factory.mktemp("shop")
+    names = ("shop", "kube-flannel", "depot")
+    spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
+    placed = [
+        ("shop", pod(PROBED, "good")),
+        ("shop", pod(BARE, "bare")),
+        ("shop", pod({**BARE, "name": "other"}, "other")),
+        ("kube-flannel", pod(BARE, "system")),
+    ]
+    pods = [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for namespace, each in placed]
+    for each in (*spaces, *pods):
+        done = up.cli.here("apply", "-f", write(home / "object.yaml", each))
+        assert done.code == 0, done.err
+    return up
+
+
+def contexts(up: Up, path: Path) -> Path:
+    """A kubeconfig with the plane under two names, and a server that does not answer."""
+    config = yaml.load((up.data / "kubeconfig").read_bytes())
+    (entry,) = config["contexts"]
+    away = {"name": "away", "cluster": {**config["clusters"][0]["cluster"], "server": PORT}}
+    config["clusters"].append(away)
+    config["contexts"] = [
+        {**entry, "name": "one"},
+        {**entry, "name": "two"},
+        {"name": "away", "context": {**entry["context"], "cluster": "away"}},
+    ]
+    config["current-context"] = "one"
+    path.write_bytes(yaml.dump(config))
+    path.chmod(0o600)
+    return path
+
+
+def test_live_pods_are_judged_outside_system_namespaces(shop: Up) -> None:
+    done = shop.cli.here("policy", "analyze")
+    assert done.code == 0, done.err
+    rows = done.rows
+    assert ["latest_tag", "2"] in rows
+    assert rows[-1][1:] == ["90", "3", "9", "Healthy"]
+
+
+def test_a_bundle_judges_workloads_too(shop: Up, tmp_path: Path) -> None:
+    shop.cli.here("apply", "-f", write(tmp_path / "web.yaml", {**deployment(PROBED), "metadata": _named("depot")}))
+    done = shop.cli.here("policy", "analyze", "--bundle", "hardened", "-n", "depot", "-o", "json").json
+    assert {(each["kind"], each["type"]) for each in done["violations"]} == {
+        ("Deployment", "few_replicas"),
+        ("Deployment", "missing_budget"),
+    }
+
+
+def _named(namespace: str) -> JsonObject:
+    return {"name": "web", "namespace": namespace}
+
+
+def test_rules_of_a_policy_see_whole_pods(shop: Up, tmp_path: Path) -> None:
+    spec = {"rules": [{"name": "account", "expression": "object.spec.serviceAccountName == 'web'"}]}
+    policy = {"apiVersion": "devops.stochastic.io/v1", "kind": "DevOpsPolicy", "metadata": {"name": "p"}, "spec": spec}
+    path = write(tmp_path / "policy.yaml", policy)
+    done = shop.cli.here("policy", "analyze", "--policy", path, "-n", "shop", "-o", "json").json
+    assert {each["type"] for each in done["violations"]} == {"account"}
+    assert done["scores"][0]["pods"] == 3
+
+
+def test_clusters_add_up_and_one_that_is_away_is_left_out(shop: Up, tmp_path: Path) -> None:
+    config = contexts(shop, tmp_path / "config")
+    done = shop.cli.here("policy", "analyze", "--kubeconfig", config, "--all-contexts", "--per-cluster")
+    assert done.code == 4
+    assert "error: away: " in done.err
+    assert [row[:4] for row in done.rows[-3:]] == [
+        ["one", "90", "3", "9"],
+        ["two", "90", "3", "9"],
+        ["aggregate", "90", "6", "18"],
+    ]
+    assert ["two", "latest_tag", "2"] in done.rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--contexts", "away"), 3, "away: "),
+        (("--contexts", "one,nobody"), 1, "no context nobody"),
+        (("--contexts", "one", "--all-contexts"), 2, "exclude each other"),
+        (("--contexts", "one", "--fail-on", "score<95"), 1, ""),
+        (("--contexts", "one", "--fail-on", "critical"), 0, ""),
+    ],
+)
+def test_what_analyze_ends_with(shop: Up, tmp_path: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
+    done = shop.cli.here("policy", "analyze", "--kubeconfig", contexts(shop, tmp_path / "config"), *arguments)
+    assert done.code == code
+    assert told in done.err
+
+
+def test_policies_are_exported_compared_and_imported(shop: Up, tmp_path: Path) -> None:
+    cli, path = shop.cli, tmp_path / "policies.yaml"
+    assert "There are no policies in namespace depot." in cli.here("policy", "export", "-n", "depot").err
+    path.write_text(cli.here("policy", "bundle", "Baseline", "-n", "depot", "--policy-name", "base").out)
+    assert cli.here("policy", "diff", path).out == "[+] depot/base\n"
+    assert "created (dry run)" in cli.here("policy", "import", path, "--dry-run").out
+    assert cli.here("policy", "import", path).out == "devopspolicy.devops.stochastic.io/base created\n"
+    same = cli.here("policy", "diff", path)
+    assert (same.code, same.out) == (0, "[=] depot/base\n")
+    assert "unchanged" in cli.here("policy", "import", path).out
+
+    exported = cli.here("policy", "export", "-n", "depot").out
+    (policy,) = yaml.load_all(exported.encode())
+    assert policy["metadata"]["annotations"]["devops.stochastic.io/exported-from"] == "homeostat"
+    assert "status" not in policy
+    policy["spec"]["maxRestartCount"] = 7
+    changed = cli.here("policy", "diff", write(path, policy))
+    assert (changed.code, changed.out) == (1, "[~] depot/base\n  + spec.maxRestartCount: 7\n")
+    assert "configured" in cli.here("policy", "import", path).out
+
+
+def test_a_policy_that_means_nothing_is_not_imported(shop: Up, tmp_path: Path) -> None:
+    policy = yaml.load(shop.cli.here("policy", "bundle", "baseline").out.encode())
+    policy["spec"]["maxRestartCount"] = -1
+    path = write(tmp_path / "policy.yaml", policy)
+    done = shop.cli.here("policy", "import", path)
+    assert done.code == 1
+    assert f"{path}:1: spec.maxRestartCount" in done.err
+    assert shop.cli.here("policy", "diff", path).out.startswith("[!] default/devops-policy: spec.maxRestartCount")
+
+
+def test_what_was_injected_is_taken_back_and_stays_away(shop: Up, tmp_path: Path) -> None:
+    obj = {**deployment({**PROBED, "resources": {}}), "metadata": _named("default")}
+    obj["metadata"]["annotations"] = {"devops.stochastic.io/injected": '{"main":["livenessProbe"]}'}
+    assert shop.cli.here("apply", "-f", write(tmp_path / "web.yaml", obj)).code == 0
+    done = shop.cli.here("policy", "revert", "deployment/web")
+    assert done.out == "deployment/default/web reverted (main: livenessProbe), and left alone from now on\n", done.err
+    now = shop.cli.here("get", "deployment", "web", "-o", "json").json
+    (container,) = now["spec"]["template"]["spec"]["containers"]
+    assert "livenessProbe" not in container
+    assert "readinessProbe" in container
+    assert now["metadata"]["annotations"] == {"devops.stochastic.io/enforcement": "disabled"}
+    again = shop.cli.here("policy", "revert", "deployment/web")
+    assert (again.code, again.err) == (1, "error: deployment/default/web: nothing was injected into it\n")
+
+
+def test_scores_are_shown_as_they_change_until_interrupted(shop: Up, tmp_path: Path) -> None:
+    shop.cli.here("policy", "import", "-", "-n", "shop", stdin=shop.cli.here("policy", "bundle", "baseline").out)
+    path = write(
+        tmp_path / "p.yaml", yaml.load(shop.cli.here("policy", "bundle", "baseline", "-n", "shop").out.encode())
+    )
+    assert shop.cli.here("policy", "import", path).code == 0
+    process = shop.cli.start("policy", "watch", "-n", "shop")
+    try:
+        assert process.stdout is not None
+        heading = process.stdout.readline().split()
+        row = process.stdout.readline().split()
+        while "Healthy" not in row:
+            row = process.stdout.readline().split()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+    assert heading[:4] == ["EVENT", "NAMESPACE", "POLICY", "SCORE"]
+    assert row[1:7] == ["shop", "devops-policy", "96", "Healthy", "4", "3"]
+    assert process.returncode == 130
+
+
+def test_a_server_without_the_kinds_is_told_how_to_get_them(cli: Cli, tmp_path: Path) -> None:
+    with running(cli, "--operators", "housekeeping") as plane:
+        done = plane.cli.here("policy", "export")
+        assert done.code == 1
+        assert "homeostat crds --operators policy" in done.err
+
+
+@pytest.mark.parametrize(
+    ("former", "arguments", "told"),
+    [
+        ("bundle-list", (), "restricted"),
+        ("bundle-show", ("RESTRICTED",), "kind: DevOpsPolicy"),
+        ("bundle-apply", ("baseline", "--namespace", "shop", "--policy-name", "base"), "namespace: shop"),
+    ],
+)
+def test_names_of_the_original_go_on_working(cli: Cli, former: str, arguments: tuple[str, ...], told: str) -> None:
+    done = cli.here("policy", former, *arguments)
+    assert done.code == 0
+    assert told in done.out
+
+
+def test_every_command_has_help_with_examples(cli: Cli) -> None:
+    from homeostat.cli.policy import _COMMANDS
+
+    for name in _COMMANDS:
+        done = cli.here("policy", name, "--help")
+        assert done.code == 0
+        assert "Examples:" in done.out
