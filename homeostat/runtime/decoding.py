@@ -16,6 +16,7 @@ import msgspec
 from homeostat.objects.declared import Declared
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.index import Name
+from homeostat.runtime.sharing import Sharing
 
 
 class _Named(Protocol):
@@ -137,6 +138,7 @@ class Projection(Generic[V]):
     def __init__(self, struct: type[V]) -> None:
         shape: Any = struct
         self._is_declared = issubclass(shape, Declared)
+        self._sharing = Sharing(shape)
         self._object: msgspec.json.Decoder[V] = msgspec.json.Decoder(shape)
         self._list: msgspec.json.Decoder[_List[V]] = msgspec.json.Decoder(_List[shape])
         kinds: Any = Added[shape] | Modified[shape] | Deleted[shape] | Bookmark | Refused
@@ -157,8 +159,8 @@ class Projection(Generic[V]):
                 page: Page[V] = Page(listed.items or [], [], metadata.token, int(metadata.version))
             except msgspec.ValidationError:
                 page = self._page_of_some(body)
-            for obj in page.objects if self._is_declared else ():
-                _cut_loose(obj)
+            for obj in page.objects:
+                self._slim(obj)
             return page
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise GarbledError(f"the list cannot be read: {error}") from error
@@ -169,11 +171,17 @@ class Projection(Generic[V]):
                 event = self._event.decode(line)
             except msgspec.ValidationError as error:
                 return _unfit(_bare_event.decode(line).object, error)
-            if self._is_declared and isinstance(event, Added | Modified):
-                _cut_loose(event.object)
+            if isinstance(event, Added | Modified):
+                self._slim(event.object)
             return event
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise GarbledError(f"the event cannot be read: {error}") from error
+
+    def _slim(self, obj: V) -> None:
+        """An object that is kept takes no more memory than it must."""
+        if self._is_declared:
+            _cut_loose(obj)
+        self._sharing.share(obj)
 
     def _page_of_some(self, body: bytes) -> Page[V]:
         listed = _raw_list.decode(body)
