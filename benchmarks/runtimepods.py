@@ -18,8 +18,7 @@ from benchmarks.target import Target
 from benchmarks.usage import Processes
 
 _NAMESPACES = 20
-_OWNERS = 30
-"""In each namespace. They must exist: what has lost its owner is collected."""
+_PODS_OF_AN_OWNER = 20
 _SYNCED_WITHIN_S = 120.0
 
 
@@ -37,9 +36,10 @@ class Pods(NamedTuple):
 async def measure_pods(server: Server, pods: int) -> Pods:
     """The Pods are created through the server's API, one by one."""
     async with open_bench(server.target, Processes(server.pids), Scale()) as bench:
-        owners = [
-            owner for number in range(_NAMESPACES) for owner in await _make_namespace(bench, f"team-{number:02d}")
-        ]
+        count = pods // _NAMESPACES // _PODS_OF_AN_OWNER
+        owners: list[Owner] = []
+        for number in range(_NAMESPACES):
+            owners += await _make_owners(bench, f"team-{number:02d}", count)
         began = perf_counter()
         await drive(bench.callers, _creates(server.target, owners, pods), expect=201)
         create_s = perf_counter() - began
@@ -65,12 +65,12 @@ def _read(report: Path) -> Held | None:
     return msgspec.json.decode(report.read_bytes(), type=Held) if report.exists() else None
 
 
-async def _make_namespace(bench: Bench, namespace: str) -> list[Owner]:
-    """With the ReplicaSets that the Pods are said to be of."""
+async def _make_owners(bench: Bench, namespace: str, count: int) -> list[Owner]:
+    """The ReplicaSets that the Pods are said to be of must exist: what has lost its owner is collected."""
     await bench.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}}, expect=(201,))
     owners = []
-    for number in range(_OWNERS):
-        app = f"service-{number:02d}"
+    for number in range(count):
+        app = f"service-{number:03d}"
         body: dict[str, Any] = {
             "metadata": {"name": app},
             "spec": {"replicas": 0, "selector": {"matchLabels": {"app": app}}},
