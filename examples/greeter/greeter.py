@@ -2,7 +2,6 @@
 
 from msgspec import Struct
 
-from homeostat.client.projection import Projection
 from homeostat.objects.conditions import READY, Condition
 from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, CustomKind
 from homeostat.objects.decision import Decision, Notice, Stalled
@@ -36,7 +35,7 @@ KINDS = (CustomKind(GREETING, spec=Spec, columns=(READY_COLUMN, AGE_COLUMN)),)
 class Greeter:
     def __init__(self, setup: Setup) -> None:
         self.notes = setup.watch(CONFIG_MAP, Note)
-        self.config_maps = Projection(setup.client, CONFIG_MAP, Note)
+        self.config_maps = setup.objects(CONFIG_MAP, Note)
 
     async def observe(self, obj: Greeting) -> Note | None:
         return self.notes.cache.get(obj.metadata.namespace, obj.metadata.name)
@@ -56,4 +55,4 @@ class Greeter:
 
 def register(setup: Setup) -> None:
     greeter = Greeter(setup)
-    setup.control(GREETING, Greeting, greeter).also(greeter.notes, to_itself(GREETING.full_name))
+    setup.control(GREETING, Greeting, greeter).also(greeter.notes, to_itself(GREETING))

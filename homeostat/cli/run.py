@@ -228,6 +228,7 @@ def _record(plan: Plan[Any]) -> dict[str, Any]:
         if decision
         else [],
         "conditions": list(decision.conditions) if decision else [],
+        "wait": plan.wait,
         "trouble": plan.trouble,
     }
 
@@ -243,7 +244,7 @@ def _plain(action: Any) -> Any:
 
 def _summary(plan: Plan[Any]) -> str:
     if plan.decision is None:
-        return f"fail: {plan.trouble}"
+        return f"fail: {plan.trouble}" if plan.trouble else f"wait: {plan.wait}"
     if not plan.decision.actions:
         return "change nothing"
     return ", ".join(repr(each) for each in plan.decision.actions)

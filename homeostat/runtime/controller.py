@@ -60,10 +60,11 @@ _End = Decision[Action] | Exception | None
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[Action]):
-    """What a look would decide; `trouble` where it could not."""
+    """What a look would decide. Without a decision it would wait for something, or it is in trouble."""
 
     request: Request
-    decision: Decision[Action] | None
+    decision: Decision[Action] | None = None
+    wait: str = ""
     trouble: str = ""
 
 
@@ -92,7 +93,7 @@ class Controller(Generic[Obj, World, Action]):
         self._troubled: dict[Request, str] = {}
         self._is_catching_up = False
         tools.metrics.watch_breaker(name, self.breaker)
-        self.also(informer, to_itself(kind.full_name), when=options.when)
+        self.also(informer, to_itself(kind), when=options.when)
 
     def also(self, informer: Informer[V], route: Route[V], *, when: Predicate[V] | None = None) -> None:
         """Changes of these objects too are worth a look at those that the route names. At any time."""
@@ -149,7 +150,8 @@ class Controller(Generic[Obj, World, Action]):
                     return Plan(request, await self._looker.decide(obj))
         except Exception as caught:
             error = sole_error(caught)
-            return Plan(request, None, f"{reason_of(error)}: {error}")
+            told = f"{reason_of(error)}: {error}"
+            return Plan(request, wait=told) if isinstance(error, Wait) else Plan(request, trouble=told)
 
     def _add_handler(self, informer: Informer[Any], handler: Callable[[Change[Any]], None]) -> None:
         self._is_catching_up = True

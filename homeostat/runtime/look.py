@@ -139,7 +139,7 @@ class Looker(Generic[Obj, World, Action]):
     def tell(self, obj: Obj, notice: Notice) -> None:
         metadata = obj.metadata
         about = About(self._kind.api_version, self._kind.kind, metadata.namespace, metadata.name, metadata.uid)
-        self._tools.recorder.record(about, notice.type, notice.reason, notice.message)
+        self._tools.recorder.record(about, notice.type, notice.reason, notice.message, by=self._writing.manager)
 
     async def _act(self, look: Look[Obj], decision: Decision[Action]) -> None:
         for action in decision.actions:

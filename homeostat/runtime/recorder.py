@@ -65,6 +65,7 @@ class _Saying(NamedTuple):
     type: EventType
     reason: str
     message: str
+    by: str
 
 
 @dataclass(slots=True)
@@ -112,9 +113,11 @@ class Recorder:
         self._is_closing = False
         self._is_troubled = False
 
-    def record(self, about: About, type_: EventType, reason: str, message: str) -> None:
+    def record(self, about: About, type_: EventType, reason: str, message: str, *, by: str = "") -> None:
+        """`by` is who says it, where that is not this recorder's own component."""
         now = self._now()
-        saying = _Saying(about, type_, reason[:_LONGEST_REASON], message[:_LONGEST_MESSAGE])
+        by = by or self._component
+        saying = _Saying(about, type_, reason[:_LONGEST_REASON], message[:_LONGEST_MESSAGE], by)
         waiting = self._waiting.get(saying)
         if waiting is not None:
             waiting.count += 1
@@ -203,8 +206,8 @@ class Recorder:
             "count": waiting.count,
             "firstTimestamp": format_time(waiting.first),
             "lastTimestamp": format_time(waiting.last),
-            "source": {"component": self._component},
-            "reportingComponent": self._component,
+            "source": {"component": saying.by},
+            "reportingComponent": saying.by,
             "reportingInstance": self._instance,
         }
 

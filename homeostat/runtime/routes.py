@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
+from homeostat.objects.kind import Kind
 from homeostat.runtime.cache import Cache, Change
 from homeostat.runtime.index import Name
 from homeostat.runtime.reconcile import Request
@@ -38,45 +39,48 @@ class Owned(Protocol):
     def metadata(self) -> _Owners: ...
 
 
-def to_itself(kind: str) -> Route[Any]:
-    return lambda change: (Request(kind, change.namespace, change.name),)
+def to_itself(kind: Kind) -> Route[Any]:
+    """The object of the kind that has the same namespace and name."""
+    full_name = kind.full_name
+    return lambda change: (Request(full_name, change.namespace, change.name),)
 
 
-def to_owner(kind: str, *, is_namespaced: bool = True, any_owner: bool = False) -> Route[Owned]:
-    """The object's controller, if that is of the kind (`Deployment.apps`, of whichever version).
+def to_owner(kind: Kind, *, any_owner: bool = False) -> Route[Owned]:
+    """The object's controller, if that is of the kind, of whichever version.
 
     `any_owner` also takes owners that are not its controller. An owner is in the object's namespace or in none.
     """
-    owner_kind, _, group = kind.partition(".")
+    full_name = kind.full_name
 
     def is_meant(owner: Owner) -> bool:
         return (
-            owner.kind == owner_kind
+            owner.kind == kind.kind
             and (owner.controller is True or any_owner)
-            and owner.api_version.rpartition("/")[0] == group
+            and owner.api_version.rpartition("/")[0] == kind.group
         )
 
     def route(change: Change[Owned]) -> Iterator[Request]:
         for obj in _both(change):
             for owner in obj.metadata.owner_references or ():
                 if is_meant(owner):
-                    yield Request(kind, change.namespace if is_namespaced else "", owner.name)
+                    yield Request(full_name, change.namespace if kind.is_namespaced else "", owner.name)
 
     return route
 
 
-def to_mapped(kind: str, names_of: Callable[[V], Iterable[Name]]) -> Route[V]:
+def to_mapped(kind: Kind, names_of: Callable[[V], Iterable[Name]]) -> Route[V]:
     """Whatever objects of the kind the function names; it may look into any cache."""
+    full_name = kind.full_name
 
     def route(change: Change[V]) -> Iterator[Request]:
         for obj in _both(change):
             for namespace, name in names_of(obj):
-                yield Request(kind, namespace, name)
+                yield Request(full_name, namespace, name)
 
     return route
 
 
-def to_indexed(kind: str, cache: Cache[Any], index: str, key_of: Callable[[V], Hashable]) -> Route[V]:
+def to_indexed(kind: Kind, cache: Cache[Any], index: str, key_of: Callable[[V], Hashable]) -> Route[V]:
     """The objects of the kind that the index of their cache has under the key: those that refer to what changed."""
     return to_mapped(kind, lambda obj: cache.indexed_names(index, key_of(obj)))
 

@@ -3,7 +3,7 @@
     def register(setup: Setup) -> None:
         pods = setup.watch(POD, Pod)
         controller = setup.control(POLICY, Policy, Scorer(pods.cache), Options(finalizer="example.dev/cleanup"))
-        controller.also(pods, to_mapped(POLICY.full_name, policies_of))
+        controller.also(pods, to_mapped(POLICY, policies_of))
 
 An operator is a module with this function and the `KINDS` that it declares.
 """
@@ -13,7 +13,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from homeostat.client.base import Client
+from homeostat.client.projection import Projection
 from homeostat.objects.customkind import CustomKind
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
@@ -29,6 +32,7 @@ from homeostat.runtime.source import Source
 from homeostat.runtime.writes import Scope
 
 V = TypeVar("V", bound=Projected)
+S = TypeVar("S", bound=msgspec.Struct)
 Obj = TypeVar("Obj", bound=Declared)
 World = TypeVar("World")
 Action = TypeVar("Action")
@@ -90,6 +94,10 @@ class Setup:
         if informer not in self.informers:
             self.informers.append(informer)
         return informer
+
+    def objects(self, kind: Kind, shape: type[S]) -> Projection[S]:
+        """The objects of a kind to be written, or read past the caches; the writes are watched."""
+        return Projection(self.client, kind, shape)
 
     def control(
         self,

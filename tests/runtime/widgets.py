@@ -177,7 +177,7 @@ class Widgets:
         notes = setup.watch(CONFIG_MAP, Note)
         self.writer = self.writer_type(setup.client, notes.cache)
         self.controller = setup.control(WIDGETS.kind, Widget, self.writer, self._options)
-        self.controller.also(notes, to_owner(WIDGETS.kind.full_name))
+        self.controller.also(notes, to_owner(WIDGETS.kind))
 
 
 def widget(name: str, text: str = "hello", **spec: object) -> JsonObject:
