@@ -16,6 +16,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from urllib.parse import parse_qs
 
 from homeostat.client.base import Client
@@ -100,6 +101,7 @@ class InTime:
             yield policy
 
 
+@lru_cache(64)
 def _patience_s(query: str) -> float:
     """An API server tells its own limit as `?timeout=10s`."""
     told = parse_qs(query).get("timeout")

@@ -38,9 +38,10 @@ class AdmissionMetrics:
         self._requests[operation, "true" if verdict.is_allowed else "false"] += 1
         self._times.add(seconds)
         if verdict.denials:
-            types = (each.check.type for each in verdict.denials)
             counts = self._denials.setdefault(namespace or _UNKNOWN, Counter())
-            counts.update(each if each in _VIOLATIONS else _UNKNOWN for each in types)
+            for finding in verdict.denials:
+                violation = finding.check.type
+                counts[violation if violation in _VIOLATIONS else _UNKNOWN] += 1
 
     def forget(self, namespace: str) -> None:
         self._denials.pop(namespace, None)
