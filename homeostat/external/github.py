@@ -1,8 +1,7 @@
 """GitHub Actions over GitHub's REST API: start a workflow, see how its runs stand, and read what they leave.
 
-Errors say what is known, since starting a workflow twice is worse than not knowing: `UncertainError` means that
-something may have been started, and all others that nothing was. Rate limits follow GitHub's rules: `Retry-After`
-first, else the time at which the limit is reset, else a minute.
+Errors are those of `forge.py`. Rate limits follow GitHub's rules: `Retry-After` first, else the time at which the limit
+is reset, else a minute.
 """
 
 from __future__ import annotations
@@ -12,58 +11,22 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
 
-from homeostat.external.exchange import Answer, AnswerLostError, Ask, ExchangeError, Http
-from homeostat.objects.json import JsonObject, encode
+from homeostat.external.exchange import Answer, Http
+from homeostat.external.forge import Forge, RefusedError, read
+from homeostat.objects.json import JsonObject
 
 API = "https://api.github.com"
 _VERSION = "2022-11-28"
 _SECONDARY_LIMIT_S = 60.0
-_LONGEST_LIMIT_S = 3600.0
 _LARGEST_ARCHIVE = 8 << 20
 _LARGEST_MEMBER = 1 << 20
 _PAGE = 100
 _MOST_PAGES = 5
-
-T = TypeVar("T")
-
-
-class GitHubError(Exception):
-    reason = "GitHubFailed"
-
-
-class RefusedError(GitHubError):
-    """A clear no: nothing was done."""
-
-    reason = "GitHubRefused"
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class RateLimitedError(GitHubError):
-    reason = "RateLimited"
-
-    def __init__(self, message: str, after_s: float) -> None:
-        super().__init__(message)
-        self.after_s = after_s
-
-
-class UnreachedError(GitHubError):
-    """No request got there."""
-
-    reason = "GitHubUnreachable"
-
-
-class UncertainError(GitHubError):
-    """GitHub failed, or its answer was lost: it may have done what it was asked."""
-
-    reason = "GitHubUnavailable"
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -123,10 +86,6 @@ class _Artifacts(msgspec.Struct, frozen=True):
     artifacts: tuple[Artifact, ...] = ()
 
 
-class _Told(msgspec.Struct, frozen=True):
-    message: str = ""
-
-
 class GitHub:
     def __init__(
         self,
@@ -137,13 +96,12 @@ class GitHub:
         timeout_s: float = 30.0,
         now_s: Callable[[], float] = time.time,
     ) -> None:
-        self._http, self._api, self._timeout_s, self._now_s = http, api.rstrip("/"), timeout_s, now_s
-        self._headers = {
+        headers = {
             "Accept": "application/vnd.github+json",
             "X-GitHub-Api-Version": _VERSION,
-            "User-Agent": "homeostat",
             **({"Authorization": f"Bearer {token}"} if token else {}),
         }
+        self._forge = Forge(http, api, headers, limit_s=lambda answer: _limit_s(answer, now_s()), timeout_s=timeout_s)
 
     async def dispatch(
         self, repository: Repository, workflow: str, ref: str, inputs: Mapping[str, str]
@@ -152,16 +110,16 @@ class GitHub:
         path = f"{repository.path}/actions/workflows/{quote(workflow, safe='')}/dispatches"
         body: JsonObject = {"ref": ref, "inputs": dict(inputs)}
         try:
-            answer = await self._ask("POST", path, {**body, "return_run_details": True})
+            answer = await self._forge.ask("POST", path, {**body, "return_run_details": True})
         except RefusedError as error:
             if error.status != 422:
                 raise
             # Servers that do not know the option refuse it, and so nothing was started; nor was it for another reason.
-            answer = await self._ask("POST", path, body)
-        return _read(answer, Dispatched) if answer.status == 200 else None
+            answer = await self._forge.ask("POST", path, body)
+        return read(answer, Dispatched) if answer.status == 200 else None
 
     async def run(self, repository: Repository, run_id: int) -> WorkflowRun:
-        return _read(await self._ask("GET", f"{repository.path}/actions/runs/{run_id}"), WorkflowRun)
+        return read(await self._forge.ask("GET", f"{repository.path}/actions/runs/{run_id}"), WorkflowRun)
 
     async def dispatched_runs(self, repository: Repository, workflow: str, since: str) -> list[WorkflowRun]:
         """Those that a dispatch started since then, the newest first; of very many not all."""
@@ -169,7 +127,7 @@ class GitHub:
         path = f"{repository.path}/actions/workflows/{quote(workflow, safe='')}/runs"
         for page in range(1, _MOST_PAGES + 1):
             asked = {"event": "workflow_dispatch", "created": f">={since}", "per_page": _PAGE, "page": page}
-            runs = _read(await self._ask("GET", f"{path}?{urlencode(asked)}"), _Runs).workflow_runs
+            runs = read(await self._forge.ask("GET", f"{path}?{urlencode(asked)}"), _Runs).workflow_runs
             found += runs
             if len(runs) < _PAGE:
                 break
@@ -177,77 +135,38 @@ class GitHub:
 
     async def jobs(self, repository: Repository, run_id: int) -> tuple[WorkflowJob, ...]:
         path = f"{repository.path}/actions/runs/{run_id}/jobs?per_page={_PAGE}"
-        return _read(await self._ask("GET", path), _Jobs).jobs
+        return read(await self._forge.ask("GET", path), _Jobs).jobs
 
     async def artifacts(self, repository: Repository, run_id: int) -> tuple[Artifact, ...]:
         path = f"{repository.path}/actions/runs/{run_id}/artifacts?per_page={_PAGE}"
-        return _read(await self._ask("GET", path), _Artifacts).artifacts
+        return read(await self._forge.ask("GET", path), _Artifacts).artifacts
 
     async def artifact_json(self, repository: Repository, artifact: Artifact) -> JsonObject:
         """The first JSON file of the archive, which is an object."""
-        answer = await self._ask("GET", f"{repository.path}/actions/artifacts/{artifact.id}/zip")
+        answer = await self._forge.ask("GET", f"{repository.path}/actions/artifacts/{artifact.id}/zip")
         if answer.status in (301, 302, 307, 308) and "location" in answer.headers:
-            # The archive is elsewhere, at an address that is a secret itself: nothing of ours goes there.
-            ask = Ask("GET", answer.headers["location"], timeout_s=self._timeout_s, largest=_LARGEST_ARCHIVE)
-            answer = await self._sent(ask)
-            if not answer.is_success:
-                raise UncertainError(f"the archive of the artifact cannot be had: HTTP {answer.status}")
+            answer = await self._forge.fetch(answer.headers["location"], largest=_LARGEST_ARCHIVE)
         return _first_json(answer.body, artifact.name)
 
     async def cancel(self, repository: Repository, run_id: int) -> None:
         """A run that has ended meanwhile is no error."""
         try:
-            await self._ask("POST", f"{repository.path}/actions/runs/{run_id}/cancel")
+            await self._forge.ask("POST", f"{repository.path}/actions/runs/{run_id}/cancel")
         except RefusedError as error:
             if error.status != 409:
                 raise
 
-    async def _ask(self, method: str, path: str, body: JsonObject | None = None) -> Answer:
-        data = None if body is None else encode(body)
-        headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
-        answer = await self._sent(Ask(method, f"{self._api}{path}", headers, data, self._timeout_s))
-        if answer.status < 400:
-            return answer
-        told = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {_message(answer)}"
-        if answer.status >= 500:
-            raise UncertainError(told)
-        if (after_s := self._limit_s(answer)) is not None:
-            raise RateLimitedError(told, after_s)
-        raise RefusedError(told, answer.status)
 
-    async def _sent(self, ask: Ask) -> Answer:
-        try:
-            return await self._http.send(ask)
-        except AnswerLostError as error:
-            raise UncertainError(str(error)) from error
-        except ExchangeError as error:
-            raise UnreachedError(str(error)) from error
-
-    def _limit_s(self, answer: Answer) -> float | None:
-        """How long to keep away; None where it is no matter of limits."""
-        if answer.status not in (403, 429):
-            return None
-        headers = answer.headers
-        if (after := headers.get("retry-after", "")).isdigit():
-            return min(max(float(after), 1.0), _LONGEST_LIMIT_S)
-        if headers.get("x-ratelimit-remaining") == "0" and headers.get("x-ratelimit-reset", "").isdigit():
-            return min(max(float(headers["x-ratelimit-reset"]) - self._now_s(), 1.0), _LONGEST_LIMIT_S)
-        is_secondary = answer.status == 429 or b"secondary rate limit" in answer.body.lower()
-        return _SECONDARY_LIMIT_S if is_secondary else None
-
-
-def _read(answer: Answer, shape: type[T]) -> T:
-    try:
-        return msgspec.json.decode(answer.body, type=shape)
-    except msgspec.DecodeError as error:
-        raise UncertainError(f"GitHub answered something unexpected: {error}") from error
-
-
-def _message(answer: Answer) -> str:
-    try:
-        return msgspec.json.decode(answer.body, type=_Told).message[:300]
-    except msgspec.DecodeError:
-        return answer.body[:300].decode(errors="replace")
+def _limit_s(answer: Answer, now_s: float) -> float | None:
+    if answer.status not in (403, 429):
+        return None
+    headers = answer.headers
+    if (after := headers.get("retry-after", "")).isdigit():
+        return float(after)
+    if headers.get("x-ratelimit-remaining") == "0" and headers.get("x-ratelimit-reset", "").isdigit():
+        return float(headers["x-ratelimit-reset"]) - now_s
+    is_secondary = answer.status == 429 or b"secondary rate limit" in answer.body.lower()
+    return _SECONDARY_LIMIT_S if is_secondary else None
 
 
 def _first_json(archive: bytes, name: str) -> JsonObject:

@@ -9,14 +9,8 @@ import pytest
 from aiohttp import web
 
 from homeostat.external.exchange import Http
-from homeostat.external.github import (
-    GitHub,
-    RateLimitedError,
-    RefusedError,
-    Repository,
-    UncertainError,
-    UnreachedError,
-)
+from homeostat.external.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
+from homeostat.external.github import GitHub, Repository
 from tests.external.fakegithub import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
 

@@ -164,7 +164,7 @@ def test_a_token_that_runs_out_during_a_run_does_not_end_it(town: Town) -> None:
     life.look()
     town.github.moods = [web.json_response({"message": "Bad credentials"}, status=401)]
     life.settle()
-    assert life.waits == ["GitHubRefused"]
+    assert life.waits == ["ForgeRefused"]
     assert (life.status.phase, town.started) == ("ready", ["apply.yml"])
 
 

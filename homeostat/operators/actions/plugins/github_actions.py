@@ -20,37 +20,27 @@ time. Where several might be ours the run is given up and none is taken for it.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.github import (
-    API,
-    Artifact,
-    GitHub,
-    GitHubError,
-    RateLimitedError,
-    RefusedError,
-    Repository,
-    UncertainError,
-    UnreachedError,
-    WorkflowRun,
-)
-from homeostat.objects.decision import Wait
+from homeostat.external.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
+from homeostat.external.github import API, Artifact, GitHub, Repository, WorkflowRun
 from homeostat.objects.json import Json, JsonObject, encode
-from homeostat.objects.timestamp import format_time
 from homeostat.operators.actions.plugin import ActionError, Job, Tools
+from homeostat.operators.actions.plugins.pursuit import (
+    CANCEL_WITHIN_S,
+    Sought,
+    bare_outputs,
+    late_s,
+    later,
+    sought_since,
+)
 from homeostat.operators.actions.plugins.template import TemplateError, fill
 from homeostat.operators.actions.run import Changes, Outcome
 from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Lost, Plan, Underway
-
-_SHOWS_WITHIN_S = 60.0
-_SKEW_S = 5.0
-_CANCEL_WITHIN_S = 600.0
-_TROUBLE_S = 30.0
 
 
 class GitHubConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -90,8 +80,7 @@ class GitHubActionsPlugin:
         self._api = environment.get("GITHUB_API_URL") or API
         self._timeout_s = float(environment.get("GITHUB_ACTIONS_TIMEOUT") or 3600)
         self._poll_s = float(environment.get("GITHUB_ACTIONS_POLL_INTERVAL") or 10)
-        # Since when a ticket has been looked for. It is lost only once it was not found for a while by this process.
-        self._sought: dict[str, datetime] = {}
+        self._sought = Sought()
 
     async def plan(self, job: Job[GitHubConfig]) -> Plan:
         _target(job, "apply")
@@ -107,7 +96,7 @@ class GitHubActionsPlugin:
         try:
             started = await github.dispatch(target.repository, target.workflow, target.ref, _inputs(job))
         except (RateLimitedError, UnreachedError) as error:
-            raise _later(error) from error
+            raise later(error) from error
         except RefusedError as error:
             return Outcome(is_success=False, reason=error.reason, message=str(error))
         except UncertainError:
@@ -124,41 +113,36 @@ class GitHubActionsPlugin:
                 return await self._find(job, github, target)
             return await self._look(job, github, target, int(job.handle["runId"]))
         except (RateLimitedError, UnreachedError, UncertainError) as error:
-            raise _later(error) from error
+            raise later(error) from error
         except RefusedError as error:
             # A token that has run out says nothing about the run.
-            if error.status in (401, 403) and self._late_s(job) < _CANCEL_WITHIN_S:
-                raise _later(error) from error
+            if error.status in (401, 403) and self._late_s(job) < CANCEL_WITHIN_S:
+                raise later(error) from error
             return Outcome(is_success=False, reason=error.reason, message=str(error))
 
     async def _find(self, job: Job[GitHubConfig], github: GitHub, target: _Target) -> Underway | Outcome | Lost:
-        assert job.began is not None
-        since = format_time(job.began - timedelta(seconds=_SKEW_S))
-        runs = await github.dispatched_runs(target.repository, target.workflow, since)
+        runs = await github.dispatched_runs(target.repository, target.workflow, sought_since(job))
         found = [each for each in runs if not job.config.ticket_input or job.ticket in _words(each)]
         if len(found) == 1 or (found and job.config.ticket_input):
             # Of several with one ticket the first counts; they are attempts of GitHub's own at one dispatch.
             run = min(found, key=lambda each: each.id)
-            self._sought.pop(job.ticket, None)
+            self._sought.forget(job.ticket)
             return Underway({"runId": run.id, "url": run.html_url}, self._poll(job))
         if found:
             told = f"{len(found)} runs might be the one that was started; set ticketInput to tell them apart"
             return Outcome(is_success=False, reason="Ambiguous", message=told)
-        if job.now - self._sought.setdefault(job.ticket, job.now) < timedelta(seconds=_SHOWS_WITHIN_S):
-            return Underway(None, min(self._poll(job), 10.0))
-        del self._sought[job.ticket]
-        return Lost(is_restartable=True)
+        return self._sought.in_vain(job, self._poll(job))
 
     async def _look(self, job: Job[GitHubConfig], github: GitHub, target: _Target, run_id: int) -> Underway | Outcome:
         run = await github.run(target.repository, run_id)
         if run.is_completed:
             return await self._ended(job, github, target, run)
-        late_s = self._late_s(job)
-        if late_s < 0:
+        late = self._late_s(job)
+        if late < 0:
             return Underway(job.handle, self._poll(job))
         # What has taken too long is ended, so that a retry does not run beside it.
         await github.cancel(target.repository, run_id)
-        if late_s < _CANCEL_WITHIN_S:
+        if late < CANCEL_WITHIN_S:
             return Underway(job.handle, self._poll(job))
         told = "the run took too long and does not end though it was cancelled"
         return Outcome(is_success=False, reason="RunTimedOut", message=told, url=run.html_url)
@@ -195,8 +179,7 @@ class GitHubActionsPlugin:
         return GitHub(self._http, token, api=config.api_url or self._api, now_s=job.now.timestamp)
 
     def _late_s(self, job: Job[GitHubConfig]) -> float:
-        assert job.began is not None
-        return (job.now - job.began).total_seconds() - (job.config.timeout_seconds or self._timeout_s)
+        return late_s(job, job.config.timeout_seconds or self._timeout_s)
 
     def _poll(self, job: Job[GitHubConfig]) -> float:
         return float(job.config.poll_seconds or self._poll_s)
@@ -253,15 +236,7 @@ async def _values(
     if found is None:
         return {}
     raw = await github.artifact_json(repository, found)
-    return {name: _bare(each) for name, each in raw.items() if not (_is_wrapped(each) and each.get("sensitive"))}
-
-
-def _is_wrapped(value: Json) -> bool:
-    return isinstance(value, dict) and "value" in value and value.keys() <= {"value", "type", "sensitive"}
-
-
-def _bare(value: Json) -> Json:
-    return value["value"] if _is_wrapped(value) else value
+    return bare_outputs(raw)
 
 
 def _shown(artifact: Artifact) -> JsonObject:
@@ -270,8 +245,3 @@ def _shown(artifact: Artifact) -> JsonObject:
         "size_in_bytes": artifact.size_in_bytes,
         "archive_download_url": artifact.archive_download_url,
     }
-
-
-def _later(error: GitHubError) -> Wait:
-    after_s = error.after_s if isinstance(error, RateLimitedError) else _TROUBLE_S
-    return Wait(error.reason, timedelta(seconds=after_s), message=str(error))

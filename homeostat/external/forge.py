@@ -1,0 +1,119 @@
+"""Calls to a forge's REST API, GitHub's or GitLab's, with errors that say what is known.
+
+Starting a pipeline twice is worse than not knowing, so after an error the question is whether something was started:
+`UncertainError` means that it may have been, and all others that nothing was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from homeostat.external.exchange import Answer, AnswerLostError, Ask, ExchangeError, Http
+from homeostat.objects.json import JsonObject, encode
+
+LONGEST_LIMIT_S = 3600.0
+_LONGEST_TOLD = 300
+
+T = TypeVar("T")
+
+
+class ForgeError(Exception):
+    reason = "ForgeFailed"
+
+
+class RefusedError(ForgeError):
+    """A clear no: nothing was done."""
+
+    reason = "ForgeRefused"
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class RateLimitedError(ForgeError):
+    reason = "RateLimited"
+
+    def __init__(self, message: str, after_s: float) -> None:
+        super().__init__(message)
+        self.after_s = after_s
+
+
+class UnreachedError(ForgeError):
+    """No request got there."""
+
+    reason = "ForgeUnreachable"
+
+
+class UncertainError(ForgeError):
+    """The forge failed, or its answer was lost: it may have done what it was asked."""
+
+    reason = "ForgeUnavailable"
+
+
+class Forge:
+    """`limit_s` says of an answer how long to keep away; None where it is no matter of limits."""
+
+    def __init__(
+        self,
+        http: Http,
+        api: str,
+        headers: Mapping[str, str],
+        *,
+        limit_s: Callable[[Answer], float | None],
+        timeout_s: float = 30.0,
+    ) -> None:
+        self._http, self._api, self._headers = http, api.rstrip("/"), {"User-Agent": "homeostat", **headers}
+        self._limit_s, self._timeout_s = limit_s, timeout_s
+
+    async def ask(self, method: str, path: str, body: JsonObject | None = None) -> Answer:
+        data = None if body is None else encode(body)
+        headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
+        answer = await self._sent(Ask(method, f"{self._api}{path}", headers, data, self._timeout_s))
+        if answer.status < 400:
+            return answer
+        told = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {_message(answer)}"
+        if answer.status >= 500:
+            raise UncertainError(told)
+        if (after_s := self._limit_s(answer)) is not None:
+            raise RateLimitedError(told, min(max(after_s, 1.0), LONGEST_LIMIT_S))
+        raise RefusedError(told, answer.status)
+
+    async def fetch(self, url: str, *, largest: int) -> Answer:
+        """From another address, which may be a secret itself: nothing of ours goes there."""
+        answer = await self._sent(Ask("GET", url, timeout_s=self._timeout_s, largest=largest))
+        if not answer.is_success:
+            raise UncertainError(f"what was left elsewhere cannot be had: HTTP {answer.status}")
+        return answer
+
+    async def _sent(self, ask: Ask) -> Answer:
+        try:
+            return await self._http.send(ask)
+        except AnswerLostError as error:
+            raise UncertainError(str(error)) from error
+        except ExchangeError as error:
+            raise UnreachedError(str(error)) from error
+
+
+def read(answer: Answer, shape: type[T]) -> T:
+    try:
+        return msgspec.json.decode(answer.body, type=shape)
+    except msgspec.DecodeError as error:
+        raise UncertainError(f"the forge answered something unexpected: {error}") from error
+
+
+class _Told(msgspec.Struct, frozen=True):
+    message: Any = ""
+    error: Any = ""
+
+
+def _message(answer: Answer) -> str:
+    try:
+        told = msgspec.json.decode(answer.body, type=_Told)
+    except msgspec.DecodeError:
+        return answer.body[:_LONGEST_TOLD].decode(errors="replace")
+    message = told.message or told.error
+    return (message if isinstance(message, str) else encode(message).decode())[:_LONGEST_TOLD]

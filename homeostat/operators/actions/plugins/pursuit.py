@@ -1,0 +1,67 @@
+"""Going after a run of another system: when it is late, when it is lost, and what it leaves."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from homeostat.external.forge import ForgeError, RateLimitedError
+from homeostat.objects.decision import Wait
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.actions.plugin import Job
+from homeostat.operators.actions.world import Lost, Underway
+
+CANCEL_WITHIN_S: Final = 600.0
+"""How long a run that has taken too long may take to be cancelled."""
+_SHOWS_WITHIN_S = 60.0
+_SKEW_S = 5.0
+_TROUBLE_S = 30.0
+
+
+class Sought:
+    """Runs that are looked for by their tickets. One is lost only once this process has not found it for a while: a
+    run shows a little after it was started, and who started it may have died the moment before.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[str, datetime] = {}
+
+    def in_vain(self, job: Job[Any], poll_s: float) -> Underway | Lost:
+        if job.now - self._since.setdefault(job.ticket, job.now) < timedelta(seconds=_SHOWS_WITHIN_S):
+            return Underway(None, min(poll_s, 10.0))
+        self.forget(job.ticket)
+        return Lost(is_restartable=True)
+
+    def forget(self, ticket: str) -> None:
+        self._since.pop(ticket, None)
+
+
+def sought_since(job: Job[Any]) -> str:
+    """From when on a run may be the job's, by the other side's clock."""
+    assert job.began is not None
+    return format_time(job.began - timedelta(seconds=_SKEW_S))
+
+
+def late_s(job: Job[Any], timeout_s: float) -> float:
+    """How much longer than allowed it has taken; negative while it may go on."""
+    assert job.began is not None
+    return (job.now - job.began).total_seconds() - timeout_s
+
+
+def later(error: ForgeError) -> Wait:
+    after_s = error.after_s if isinstance(error, RateLimitedError) else _TROUBLE_S
+    return Wait(error.reason, timedelta(seconds=after_s), message=str(error))
+
+
+def bare_outputs(raw: JsonObject) -> JsonObject:
+    """Values may be wrapped as Terraform prints them; sensitive ones stay out."""
+    return {
+        name: each["value"] if _is_wrapped(each) else each
+        for name, each in raw.items()
+        if not (_is_wrapped(each) and each.get("sensitive"))
+    }
+
+
+def _is_wrapped(value: Json) -> bool:
+    return isinstance(value, dict) and "value" in value and value.keys() <= {"value", "type", "sensitive"}
