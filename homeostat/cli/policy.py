@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "watch": "Show policies and their scores, live.",
     "revert": "Take back what enforcement injected into a workload.",
     "webhook": "Judge Pods at admission.",
+    "deploy": "Print the manifests that run the operator in a cluster.",
 }
 _FORMER: Final = {"bundle-list": "bundles", "bundle-show": "bundle", "bundle-apply": "bundle"}
 
