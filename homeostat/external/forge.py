@@ -100,9 +100,10 @@ class Forge:
 
 def read(answer: Answer, shape: type[T]) -> T:
     try:
-        return msgspec.json.decode(answer.body, type=shape)
+        found: T = msgspec.json.decode(answer.body, type=shape)
     except msgspec.DecodeError as error:
         raise UncertainError(f"the forge answered something unexpected: {error}") from error
+    return found
 
 
 class _Told(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ _PLUGINS = "homeostat.operators.actions.plugins"
 ACTIONS: Final[Mapping[str, str]] = {
     "command": f"{_PLUGINS}.command:CommandPlugin",
     "github_actions": f"{_PLUGINS}.github_actions:GitHubActionsPlugin",
+    "gitlab_ci": f"{_PLUGINS}.gitlab_ci:GitLabCiPlugin",
     "http": f"{_PLUGINS}.http:HttpPlugin",
     "terraform": f"{_PLUGINS}.terraform:TerraformPlugin",
 }

@@ -82,4 +82,4 @@ async def test_ours_are_all_there_and_are_plugins() -> None:
     assert all(plugin.name == name for name, plugin in plugins.items())
     kinds = {name: (isinstance(each, Local), isinstance(each, Remote)) for name, each in plugins.items()}
     assert {"command", "http", "terraform"} <= {name for name, kind in kinds.items() if kind == (True, False)}
-    assert "github_actions" in {name for name, kind in kinds.items() if kind == (False, True)}
+    assert {"github_actions", "gitlab_ci"} == {name for name, kind in kinds.items() if kind == (False, True)}

@@ -34,7 +34,7 @@ class Town:
     def __init__(self, runner: asyncio.Runner) -> None:
         self.runner = runner
         self.value: str | None = None
-        named = {"inputs": INPUTS, "run_name": "for {ticket} ok"}
+        named = {"inputs": INPUTS, "run_name": "apply ({ticket})"}
         self.plan = Workflow(**named, artifacts={"homeostat-outputs": {"changed": False}})  # type: ignore[arg-type]
         self.github = FakeGitHub(
             apply=Workflow(**named, effect=self._apply, artifacts=_outputs()),  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def test_a_dispatch_that_never_arrived_is_made_again_under_the_same_ticket(town:
     life = town.life()
     life.settle()
     assert (life.status.phase, town.started) == ("ready", ["apply.yml"])
-    assert next(iter(town.github.runs.values())).title == "for u-1-1 ok"
+    assert next(iter(town.github.runs.values())).title == "apply (u-1-1)"
 
 
 def test_of_two_runs_for_one_dispatch_the_first_counts(town: Town) -> None:

@@ -20,6 +20,7 @@ time. Where several might be ours the run is given up and none is taken for it.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -122,7 +123,7 @@ class GitHubActionsPlugin:
 
     async def _find(self, job: Job[GitHubConfig], github: GitHub, target: _Target) -> Underway | Outcome | Lost:
         runs = await github.dispatched_runs(target.repository, target.workflow, sought_since(job))
-        found = [each for each in runs if not job.config.ticket_input or job.ticket in _words(each)]
+        found = [each for each in runs if not job.config.ticket_input or _carries(each, job.ticket)]
         if len(found) == 1 or (found and job.config.ticket_input):
             # Of several with one ticket the first counts; they are attempts of GitHub's own at one dispatch.
             run = min(found, key=lambda each: each.id)
@@ -222,9 +223,9 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else encode(value).decode()
 
 
-def _words(run: WorkflowRun) -> list[str]:
-    """Of a name: a ticket that begins like another one is not that one."""
-    return f"{run.display_title} {run.name or ''}".split()
+def _carries(run: WorkflowRun, ticket: str) -> bool:
+    """A ticket that begins like another one is not that one."""
+    return re.search(rf"(?<![\w-]){re.escape(ticket)}(?![\w-])", f"{run.display_title} {run.name or ''}") is not None
 
 
 async def _values(

@@ -1,0 +1,178 @@
+"""Keeps resources by GitLab CI pipelines: one project's, told by a variable what to do.
+
+    plugin: gitlab_ci
+    config:
+      project: acme/infrastructure
+      hasPlan: true
+      hasDestroy: true
+
+A pipeline gets `HOMEOSTAT_ACTION` (plan, apply or destroy), `HOMEOSTAT_TICKET`, by which it is found again, and the
+spec as JSON in `HOMEOSTAT_SPEC` or the variables that are given. It is started once for each declaration: what was
+applied is not applied again unless a pipeline that plans finds drift. A job leaves outputs in the file
+`homeostat-outputs.json` among its artifacts; of a plan it says `{"changed": true}`, or false.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.external.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
+from homeostat.external.gitlab import API, GitLab, Pipeline, PipelineJob
+from homeostat.objects.json import Json, JsonObject, encode
+from homeostat.operators.actions.plugin import ActionError, Job, Tools
+from homeostat.operators.actions.plugins.pursuit import (
+    CANCEL_WITHIN_S,
+    Sought,
+    bare_outputs,
+    late_s,
+    later,
+    sought_since,
+)
+from homeostat.operators.actions.plugins.template import TemplateError, fill
+from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.secrets import SecretText
+from homeostat.operators.actions.world import Lost, Plan, Underway
+
+TICKET, ACTION, SPEC = "HOMEOSTAT_TICKET", "HOMEOSTAT_ACTION", "HOMEOSTAT_SPEC"
+
+
+class GitLabConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    project: Annotated[str, Meta(min_length=1)]
+    ref: str = "main"
+    variables: dict[str, Any] | None = None
+    has_plan: bool = False
+    has_destroy: bool = False
+    outputs_file: str = "homeostat-outputs.json"
+    token: SecretText | None = None
+    api_url: str = ""
+    """Of another GitLab than the operator's; it needs a token of its own."""
+    timeout_seconds: Annotated[int, Meta(ge=1, le=604_800)] = 3600
+    poll_seconds: Annotated[int, Meta(ge=1, le=3600)] = 10
+
+
+class GitLabCiPlugin:
+    name, version, config = "gitlab_ci", "1.0.0", GitLabConfig
+    type_only: frozenset[str] = frozenset()
+
+    def __init__(self, tools: Tools) -> None:
+        self._http = tools.http
+        self._token = tools.environment.get("GITLAB_TOKEN", "")
+        self._api = tools.environment.get("GITLAB_API_URL") or API
+        self._sought = Sought()
+
+    async def plan(self, job: Job[GitLabConfig]) -> Plan:
+        if not job.is_applied:
+            return Plan(True, Changes(updated=1), "the declaration was not applied yet")
+        return Plan(None if job.config.has_plan else False)
+
+    async def start(self, job: Job[GitLabConfig]) -> Underway | Outcome:
+        if job.purpose == "destroy" and not job.config.has_destroy:
+            return Outcome(is_success=True, message="no pipeline destroys: nothing was started")
+        gitlab = await self._gitlab(job)
+        try:
+            pipeline = await gitlab.start(job.config.ref, _variables(job))
+        except (RateLimitedError, UnreachedError) as error:
+            raise later(error) from error
+        except RefusedError as error:
+            return Outcome(is_success=False, reason=error.reason, message=str(error))
+        except UncertainError:
+            return Underway(None, float(job.config.poll_seconds))
+        return Underway(_handle(pipeline), float(job.config.poll_seconds))
+
+    async def follow(self, job: Job[GitLabConfig]) -> Underway | Outcome | Lost:
+        gitlab = await self._gitlab(job)
+        try:
+            if job.handle is None:
+                return await self._find(job, gitlab)
+            return await _look(job, gitlab, int(job.handle["pipelineId"]))
+        except (RateLimitedError, UnreachedError, UncertainError) as error:
+            raise later(error) from error
+        except RefusedError as error:
+            # A token that has run out says nothing about the pipeline.
+            if error.status in (401, 403) and late_s(job, job.config.timeout_seconds) < CANCEL_WITHIN_S:
+                raise later(error) from error
+            return Outcome(is_success=False, reason=error.reason, message=str(error))
+
+    async def _find(self, job: Job[GitLabConfig], gitlab: GitLab) -> Underway | Lost:
+        for each in await gitlab.started_pipelines(job.config.ref, sought_since(job)):
+            if (await gitlab.variables(each.id)).get(TICKET) == job.ticket:
+                self._sought.forget(job.ticket)
+                return Underway(_handle(each), float(job.config.poll_seconds))
+        return self._sought.in_vain(job, job.config.poll_seconds)
+
+    async def _gitlab(self, job: Job[GitLabConfig]) -> GitLab:
+        config = job.config
+        if config.api_url and config.token is None:
+            told = "another GitLab than the operator's needs a token of its own"
+            raise ActionError("InvalidConfig", f"action.config.apiUrl: {told}")
+        token = self._token if config.token is None else await job.secrets.reveal(config.token)
+        job.secrets.hide(token)
+        return GitLab(self._http, token, config.project, api=config.api_url or self._api, now_s=job.now.timestamp)
+
+
+async def _look(job: Job[GitLabConfig], gitlab: GitLab, pipeline_id: int) -> Underway | Outcome:
+    pipeline = await gitlab.pipeline(pipeline_id)
+    if pipeline.is_ended:
+        return await _ended(job, gitlab, pipeline)
+    late = late_s(job, job.config.timeout_seconds)
+    if late >= 0:
+        # What has taken too long is ended, so that a retry does not run beside it.
+        await gitlab.cancel(pipeline_id)
+    if late < CANCEL_WITHIN_S:
+        return Underway(job.handle, float(job.config.poll_seconds))
+    told = "the pipeline took too long and does not end though it was cancelled"
+    return Outcome(is_success=False, reason="RunTimedOut", message=told, url=pipeline.web_url)
+
+
+async def _ended(job: Job[GitLabConfig], gitlab: GitLab, pipeline: Pipeline) -> Outcome:
+    url = pipeline.web_url
+    if pipeline.status != "success":
+        return Outcome(
+            is_success=False, reason="RunFailed", message=f"the pipeline ended with {pipeline.status}", url=url
+        )
+    jobs = await gitlab.jobs(pipeline.id)
+    values = await _values(job, gitlab, jobs)
+    if job.purpose == "plan":
+        if not isinstance(values.get("changed"), bool):
+            told = f'no job of the plan left a file "{job.config.outputs_file}" that says whether it is "changed"'
+            return Outcome(is_success=False, reason="NoPlan", message=told, url=url)
+        return Outcome(is_success=True, is_changed=values["changed"], url=url)
+    shown = [{"name": each.name, "status": each.status, "finished_at": each.finished_at} for each in jobs]
+    return Outcome(is_success=True, changes=Changes(updated=1), outputs={**values, "jobs": shown}, url=url)
+
+
+async def _values(job: Job[GitLabConfig], gitlab: GitLab, jobs: list[PipelineJob]) -> JsonObject:
+    for each in jobs:
+        if each.artifacts_file is not None:
+            found = await gitlab.artifact_json(each, job.config.outputs_file)
+            if found is not None:
+                return bare_outputs(found)
+    return {}
+
+
+def _variables(job: Job[GitLabConfig]) -> dict[str, str]:
+    given: JsonObject = {SPEC: job.spec}
+    if job.config.variables is not None:
+        values = {
+            "name": job.name,
+            "namespace": job.namespace,
+            "uid": job.uid,
+            "spec": job.spec,
+            "outputs": job.outputs,
+        }
+        try:
+            given = fill(job.config.variables, values)
+        except TemplateError as error:
+            raise ActionError("InvalidConfig", f"action.config.variables: {error}") from error
+    return {**{name: _text(each) for name, each in given.items()}, TICKET: job.ticket, ACTION: job.purpose}
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else encode(value).decode()
+
+
+def _handle(pipeline: Pipeline) -> JsonObject:
+    return {"pipelineId": pipeline.id, "url": pipeline.web_url}
