@@ -12,6 +12,7 @@ Promises, each with a test of the same name:
 - losing the lease cancels the work
 - a lease is not free because its own times are old
 - a wall clock that jumps or stands still changes nothing
+- a lease that is deleted makes no second leader
 
 Whether a lease has run out is judged by this process alone: by how long it has seen no change, on the clock of its
 event loop. Clocks of other machines do not matter; a difference in how fast they run does, and the gap between
@@ -88,7 +89,7 @@ class Election:
         self._all, self._path = LEASE.path(namespace), LEASE.path(namespace, name)
         self._loop = asyncio.get_running_loop()
         self._lease: JsonObject | None = None
-        self._seen_at = 0.0
+        self._seen_at = self._free_at = 0.0
         self._leads_until = 0.0
         self._told = datetime.min.replace(tzinfo=UTC)
         self.trouble = ""
@@ -185,6 +186,8 @@ class Election:
             await self._look()
         try:
             if self._lease is None:
+                if started < self._free_at:
+                    return
                 lease = await self._client.create(self._all, {"metadata": {"name": self._name}, "spec": self._spec({})})
             elif self._is_free(self._lease):
                 spec = self._spec(self._lease.get("spec") or {})
@@ -206,6 +209,9 @@ class Election:
         try:
             self._observe(await self._client.get(self._path))
         except NotFoundError:
+            if self._lease is not None and not self.is_leading:
+                # Whoever deleted it did not ask its holder, and that one leads on until its next renewal.
+                self._free_at = self._loop.time() + self._terms.lease_s
             self._lease = None
 
     def _observe(self, lease: JsonObject) -> None:
