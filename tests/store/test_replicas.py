@@ -306,3 +306,21 @@ async def test_large_values_are_committed_and_followed_in_portions(factory: Post
         assert one.counters.batches == 3
         assert followed.revisions == replayed.revisions == list(range(1, 13))
         assert list(two.select(PODS)) == list(one.select(PODS))
+
+
+async def test_what_a_write_returned_is_what_reads_show_even_if_the_log_told_of_it_first(
+    factory: PostgresFactory,
+) -> None:
+    async with replicas(factory, 1) as (store,):
+        is_over = False
+
+        async def ask() -> None:
+            while not is_over:
+                await store.sync()
+
+        asking = [asyncio.ensure_future(ask()) for _ in range(3)]
+        for step in range(300):
+            made = await put(store, pod("a"), str(step))
+            assert store.get(pod("a")) is made
+        is_over = True
+        await asyncio.gather(*asking)

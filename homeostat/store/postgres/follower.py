@@ -45,7 +45,7 @@ class Follower:
             if self.lost is not None:
                 raise LostError(str(self.lost)) from self.lost
             after = self._replica.revision
-            news = await self._pen.read_news(connection, after=after, sent=self.sent)
+            news = await self._pen.read_news(connection, after=after)
             self._take(news, after)
             if self._replica.revision >= news.newest:
                 return news.newest

@@ -43,8 +43,8 @@ SELECT pg_notify($12, $13) FROM batch
 """
 NEWEST = "coalesce((SELECT last FROM batch ORDER BY first DESC LIMIT 1), 0)"
 _NEWS = f"""
-SELECT {NEWEST}, mark.compacted, mine.number, news.*
-FROM mark LEFT JOIN batch AS mine ON mine.first = $2 AND mine.writer = $3 LEFT JOIN LATERAL (
+SELECT {NEWEST}, mark.compacted, (SELECT max(number) FROM batch WHERE first > $1 AND writer = $2), news.*
+FROM mark LEFT JOIN LATERAL (
     SELECT *, sum(octet_length(value)) OVER (ORDER BY revision) - octet_length(value) AS bytes_before FROM (
         SELECT revision, resource, namespace, name, operation, created, previous, value
         FROM log WHERE revision > $1 ORDER BY revision LIMIT {_MOST_NEWS}
@@ -71,7 +71,7 @@ class News(NamedTuple):
     newest: int
     compacted: int
     batch: int
-    """The number of the batch that was asked about, if it is stored; else 0."""
+    """The replica's own newest batch after that revision; 0 for none."""
     rows: list[Row]
 
 
@@ -95,9 +95,8 @@ class Pen:
         except asyncpg.UniqueViolationError:
             return False  # planned in the middle of another's batch, which was being read
 
-    async def read_news(self, connection: Connection, *, after: int, sent: Planned | None) -> News:
-        """What came after a revision, and whether the batch that was sent is stored."""
-        rows = await connection.fetch(_NEWS, after, sent.base + 1 if sent is not None else 0, self._writer)
+    async def read_news(self, connection: Connection, *, after: int) -> News:
+        rows = await connection.fetch(_NEWS, after, self._writer)
         newest, compacted, batch = rows[0][:_MARKS]
         return News(newest, compacted, batch or 0, [row[_MARKS:-1] for row in rows if row[_MARKS] is not None])
 

@@ -163,8 +163,9 @@ class PostgresStore(Replica):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow(poll_s))
                 tasks.create_task(self._tidy_by_turns(keep_s, every_s))
-        except* LostError as group:
-            raise group.exceptions[0] from None
+        except* LostError:
+            pass
+        raise LostError(str(self._follower.lost))
 
     async def close(self) -> None:
         """Complete what was written, then let go of the connections."""
