@@ -50,7 +50,7 @@ class Follower(Generic[P]):
             self._series.forget_all()
 
     def _pod_changed(self, change: Change[Pod]) -> None:
-        if is_system(change.namespace):
+        if not self._books or is_system(change.namespace):
             return
         is_alike = change.old is not None and change.new is not None and _look_alike(change.old, change.new)
         for namespace, name in self._books.note_pod(change.namespace, change.name, is_alike=is_alike):

@@ -141,6 +141,10 @@ class Inquiry:
     def _plans(self, page: Page, namespace: str, evaluator: Evaluator, now: datetime) -> tuple[Plan, ...]:
         found = (self._pods.get(namespace, name) for name in page.lacking)
         pods = [each for each in found if each is not None]
+        if not evaluator.spec.exemptions:
+            # Replicas share their values (see `pod`), and but for exemptions no name matters: one stands for all.
+            alike = {(id(each.spec), id(each.labels), id(each.metadata.owner_references)): each for each in pods}
+            pods = list(alike.values())
         deployments = self._estate.deployments(namespace, pods)
         return plans_of(pods, evaluator, now=now, deployments=deployments)
 

@@ -6,7 +6,7 @@ nobody else is. A policy whose spec changed begins a new ledger.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from homeostat.operators.policy.enforcement import Plan
 from homeostat.operators.policy.evaluator import Evaluator, compile_policy
@@ -93,6 +93,9 @@ class Books:
     def __init__(self) -> None:
         self._ledgers: dict[str, dict[str, Ledger]] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._ledgers)
+
     def __contains__(self, key: Key) -> bool:
         return self.find(key) is not None
 
@@ -133,10 +136,12 @@ class Books:
                 keys.append(key)
         return keys
 
-    def _asking(self, namespace: str) -> Iterator[tuple[Key, Ledger, Page]]:
+    def _asking(self, namespace: str) -> list[tuple[Key, Ledger, Page]]:
         """Who has not asked the namespace yet will see it as it is then."""
-        for own in (namespace, ""):
-            for name, ledger in self._ledgers.get(own, {}).items():
-                page = ledger.pages.get(namespace)
-                if page is not None:
-                    yield (own, name), ledger, page
+        return [
+            ((own, name), ledger, page)
+            for own in (namespace, "")
+            if own in self._ledgers
+            for name, ledger in self._ledgers[own].items()
+            if (page := ledger.pages.get(namespace)) is not None
+        ]
