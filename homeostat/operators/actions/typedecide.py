@@ -1,0 +1,151 @@
+"""A resource type and its definition on the server: what is to be done to the one for the sake of the other. Pure.
+
+Promises, each tested: a schema that live resources do not fit is not put in force unless the type says so, and they
+are named; of two types with one name and version the older counts; a type in use is not let go, and its definition
+goes with the last version of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.conditions import READY, RECONCILING, Condition
+from homeostat.objects.decision import Decision, Notice, Stalled, Wait
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec
+from homeostat.operators.actions.definition import InvalidTypeError, definition_of
+from homeostat.operators.actions.misfit import Misfit
+from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.plugins.declared import differences
+
+_LOOK_AGAIN: Final = timedelta(seconds=60)
+_MOST_NAMED: Final = 100
+_MOST_TOLD: Final = 5
+
+
+class PutDefinition(msgspec.Struct, frozen=True):
+    definition: JsonObject
+
+
+class RemoveDefinition(msgspec.Struct, frozen=True):
+    name: str
+
+
+TypeAction = PutDefinition | RemoveDefinition
+
+
+class TypeWorld(msgspec.Struct, frozen=True, kw_only=True):
+    """`others` are all other resource types of the same kind; `found` is the definition that is there.
+
+    `users` are the resources that are there, by namespace and name, and `misfits` those that the definition that is
+    wanted would not let in. They count only where the definition is to change or to go.
+    """
+
+    others: tuple[ResourceType, ...] = ()
+    found: JsonObject | None = None
+    users: tuple[str, ...] = ()
+    misfits: tuple[Misfit, ...] = ()
+
+
+def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeAction]:
+    if resource_type.is_terminating:
+        return _let_go(resource_type, world)
+    if (older := _older(resource_type, world.others)) is not None:
+        told = f'the resource type "{older}" has the same name and version, and was there before'
+        raise Stalled("Duplicate", message=told)
+    try:
+        wanted = wanted_definition(resource_type, world.others)
+    except InvalidTypeError as error:
+        raise Stalled(error.reason, message=str(error)) from error
+    plural = wanted["spec"]["names"]["plural"]
+    if is_in_force(wanted, world.found):
+        return _settled(plural, world.found or {})
+    if world.misfits and not resource_type.spec.is_forced:
+        return _incompatible(world.misfits)
+    progress = Condition(READY, "Unknown", "Defining", "the definition is being written")
+    return Decision((PutDefinition(wanted),), (progress,), status={"plural": plural, "misfits": None})
+
+
+def wanted_definition(resource_type: ResourceType, others: Iterable[ResourceType]) -> JsonObject:
+    """With the versions that other types add. Those that are wrong, or going, have no part in it."""
+    return definition_of([resource_type.spec, *_sound(resource_type, others)])
+
+
+def is_in_force(wanted: JsonObject, found: JsonObject | None) -> bool:
+    return found is not None and not any(differences(wanted["spec"], found.get("spec") or {}))
+
+
+def _let_go(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeAction]:
+    if world.found is None or _older(resource_type, world.others) is not None:
+        return Decision()
+    rest = _sound(resource_type, world.others)
+    if rest:
+        left = definition_of(rest)
+        return Decision(() if is_in_force(left, world.found) else (PutDefinition(left),))
+    if world.users:
+        more = f" and {len(world.users) - _MOST_TOLD} more" if len(world.users) > _MOST_TOLD else ""
+        told = f"{len(world.users)} resources are of this type: {', '.join(world.users[:_MOST_TOLD])}{more}"
+        raise Wait("InUse", timedelta(seconds=10), message=told)
+    return Decision((RemoveDefinition(world.found["metadata"]["name"]),))
+
+
+def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:
+    conditions = (found.get("status") or {}).get("conditions") or []
+    wrong = [each for each in conditions if each.get("type") in ("Established", "NamesAccepted")]
+    refused = next((each for each in wrong if each.get("status") == "False"), None)
+    status: JsonObject = {"plural": plural, "misfits": None}
+    if refused is not None:
+        ready = Condition(READY, "False", refused.get("reason") or "Refused", refused.get("message") or "it is refused")
+        return Decision(conditions=(ready,), status=status, requeue_after=_LOOK_AGAIN)
+    if ("Established", "True") not in {(each.get("type"), each.get("status")) for each in wrong}:
+        ready = Condition(READY, "Unknown", "Defining", "the server has not established the definition yet")
+        return Decision(conditions=(ready,), status=status, requeue_after=timedelta(seconds=1))
+    return Decision(conditions=(Condition(READY, "True", "Defined", f"resources are {plural}"),), status=status)
+
+
+def _incompatible(misfits: Sequence[Misfit]) -> Decision[TypeAction]:
+    names = [str(each) for each in misfits[:_MOST_NAMED]]
+    told = f"{len(misfits)} live resources do not fit the schema, the first is {names[0]}; change them, or set isForced"
+    return Decision(
+        conditions=(
+            Condition(READY, "False", "Incompatible", told),
+            Condition(RECONCILING, "False", "Incompatible", told),
+        ),
+        status={"misfits": names},
+        requeue_after=_LOOK_AGAIN,
+        notices=(Notice("Warning", "Incompatible", told),),
+    )
+
+
+def _sound(resource_type: ResourceType, others: Iterable[ResourceType]) -> list[ResourceTypeSpec]:
+    """The other versions, each by the type that counts for it."""
+    chosen: dict[str, ResourceType] = {}
+    own = resource_kind(resource_type.spec).version
+    for each in sorted(others, key=_age):
+        version = resource_kind(each.spec).version
+        if version != own and not each.is_terminating and _is_sound(each.spec):
+            chosen.setdefault(version, each)
+    return [each.spec for each in chosen.values()]
+
+
+def _is_sound(spec: ResourceTypeSpec) -> bool:
+    try:
+        definition_of([spec])
+    except InvalidTypeError:
+        return False
+    return True
+
+
+def _older(resource_type: ResourceType, others: Iterable[ResourceType]) -> str | None:
+    own = resource_kind(resource_type.spec).version
+    same = (each for each in others if resource_kind(each.spec).version == own and not each.is_terminating)
+    before = [each for each in same if _age(each) < _age(resource_type)]
+    return min(before, key=_age).metadata.name if before else None
+
+
+def _age(resource_type: ResourceType) -> tuple[str, str]:
+    return (resource_type.metadata.creation_timestamp or "", resource_type.metadata.name)
