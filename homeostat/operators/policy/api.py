@@ -6,6 +6,8 @@ is new. `violations` is a number.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from sys import intern
 from typing import Annotated, Final
 
 import msgspec
@@ -80,6 +82,13 @@ class Violation(msgspec.Struct, frozen=True, rename="camel"):
     message: str
 
 
+@lru_cache(65_536)
+def _shared(violation: Violation) -> Violation:
+    """The first of all that are equal: results that follow each other mostly say the same."""
+    pod, container, type_, severity, message = msgspec.structs.astuple(violation)
+    return Violation(pod, intern(container), intern(type_), severity, intern(message))
+
+
 class AuditSpec(Part, frozen=True, kw_only=True):
     """One evaluation as it was, for the record."""
 
@@ -91,6 +100,10 @@ class AuditSpec(Part, frozen=True, kw_only=True):
     total_pods: Count
     classification: str
     violations: Annotated[tuple[Violation, ...], Meta(max_length=1000)] = ()
+
+    def __post_init__(self) -> None:
+        if self.violations:
+            msgspec.structs.force_setattr(self, "violations", tuple(map(_shared, self.violations)))
 
 
 class PolicyAuditResult(Declared, frozen=True):
