@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
@@ -36,6 +37,19 @@ class PostgresFactory:
 
     async def open(self, *, history_events: int = 10_000) -> PostgresStore:
         return await PostgresStore.open(self.url, schema=self.schema, history_events=history_events)
+
+
+@asynccontextmanager
+async def replicas(
+    factory: PostgresFactory, count: int, *, history_events: int = 10_000
+) -> AsyncIterator[list[PostgresStore]]:
+    """Stores on one database, which move only when they are asked to."""
+    opened = [await factory.open(history_events=history_events) for _ in range(count)]
+    try:
+        yield opened
+    finally:
+        for store in opened:
+            await store.close()
 
 
 def pod(name: str, namespace: str = "default") -> Key:

@@ -124,6 +124,25 @@ async def test_while_the_database_is_away_nothing_is_called_fresh_or_written(
     await store.close()
 
 
+async def test_a_replica_that_cannot_follow_is_in_trouble_until_it_can(
+    proxy: Proxy, postgres: Postgres, factory: PostgresFactory
+) -> None:
+    store = await opened_through(proxy, postgres, factory, patience_s=SHORT_S)
+    following = asyncio.ensure_future(store.maintain(poll_s=0.05))
+    await store.sync()
+    assert not store.trouble
+    proxy.is_refusing = True
+    proxy.cut()
+    await asyncio.sleep(SHORT_S * 2)
+    assert "does not answer" in store.trouble
+    proxy.is_refusing = False
+    await asyncio.sleep(SHORT_S * 2)
+
+    assert not store.trouble
+    following.cancel()
+    await store.close()
+
+
 @pytest.mark.parametrize("is_crash", [False, True], ids=["stopped", "crashed"])
 async def test_a_restart_of_the_database_is_a_pause(
     postgres: Postgres, factory: PostgresFactory, is_crash: bool

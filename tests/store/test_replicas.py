@@ -6,14 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-import asyncpg
 import pytest
 
 from homeostat.store.base import (
-    CompactedError,
     Delete,
     Event,
-    LostError,
     Put,
     Record,
     RevisionMismatchError,
@@ -21,25 +18,12 @@ from homeostat.store.base import (
 )
 from homeostat.store.postgres import PostgresStore
 from tests.postgres import Postgres
-from tests.store.contract import PODS, PostgresFactory, Told, draft, names, pod, put, remove
+from tests.store.contract import PODS, PostgresFactory, Told, draft, names, pod, put, remove, replicas
 
 
 @pytest.fixture
 def factory(postgres: Postgres) -> PostgresFactory:
     return PostgresFactory(postgres.url)
-
-
-@asynccontextmanager
-async def replicas(
-    factory: PostgresFactory, count: int, *, history_events: int = 10_000
-) -> AsyncIterator[list[PostgresStore]]:
-    """Stores that are open and, without `following`, move only when they are asked to."""
-    opened = [await factory.open(history_events=history_events) for _ in range(count)]
-    try:
-        yield opened
-    finally:
-        for store in opened:
-            await store.close()
 
 
 @asynccontextmanager
@@ -223,74 +207,6 @@ async def test_replicas_opened_together_make_the_tables_once(factory: PostgresFa
     assert [await store.sync() for store in opened] == [5] * 5
     for store in opened:
         await store.close()
-
-
-async def test_what_one_replica_compacts_is_forgotten_by_all(factory: PostgresFactory) -> None:
-    async with replicas(factory, 2, history_events=0) as (one, two):
-        for step in range(10):
-            await put(one, pod("a"), str(step))
-        await two.sync()
-        await one.compact(8)
-
-        told = Told()
-        with pytest.raises(CompactedError):
-            await two.subscribe(PODS, since=3, deliver=told)
-        assert (told.events, two.oldest) == ([], 8)
-        with pytest.raises(CompactedError):
-            await two.page(PODS, at=7)
-        await two.subscribe(PODS, since=8, deliver=told)
-        assert told.revisions == [9, 10]
-
-
-async def test_a_replica_that_missed_what_was_compacted_says_so_and_serves_nothing_stale(
-    factory: PostgresFactory,
-) -> None:
-    async with replicas(factory, 2) as (one, behind):
-        for step in range(10):
-            await put(one, pod("a"), str(step))
-        await one.compact(8)
-
-        with pytest.raises(LostError, match="start it again"):
-            await behind.sync()
-        with pytest.raises(UnwritableError):
-            await put(behind, pod("b"), "1")
-        with pytest.raises(LostError):
-            await behind.maintain()
-        assert "start it again" in behind.trouble
-        again = await factory.open()
-        assert (again.revision, again.oldest) == (10, 8)
-        await again.close()
-
-
-async def test_a_replica_notices_that_an_older_state_was_restored(factory: PostgresFactory) -> None:
-    async with replicas(factory, 1) as (store,):
-        await put(store, pod("a"), "1")
-        await put(store, pod("a"), "2")
-        connection = await asyncpg.connect(factory.url, server_settings={"search_path": factory.schema})
-        await connection.execute("DELETE FROM log WHERE revision = 2; DELETE FROM batch WHERE first = 2")
-        await connection.close()
-
-        with pytest.raises(LostError, match="an older state was restored"):
-            await store.sync()
-
-
-async def test_replicas_tidy_by_turns(factory: PostgresFactory) -> None:
-    async with replicas(factory, 3) as stores:
-        turns = await asyncio.gather(*(store._compaction.take_turn(every_s=60) for store in stores))
-        assert sorted(turns) == [False, False, True]
-
-
-async def test_history_is_kept_for_its_time_and_then_forgotten(factory: PostgresFactory) -> None:
-    async with replicas(factory, 1) as (store,):
-        for step in range(5):
-            await put(store, pod("a"), str(step))
-        await store.tidy(keep_s=60)
-        assert (store.oldest, store.database_bytes > 0) == (0, True)
-        await asyncio.sleep(0.02)
-        await put(store, pod("a"), "later")
-        await store.tidy(keep_s=0.015)
-        assert store.oldest in (5, 6)
-        assert [record.value for record in store.select(PODS)] == [b"<6:later>"]
 
 
 async def test_large_values_are_committed_and_followed_in_portions(factory: PostgresFactory) -> None:

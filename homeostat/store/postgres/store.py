@@ -76,6 +76,7 @@ class PostgresStore(Replica):
         self._woken = asyncio.Event()
         self._is_closed = False
         self._failed: tuple[float, str] | None = None
+        self._away = ""
         self.counters = Counters()
         self.database_bytes = 0
 
@@ -112,9 +113,9 @@ class PostgresStore(Replica):
 
     @property
     def trouble(self) -> str:
-        """Why the newest commit was refused, while that is news; empty if it was not."""
-        if self._follower.lost is not None:
-            return str(self._follower.lost)
+        """Why the log cannot be followed, or why the newest commit was refused while that is news; else empty."""
+        if self._follower.lost is not None or self._away:
+            return str(self._follower.lost or self._away)
         if self._failed is None or time.monotonic() - self._failed[0] > _NEWS_S:
             return ""
         return self._failed[1]
@@ -178,16 +179,15 @@ class PostgresStore(Replica):
             await link.close()
 
     async def _follow(self, poll_s: float) -> None:
-        is_away = False
         while True:
             try:
                 await self.sync()
             except UnreachableError as error:
-                if not is_away:
+                if not self._away:
                     _log.warning("the log cannot be followed", extra={"reason": str(error)})
-                is_away = True
+                self._away = str(error)
             else:
-                is_away = False
+                self._away = ""
             try:
                 async with asyncio.timeout(poll_s):
                     await self._woken.wait()
