@@ -1,0 +1,120 @@
+"""What a server refuses, keeps back or takes away while a policy is looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from homeostat.client.base import Response, Transport
+from homeostat.objects.errors import ForbiddenError, status_of
+from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.kind import DEPLOYMENT, POD
+from homeostat.operators.policy import estate
+from homeostat.runtime.manager import Manager
+from homeostat.testing.eventually import eventually
+from tests.cluster.fixtures import Api
+from tests.operators.policy.live import BARE, GOOD, operating
+from tests.operators.policy.test_live_records import TEAM
+
+TAG: JsonObject = {"forbidLatestTag": True}
+
+
+class Obstacle:
+    """Between a client and its server: refuses some requests, and keeps others waiting."""
+
+    def __init__(self) -> None:
+        self._inner: Transport | None = None
+        self.refuses: Callable[[str, str], bool] = lambda method, path: False
+        self.holds: Callable[[str, str], bool] = lambda method, path: False
+        self.is_free = asyncio.Event()
+        self.held = 0
+
+    def over(self, inner: Transport) -> Obstacle:
+        self._inner = inner
+        return self
+
+    async def send(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
+    ) -> Response:
+        assert self._inner is not None
+        if self.refuses(method, path):
+            return _forbidden()
+        if self.holds(method, path):
+            self.held += 1
+            await self.is_free.wait()
+        return await self._inner.send(method, path, query=query, body=body, content_type=content_type, accept=accept)
+
+    async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
+        assert self._inner is not None
+        if self.refuses("WATCH", path):
+            return _forbidden()
+        return await self._inner.stream(path, query=query, accept=accept)
+
+
+def _forbidden() -> Response:
+    return Response(403, encode(status_of(ForbiddenError("no"))))
+
+
+@pytest.fixture
+def obstacle() -> Obstacle:
+    return Obstacle()
+
+
+@pytest.fixture
+async def manager(plane: Api, obstacle: Obstacle) -> Manager:
+    return Manager(plane.client.over(obstacle.over), namespace=plane.namespace)
+
+
+async def test_a_policy_that_goes_while_it_is_looked_at_leaves_nothing_behind(
+    plane: Api, obstacle: Obstacle, manager: Manager
+) -> None:
+    obstacle.holds = lambda method, path: (method, path) == ("GET", POD.path(plane.namespace))
+    async with operating(plane, manager) as live:
+        await live.declare(TEAM)
+        await eventually(lambda: obstacle.held)
+        await live.client.merge(live.path("main"), {"metadata": {"finalizers": None}})
+        await live.client.delete(live.path("main"))
+        await live.is_gone()
+        await eventually(lambda: not len(_policies(manager)))
+        obstacle.is_free.set()
+        await eventually(lambda: live.figure("devopspolicy_reconcile_total") >= 1)
+        assert live.series_of("main") == set()
+
+
+def _policies(manager: Manager) -> list[object]:
+    return [obj for each in manager.informers if "devopspolicies" in each.source.path for obj in each.cache]
+
+
+async def test_what_could_not_be_fetched_is_asked_again(plane: Api, obstacle: Obstacle, manager: Manager) -> None:
+    async with operating(plane, manager) as live:
+        await live.run_pod("web", GOOD)
+        await live.declare(TEAM)
+        await live.shows(violations=1)
+        await live.settles()
+        obstacle.refuses = lambda method, path: (method, path) == ("GET", POD.path(plane.namespace, "web"))
+        await live.change_pod("web", {"metadata": {"annotations": {"team": "shop"}}})
+        await live.says("Ready", "False", "Forbidden")
+        await eventually(lambda: live.figure("devopspolicy_reconcile_errors_total") >= 1)
+        await live.shows(violations=1)
+        obstacle.refuses = lambda method, path: False
+        await live.shows(violations=0)
+        await live.settles()
+
+
+async def test_who_may_not_see_workloads_says_so_and_holds_nobody_up(
+    plane: Api, obstacle: Obstacle, manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estate, "_SYNC_WITHIN_S", 0.3)
+    obstacle.refuses = lambda method, path: path == DEPLOYMENT.path(plane.namespace)
+    async with operating(plane, manager) as live:
+        await live.run_pod("web", BARE)
+        for number in range(20):
+            await live.declare({**TAG, "minReplicas": 2}, f"workloads-{number}")
+        told = await live.says("Reconciling", "True", "WorkloadsUnknown", "workloads-0")
+        assert "/deployments cannot be listed yet" in told["message"]
+        await live.declare(TAG)
+        await live.shows(violations=1, within_s=2.0)
+        status = (await live.get("workloads-0"))["status"]
+        assert "healthScore" not in status
