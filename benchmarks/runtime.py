@@ -28,7 +28,7 @@ class Runs(msgspec.Struct, frozen=True):
 
 
 FULL = Runs(
-    {"the plane": Load(), "kube-apiserver": Load(objects=2000, changes=500, changes_per_s=50, more=500)},
+    {"the plane": Load(), "kube-apiserver": Load(objects=1000, changes=300, changes_per_s=50, more=300)},
     sizes=(1000, 10_000, 50_000),
     pods=100_000,
 )

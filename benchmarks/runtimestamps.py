@@ -10,6 +10,7 @@ from time import perf_counter
 import msgspec
 
 from benchmarks import widgets
+from benchmarks.load import UnexpectedAnswerError
 from homeostat.client.base import Client
 
 MARK = "mark-"
@@ -70,7 +71,11 @@ class Stamps:
         if not is_so():
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append((is_so, waiter))
-            await asyncio.wait_for(waiter, within_s)
+            try:
+                await asyncio.wait_for(waiter, within_s)
+            except TimeoutError:
+                told = f"{len(self.first)} objects and {len(self.marked)} marks"
+                raise UnexpectedAnswerError(f"after {within_s:g} s only {told} are stamped") from None
 
     def _release(self) -> None:
         for entry in [each for each in self._waiters if each[0]()]:
