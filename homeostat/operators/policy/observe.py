@@ -49,11 +49,13 @@ class Observer:
     async def observe(self, policy: Policy) -> World:
         key = (policy.metadata.namespace, policy.metadata.name)
         try:
-            return await self._observe(key, policy)
+            world = await self._observe(key, policy)
         finally:
-            if self._policies.get(*key) is None:
+            is_gone = self._policies.get(*key) is None
+            if is_gone:
                 self._books.close(key)
                 self._series.forget(key)
+        return World(world.now, world.evaluator, may_record=False) if is_gone else world
 
     async def _observe(self, key: Key, policy: Policy) -> World:
         now = self._now()

@@ -81,6 +81,7 @@ async def test_a_policy_that_goes_while_it_is_looked_at_leaves_nothing_behind(
         obstacle.is_free.set()
         await eventually(lambda: live.figure("devopspolicy_reconcile_total") >= 1)
         assert live.series_of("main") == set()
+        assert await live.results() == []
 
 
 def _policies(manager: Manager) -> list[object]:
