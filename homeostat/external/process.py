@@ -17,6 +17,7 @@ from pathlib import Path
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _CHUNK = 1 << 16
+_DRAIN_S = 1.0
 _LIMITED = 'ulimit -d "$1" && ulimit -c 0 && shift && exec "$@"'
 _NOT_STARTED = (126, 127)
 
@@ -142,9 +143,21 @@ async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
         os.killpg(process.pid, program.stop_signal)
     with suppress(TimeoutError):
         async with asyncio.timeout(program.grace_s):
+            await _drain(process)
             await process.wait()
     _kill_group(process.pid)
     await process.wait()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_S):
+            await _drain(process)
+
+
+async def _drain(process: asyncio.subprocess.Process) -> None:
+    """A pipe is closed only once it is read to its end; a program that fills one waits for its reader."""
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        while await stream.read(_CHUNK):
+            pass
 
 
 def _kill_group(pid: int) -> None:

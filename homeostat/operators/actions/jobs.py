@@ -16,12 +16,13 @@ import msgspec
 from homeostat.external.exchange import ExchangeError
 from homeostat.external.process import ProcessError
 from homeostat.objects.decision import Wait
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import ActionReference, Resource
 from homeostat.operators.actions.discovery import UnknownPluginError
 from homeostat.operators.actions.plugin import ActionError, Plugin
 from homeostat.operators.actions.run import Outcome, shortened
 from homeostat.operators.actions.secrets import SecretError, Secrets, foreign_stores
+from homeostat.operators.actions.verdict import is_sound_condition
 from homeostat.operators.actions.world import Fault, Lost, Plan, Underway
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 Told = TypeVar("Told", bound="Plan | Outcome | Underway | Lost")
 _EXPECTED = (ActionError, SecretError, ExchangeError, ProcessError, UnknownPluginError)
 _LONGEST_MESSAGE = 2048
+LARGEST_OUTPUTS = 256 << 10
+MOST_CONDITIONS = 20
 
 
 class Effective(NamedTuple):
@@ -82,11 +85,24 @@ def _scrubbed(told: Told, secrets: Secrets) -> Told:
         case Plan():
             return msgspec.structs.replace(told, output=shortened(secrets.scrub(told.output)))
         case Outcome():
-            # The end of an output is kept, but what is cut in half could not be recognised any more.
+            # Before it is cut: half a secret could not be recognised.
             clean = msgspec.convert(secrets.scrub_json(msgspec.to_builtins(told)), Outcome)
-            short, message = shortened(clean.output), shortened(clean.message, _LONGEST_MESSAGE)
-            return msgspec.structs.replace(clean, output=short, message=message)  # type: ignore[return-value]
+            return _bounded(clean)  # type: ignore[return-value]
         case Underway():
             return msgspec.structs.replace(told, handle=secrets.scrub_json(told.handle))
         case _:
             return told
+
+
+def _bounded(outcome: Outcome) -> Outcome:
+    """What is done is done: an outcome that is too large for a status loses its outputs and not its success."""
+    message, outputs = outcome.message, outcome.outputs
+    if len(encode(outputs)) > LARGEST_OUTPUTS:
+        message, outputs = f"the outputs are larger than {LARGEST_OUTPUTS} bytes and are not kept; {message}", {}
+    return msgspec.structs.replace(
+        outcome,
+        message=shortened(message, _LONGEST_MESSAGE),
+        output=shortened(outcome.output),
+        outputs=outputs,
+        conditions=tuple(filter(is_sound_condition, outcome.conditions))[:MOST_CONDITIONS],
+    )

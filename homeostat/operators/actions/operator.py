@@ -6,6 +6,7 @@ have been started by a process that is gone: then the plugin is asked, or the wo
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -47,6 +48,13 @@ class Means:
     chance: Callable[[], float] = random.random
     fresh: set[str] = field(default_factory=set)
     """Tickets of runs that this process has recorded and not started."""
+
+    async def hold_term(self) -> None:
+        """Runs beside the operators while they lead. Whoever leads in between may start what was recorded here."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.fresh.clear()
 
 
 class ResourceOperator:
@@ -112,7 +120,7 @@ class ResourceOperator:
         return await called(job.secrets, plugin.name, plugin.plan(job))
 
     async def _follow(self, obj: Resource, status: ResourceStatus, run: Run) -> Seen:
-        if run.ticket in self._means.fresh:
+        if run.ticket in self._means.fresh and run.handle is None:
             return Fresh()
         ready = self._prepare(obj, status, run)
         if isinstance(ready, Fault):

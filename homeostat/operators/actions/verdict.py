@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -21,6 +22,10 @@ from homeostat.operators.actions.run import Purpose
 STARTED: Final = "ReconcileStarted"
 DESTROY_FAILED: Final = "DestroyFailed"
 _FAILED: Final = "ReconcileFailed"
+_LONGEST_TYPE: Final = 316
+_LONGEST_MESSAGE: Final = 4096
+_is_type = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII).fullmatch
+_is_reason = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,1000}[A-Za-z0-9_])?", re.ASCII).fullmatch
 _OURS: Final = frozenset({READY, RECONCILING, DEGRADED, STALLED, PAUSED})
 
 Conditions = tuple[Condition, ...]
@@ -73,6 +78,12 @@ def _undisturbed() -> Conditions:
         Condition(RECONCILING, "False", "ReconcileComplete", "nothing is under way"),
         Condition(DEGRADED, "False", "NoErrors", "there are no errors"),
     )
+
+
+def is_sound_condition(condition: Condition) -> bool:
+    """Whether a server would take it: one that it refuses would keep the whole status from being written."""
+    is_named = _is_type(condition.type) and _is_reason(condition.reason)
+    return is_named is not None and len(condition.type) <= _LONGEST_TYPE and len(condition.message) <= _LONGEST_MESSAGE
 
 
 def _own(conditions: Iterable[Condition]) -> Conditions:

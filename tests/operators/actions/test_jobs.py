@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.objects.conditions import Condition
 from homeostat.objects.decision import Wait
 from homeostat.objects.declared import Metadata
 from homeostat.operators.actions.api import ActionReference, Resource
-from homeostat.operators.actions.jobs import called, effective_action, read_config
+from homeostat.operators.actions.jobs import LARGEST_OUTPUTS, called, effective_action, read_config
 from homeostat.operators.actions.plugin import ActionError
 from homeostat.operators.actions.plugins.command import CommandPlugin
 from homeostat.operators.actions.run import LONGEST_TEXT, Outcome
@@ -108,3 +109,29 @@ async def test_a_secret_at_the_cut_of_a_long_text_is_hidden() -> None:
     assert isinstance(heard, Outcome)
     assert len(heard.output) <= LONGEST_TEXT
     assert not any(SECRET[at:] in heard.output for at in range(len(SECRET) - 3))
+
+
+async def test_outputs_beyond_the_limit_are_dropped_and_the_success_stands() -> None:
+    large = Outcome(is_success=True, message="done", outputs={"text": "x" * LARGEST_OUTPUTS})
+    heard = await called(Secrets({}), "model", says(large))
+    assert isinstance(heard, Outcome)
+    assert (heard.is_success, heard.outputs) == (True, {})
+    assert "are not kept; done" in heard.message
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_kept"),
+    [
+        (Condition("Healthy", "True", "Checked"), True),
+        (Condition("example.dev/Healthy", "False", "Checked", "it is not"), True),
+        (Condition("", "True", "Checked"), False),
+        (Condition("Healthy", "True", ""), False),
+        (Condition("Healthy", "True", "not a word"), False),
+        (Condition("Healthy", "True", "Checked", "x" * 40_000), False),
+    ],
+    ids=["plain", "domain", "no-type", "no-reason", "bad-reason", "too-long"],
+)
+async def test_a_condition_that_a_server_would_refuse_is_dropped(condition: Condition, is_kept: bool) -> None:
+    heard = await called(Secrets({}), "model", says(Outcome(is_success=True, conditions=(condition,))))
+    assert isinstance(heard, Outcome)
+    assert (heard.conditions == (condition,)) is is_kept

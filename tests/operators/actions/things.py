@@ -94,6 +94,7 @@ class Things:
             directory=self._directory,
         )
         operator = ResourceOperator(lambda: self.type, means)
+        setup.run(means.hold_term)
         self.controller = setup.control(self.kind, Resource, operator, Options(finalizer=FINALIZER))
 
     def path(self, name: str = "") -> str:

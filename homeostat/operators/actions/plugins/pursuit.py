@@ -15,26 +15,31 @@ from homeostat.operators.actions.world import Lost, Underway
 CANCEL_WITHIN_S: Final = 600.0
 """How long a run that has taken too long may take to be cancelled."""
 _SHOWS_WITHIN_S = 60.0
+_BREAK_S = 30.0
 _SKEW_S = 5.0
 _TROUBLE_S = 30.0
 
 
 class Sought:
-    """Runs that are looked for by their tickets. One is lost only once this process has not found it for a while: a
-    run shows a little after it was started, and who started it may have died the moment before.
+    """Runs that are looked for by their tickets. One is lost only once this process has looked for it for a while,
+    without a break: a run shows a little after it was started, and who started it may have died the moment before.
     """
 
     def __init__(self) -> None:
-        self._since: dict[str, datetime] = {}
+        self._looks: dict[str, tuple[datetime, datetime]] = {}
 
     def in_vain(self, job: Job[Any], poll_s: float) -> Underway | Lost:
-        if job.now - self._since.setdefault(job.ticket, job.now) < timedelta(seconds=_SHOWS_WITHIN_S):
-            return Underway(None, min(poll_s, 10.0))
-        self.forget(job.ticket)
-        return Lost(is_restartable=True)
+        first, last = self._looks.get(job.ticket, (job.now, job.now))
+        if job.now - last > timedelta(seconds=_BREAK_S):
+            first = job.now
+        if job.now - first >= timedelta(seconds=_SHOWS_WITHIN_S):
+            self.forget(job.ticket)
+            return Lost(is_restartable=True)
+        self._looks[job.ticket] = (first, job.now)
+        return Underway(None, min(poll_s, _BREAK_S / 3))
 
     def forget(self, ticket: str) -> None:
-        self._since.pop(ticket, None)
+        self._looks.pop(ticket, None)
 
 
 def sought_since(job: Job[Any]) -> str:

@@ -1,0 +1,53 @@
+"""When a run of another system is lost, and what is known of it in another term."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+from homeostat.client.base import Client
+from homeostat.operators.actions.discovery import Catalog
+from homeostat.operators.actions.operator import Means
+from homeostat.operators.actions.plugins.command import CommandPlugin
+from homeostat.operators.actions.plugins.pursuit import Sought
+from homeostat.operators.actions.world import Lost, Underway
+from tests.operators.actions.hosted import Nowhere
+from tests.operators.actions.jobs import START, Desk, tools
+
+
+def looks(sought: Sought, *seconds: float) -> list[str]:
+    desk = Desk(CommandPlugin(tools()), {"apply": ["x"]}, Path("/nonexistent"))
+    told = []
+    for each in seconds:
+        desk.now = START + timedelta(seconds=each)
+        end = sought.in_vain(desk.job({}, "apply"), 10.0)
+        told.append("lost" if isinstance(end, Lost) else "sought" if isinstance(end, Underway) else "")
+    return told
+
+
+def test_a_run_is_lost_after_a_while_of_looking() -> None:
+    assert looks(Sought(), 0, 10, 20, 30, 40, 50, 60) == ["sought"] * 6 + ["lost"]
+
+
+def test_a_break_begins_the_while_anew() -> None:
+    sought = Sought()
+    assert looks(sought, 0, 100, 110, 120, 130, 140, 150) == ["sought"] * 7
+    assert looks(sought, 160) == ["lost"]
+
+
+def test_what_was_found_is_not_sought_any_more() -> None:
+    sought = Sought()
+    looks(sought, 0, 10, 20, 30, 40, 50)
+    sought.forget("u-1-1")
+    assert looks(sought, 60) == ["sought"]
+
+
+async def test_what_was_recorded_in_one_term_is_not_known_in_the_next(tmp_path: Path) -> None:
+    means = Means(client=Client(Nowhere()), plugins=Catalog({}, {}), stores={}, directory=tmp_path)
+    term = asyncio.create_task(means.hold_term())
+    await asyncio.sleep(0)
+    means.fresh.add("u-1-1")
+    term.cancel()
+    await asyncio.wait([term])
+    assert means.fresh == set()
