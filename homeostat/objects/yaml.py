@@ -1,8 +1,9 @@
 """YAML in and out in kubectl's dialect.
 
-libyaml's events with a constructor of our own: `yes` and `on` are true, `0755` is 493, dates and `1:30` are strings, a
-duplicate key is an error, and so are tags that name objects, `.inf` and keys without a text. Input is bounded in size,
-depth and in what aliases may expand to. Everything malformed is a `YamlError`, a `BadRequestError` that names the line.
+What most files have is read line by line (see `yamlblock`), the rest by libyaml's events with a constructor of our own:
+`yes` and `on` are true, `0755` is 493, dates and `1:30` are strings, a duplicate key is an error, and so are tags that
+name objects, `.inf` and keys without a text. Input is bounded in size, depth and in what aliases may expand to.
+Everything malformed is a `YamlError`, a `BadRequestError` that names the line.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from yaml.events import (
 
 from homeostat.objects.errors import BadRequestError, TooLargeError, quoted
 from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, Json, decode, encode
+from homeostat.objects.yamlblock import read_block
 from homeostat.objects.yamldump import dump, dump_all
 from homeostat.objects.yamlscalar import NOT_NUMBERS, resolve
 
@@ -75,7 +77,8 @@ def load_located(data: bytes, *, limit: int = MAX_BYTES) -> Iterator[tuple[int, 
         if value is not None:
             yield 1 + data[: len(data) - len(data.lstrip())].count(b"\n"), value
             return
-    yield from _documents(data)
+    found = read_block(data)
+    yield from _documents(data) if found is None else found
 
 
 def _documents(data: bytes) -> Iterator[tuple[int, Json]]:
