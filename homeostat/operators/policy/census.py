@@ -86,7 +86,12 @@ class Census:
     def _count(self) -> None:
         for _ in range(min(len(self._waiting), _AT_ONCE)):
             namespace, _, old, new = self._waiting.popleft()
-            sums = self._namespaces.setdefault(namespace, _Sums())
+            sums = self._namespaces.get(namespace)
+            if sums is None:
+                if new is None:
+                    # The namespace went first: the two watches know nothing of each other.
+                    continue
+                sums = self._namespaces[namespace] = _Sums()
             for pod, sign in ((old, -1), (new, 1)):
                 if pod is not None:
                     sums.pods = max(sums.pods + sign, 0)
