@@ -36,7 +36,7 @@ def command() -> None:
     """
 
 
-@command.command("serve")
+@command.command("serve", short_help="Answer the reviews of an API server.")
 @click.option("--addr", default="0.0.0.0:8443", show_default=True, metavar="ADDR:PORT", help="Where to listen.")
 @click.option("--tls-cert", default="tls.crt", show_default=True, type=_FILE, help="Certificate; read anew on change.")
 @click.option("--tls-key", default="tls.key", show_default=True, type=_FILE, help="Its key.")
@@ -64,7 +64,7 @@ def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: st
         run(_serve(_endpoint(kubeconfig, context), host, port, certificate))
 
 
-@command.command("cert-generate")
+@command.command("cert-generate", short_help="Make an authority and a certificate.")
 @click.option("--service-name", default=_SERVICE, show_default=True, help="Service of the webhook.")
 @click.option("--namespace", default="default", show_default=True, help="Its namespace.")
 @click.option(
@@ -94,7 +94,7 @@ def generate(service_name: str, namespace: str, output_dir: Path, addresses: tup
         raise Failure(f"{output_dir}: {error.strerror}") from error
 
 
-@command.command("install-config")
+@command.command("install-config", short_help="Print how an API server finds the webhook.")
 @click.option("--ca-bundle-path", required=True, type=_FILE, help="The authority that signed the certificate.")
 @click.option("--service-name", default=_SERVICE, show_default=True, help="Service of the webhook.")
 @click.option("--namespace", default="default", show_default=True, help="Its namespace.")

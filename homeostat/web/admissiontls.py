@@ -29,6 +29,7 @@ class FileCertificate:
 
     def __init__(self, certificate: Path, key: Path, *, look_every_s: float = LOOK_EVERY_S) -> None:
         self._certificate, self._key, self._look_every_s = certificate, key, look_every_s
+        self._trouble = ""
         self._seen = self._version()
         self.context: ssl.SSLContext = self._load()
 
@@ -37,8 +38,14 @@ class FileCertificate:
             await asyncio.sleep(self._look_every_s)
             try:
                 await self._look()
+                self._trouble = ""
             except CertificateError as error:
-                log.warning("the certificate stays as it was", extra={"reason": str(error)})
+                self._complain(str(error))
+
+    def _complain(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            self._trouble = trouble
+            log.warning("the certificate stays as it was", extra={"reason": trouble})
 
     async def _look(self) -> None:
         version = await asyncio.to_thread(self._version)

@@ -39,6 +39,8 @@ __all__ = ["KINDS", "register"]
 
 log = logging.getLogger(__name__)
 
+_GATHER_S = 0.2
+
 
 class PolicyOperator:
     """For one kind of policy."""
@@ -97,6 +99,6 @@ def _follow_cluster_policies(setup: Setup, series: Series, estate: Estate, names
     options = Options(finalizer=FINALIZER, concurrency=4)
     operator = PolicyOperator(observer, actor)
     controller = setup.control(kind, ClusterDevOpsPolicy, operator, options, name="cluster")
-    follower = Follower(controller, books, series)
+    follower = Follower(controller, books, series, gather_s=_GATHER_S)
     follower.follow(setup, estate)
     namespaces.add_handler(lambda _: follower.look_at_all())

@@ -26,11 +26,13 @@ P = TypeVar("P", DevOpsPolicy, ClusterDevOpsPolicy)
 
 
 class Follower(Generic[P]):
-    """Of one kind of policy."""
+    """Of one kind of policy. Changes within `gather_s` are seen in one look: one that means many namespaces costs."""
 
-    def __init__(self, controller: Controller[P, World, Action], books: Books, series: Series) -> None:
+    def __init__(
+        self, controller: Controller[P, World, Action], books: Books, series: Series, *, gather_s: float = 0.0
+    ) -> None:
         self._controller: Controller[P, World, Action] = controller
-        self._books, self._series = books, series
+        self._books, self._series, self._gather_s = books, series, gather_s
 
     def follow(self, setup: Setup, estate: Estate) -> None:
         setup.watch(POD, Pod).add_handler(self._pod_changed)
@@ -40,7 +42,7 @@ class Follower(Generic[P]):
 
     def look_at_all(self) -> None:
         for policy in self._controller.informer.cache:
-            self._controller.look(policy.metadata.namespace, policy.metadata.name)
+            self._look(policy.metadata.namespace, policy.metadata.name)
 
     async def _lead(self) -> None:
         try:
@@ -54,7 +56,7 @@ class Follower(Generic[P]):
             return
         is_alike = change.old is not None and change.new is not None and _look_alike(change.old, change.new)
         for namespace, name in self._books.note_pod(change.namespace, change.name, is_alike=is_alike):
-            self._controller.look(namespace, name)
+            self._look(namespace, name)
 
     def _policy_changed(self, change: Change[P]) -> None:
         """One that went without our finalizer leaves nothing behind either."""
@@ -65,7 +67,10 @@ class Follower(Generic[P]):
 
     def _workloads_changed(self, namespace: str) -> None:
         for own, name in self._books.note_workloads(namespace):
-            self._controller.look(own, name)
+            self._look(own, name)
+
+    def _look(self, namespace: str, name: str) -> None:
+        self._controller.look(namespace, name, after_s=self._gather_s)
 
 
 def _look_alike(old: Pod, new: Pod) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 from homeostat.client.base import Transport
 from homeostat.objects.kind import LEASE
 from homeostat.operators import policy
+from homeostat.plane import Settings, open_plane
 from homeostat.runtime.leader import Terms
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
-from tests.cluster.fixtures import Api
+from tests.cluster.fixtures import Api, create_namespace
 from tests.operators.policy.live import ALL, BARE, GOOD, Live, operating
 from tests.runtime.faulty import QUICK, FaultyTransport
 
@@ -114,3 +116,14 @@ async def test_a_dry_run_tells_what_would_be_done_and_writes_nothing(plane: Api)
     assert plan.decision is not None
     assert plan.decision.status["violations"] == 3
     assert "status" not in await live.get()
+
+
+async def test_the_record_of_a_deleted_policy_is_collected(data: Path) -> None:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset({"housekeeping"}))) as plane:
+        api = Api(plane.client, plane.kubeconfig_path, await create_namespace(plane.client))
+        async with operating(api) as live:
+            await live.declare(ALL)
+            await live.settles()
+            assert len(await live.results()) == 1
+            await live.client.delete(live.path("main"))
+            await eventually(live.results, lambda left: not left)
