@@ -111,5 +111,14 @@ def runtime(quick: bool) -> None:
     run(bench.show_runtime(bench.QUICK if quick else bench.FULL))
 
 
+@main.command()
+@click.option("--quick", is_flag=True, help="Fewer files and Pods: within a minute.")
+def policy(quick: bool) -> None:
+    """Measure the policy operator, and its check of files against gatekeeper's."""
+    from benchmarks import policy as bench
+
+    run(bench.show_policy(bench.QUICK if quick else bench.FULL))
+
+
 if __name__ == "__main__":
     main()

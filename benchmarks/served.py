@@ -45,13 +45,13 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def serve(data: Path) -> Iterator[Served]:
+def serve(data: Path, *arguments: str) -> Iterator[Served]:
     """A plane on that directory: TLS, fsync on, a port of its own, and a token for the callers."""
     token = Tokens(data / "tokens.json").create("bench", now=time.time(), groups=["system:masters"])
     program = "import sys; from homeostat.cli.main import main; sys.exit(main())"
     began = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "up", "--data", str(data), "--port", "0"],
+        [sys.executable, "-c", program, "up", "--data", str(data), "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         env=_environment(),

@@ -1,0 +1,228 @@
+"""The policy operator at work: a plane full of Pods, a policy in every namespace, and Pods that change.
+
+The operator is a process of its own beside the plane, so that its CPU and memory can be told apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from benchmarks.bench import Bench, open_bench
+from benchmarks.bench import Scale as Callers
+from benchmarks.load import drive
+from benchmarks.measurement import percentile
+from benchmarks.runtimesides import Side, operate
+from benchmarks.served import scratch, serve
+from benchmarks.usage import Processes, cpu_seconds, rss_mib
+from homeostat.client.base import Client
+from homeostat.client.connect import open_client
+from homeostat.client.kubeconfig import load_endpoint
+from homeostat.objects.json import JsonObject
+from homeostat.operators.policy.api import DEVOPS_POLICY, KINDS
+from homeostat.runtime.installation import install
+
+_PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
+_WITHIN_S = 300.0
+_LOOK_EVERY_S = 0.1
+_SPEC: JsonObject = {
+    "forbidLatestTag": True,
+    "requireLivenessProbe": True,
+    "requireReadinessProbe": True,
+    "maxRestartCount": 3,
+}
+
+
+class Scale(msgspec.Struct, frozen=True):
+    pods: int = 100_000
+    namespaces: int = 200
+    changes: int = 2000
+    changes_per_s: int = 100
+
+
+class Figures(msgspec.Struct, frozen=True):
+    create_s: float
+    sync_s: float
+    evaluate_cpu_s: float
+    evaluate_s: float
+    p50_ms: float
+    p99_ms: float
+    change_cpu_ms: float
+    idle_mib: float
+    full_mib: float
+    other: float
+    """What share of one core everybody else used while Pods changed."""
+
+
+async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
+    with scratch() as data, serve(data, "--operators", "housekeeping") as served:
+        kubeconfig = data / "kubeconfig"
+        async with (
+            _client(kubeconfig) as client,
+            open_bench(served.target, Processes([served.pid]), Callers()) as bench,
+        ):
+            await install(client, KINDS)
+            with _operator(kubeconfig) as (pid, port):
+                await _tracked(port, 0)
+                idle_mib = rss_mib(pid)
+            create_s = await _create(bench, scale)
+            tell(f"{scale.pods:,} Pods made in {create_s:.0f} s")
+            with _operator(kubeconfig) as (pid, port):
+                began = perf_counter()
+                await _tracked(port, scale.pods)
+                sync_s = perf_counter() - began
+                tell(f"seen by the operator after {sync_s:.1f} s")
+                evaluate_cpu_s, evaluate_s = await _evaluate(bench, client, pid, scale)
+                tell(f"{scale.namespaces} policies told after {evaluate_s:.1f} s")
+                processes = Processes([served.pid, pid])
+                before, cpu = processes.usage(), cpu_seconds(pid)
+                taken = sorted(await _change(bench, client, scale))
+                used = processes.usage() - before
+                return Figures(
+                    create_s=create_s,
+                    sync_s=sync_s,
+                    evaluate_cpu_s=evaluate_cpu_s,
+                    evaluate_s=evaluate_s,
+                    p50_ms=percentile(taken, 0.5) * 1e3,
+                    p99_ms=percentile(taken, 0.99) * 1e3,
+                    change_cpu_ms=(cpu_seconds(pid) - cpu) / len(taken) * 1e3,
+                    idle_mib=idle_mib,
+                    full_mib=rss_mib(pid),
+                    other=used.other,
+                )
+
+
+@asynccontextmanager
+async def _client(kubeconfig: Path) -> AsyncIterator[Client]:
+    async with open_client(load_endpoint([kubeconfig])) as client:
+        yield client
+
+
+@contextmanager
+def _operator(kubeconfig: Path) -> Iterator[tuple[int, int]]:
+    """Its process, and the port of its metrics."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = ["run", "--operators", "policy", "--kubeconfig", str(kubeconfig), "--health", f"127.0.0.1:{port}"]
+    with operate(Side("policy", lambda _: ["-c", _PROGRAM, *arguments]), kubeconfig) as pid:
+        yield pid, port
+
+
+async def _tracked(port: int, pods: int) -> None:
+    """Until the operator has seen so many Pods."""
+    deadline = perf_counter() + _WITHIN_S
+    while perf_counter() < deadline:
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            continue
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        told = (await reader.read()).decode()
+        writer.close()
+        if f"\npods_tracked_total {float(pods)}" in told:
+            return
+        await asyncio.sleep(_LOOK_EVERY_S)
+    raise TimeoutError(f"the operator has not seen {pods} Pods after {_WITHIN_S:g} s")
+
+
+async def _create(bench: Bench, scale: Scale) -> float:
+    post = bench.target.request
+    for number in range(scale.namespaces):
+        await bench.ask("POST", "/api/v1/namespaces", {"metadata": {"name": _namespace(number)}}, expect=(201,))
+    bodies = (
+        post("POST", f"/api/v1/namespaces/{_namespace(at % scale.namespaces)}/pods", msgspec.json.encode(_pod(at)))
+        for at in range(scale.pods)
+    )
+    began = perf_counter()
+    await drive(bench.callers, bodies, expect=201)
+    return perf_counter() - began
+
+
+async def _evaluate(bench: Bench, client: Client, pid: int, scale: Scale) -> tuple[float, float]:
+    """CPU of the operator and time, from the first policy declared until every status is told."""
+    kind = DEVOPS_POLICY.kind
+    body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "main"}, "spec": _SPEC}
+    encoded = msgspec.json.encode(body)
+    requests = [bench.target.request("POST", kind.path(_namespace(at)), encoded) for at in range(scale.namespaces)]
+    began, cpu = perf_counter(), cpu_seconds(pid)
+    await drive(bench.callers, requests, expect=201)
+    while True:
+        found, _ = await client.list(kind.path(""))
+        if sum("healthScore" in (each.get("status") or {}) for each in found) == scale.namespaces:
+            return cpu_seconds(pid) - cpu, perf_counter() - began
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def _change(bench: Bench, client: Client, scale: Scale) -> list[float]:
+    """Seconds from sending the change of a Pod until the status that tells of it is seen."""
+    path = DEVOPS_POLICY.kind.path("")
+    found, revision = await client.list(path)
+    counted = {each["metadata"]["namespace"]: each["status"]["violations"] for each in found}
+    sent: dict[str, float] = {}
+    taken: list[float] = []
+
+    async def see() -> None:
+        async for event in client.watch(path, resourceVersion=revision):
+            namespace, status = event.obj["metadata"]["namespace"], event.obj["status"]
+            if status["violations"] != counted[namespace] and namespace in sent:
+                counted[namespace] = status["violations"]
+                taken.append(perf_counter() - sent.pop(namespace))
+                if len(taken) == scale.changes:
+                    return
+
+    seeing = asyncio.create_task(see())
+    await _send(bench, scale, sent)
+    async with asyncio.timeout(_WITHIN_S):
+        await seeing
+    return taken
+
+
+async def _send(bench: Bench, scale: Scale, sent: dict[str, float]) -> None:
+    begin = perf_counter()
+    async with asyncio.TaskGroup() as tasks:
+        for at in range(scale.changes):
+            await asyncio.sleep(max(0.0, begin + at / scale.changes_per_s - perf_counter()))
+            namespace = at % scale.namespaces
+            is_bad = at // scale.namespaces % 2 == 0
+            patch = [
+                {"op": "replace", "path": "/spec/containers/0/image", "value": f"web:{'latest' if is_bad else 'v1'}"}
+            ]
+            path = f"/api/v1/namespaces/{_namespace(namespace)}/pods/{_name(namespace)}"
+            request = bench.target.request(
+                "PATCH", path, msgspec.json.encode(patch), type="application/json-patch+json"
+            )
+            sent[_namespace(namespace)] = perf_counter()
+            tasks.create_task(bench.callers[at % len(bench.callers)].ask(request))
+
+
+def _namespace(number: int) -> str:
+    return f"team-{number:03d}"
+
+
+def _name(number: int) -> str:
+    return f"web-{number:06d}"
+
+
+def _pod(number: int) -> JsonObject:
+    workload = number // 5
+    probe = {"httpGet": {"path": "/healthz", "port": 8080}}
+    containers = [
+        {
+            "name": name,
+            "image": f"registry.example.com/team/{name}-{workload}:1.{workload % 5}",
+            **({"livenessProbe": probe} if workload % 3 else {}),
+            "ports": [{"containerPort": 8080}],
+            "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+        }
+        for name in ("main", "sidecar")
+    ]
+    metadata = {"name": _name(number), "labels": {"app": f"web-{workload}", "pod-template-hash": "5d4f8b9c7f"}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}}
