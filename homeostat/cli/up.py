@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -37,8 +38,13 @@ _STOP_WITHIN_S = 4.8
     help="Port to listen on; 0 takes a free one.",
 )
 @click.option(
-    "--database", metavar="URL", default="", help="sqlite:///PATH.  [default: homeostat.db in the data directory]"
+    "--database",
+    metavar="URL",
+    default="",
+    envvar="HOMEOSTAT_DATABASE",
+    help="sqlite:///PATH or postgresql://USER@HOST/NAME; also $HOMEOSTAT_DATABASE.  [default: a file in the data]",
 )
+@click.option("--address", metavar="URL", default="", help="What clients call the plane.  [default: where it listens]")
 @click.option("--open", "is_open", is_flag=True, help="Plain HTTP without credentials; on a loopback address only.")
 @click.option(
     "--operators",
@@ -48,7 +54,9 @@ _STOP_WITHIN_S = 4.8
     help="Operators to run; also a file (./greeter.py) or a module of your own.",
 )
 @click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
-def command(data: Path, bind: str, port: int, database: str, is_open: bool, operators: str, verbose: int) -> None:
+def command(
+    data: Path, bind: str, port: int, database: str, address: str, is_open: bool, operators: str, verbose: int
+) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
 
     \b
@@ -57,15 +65,17 @@ def command(data: Path, bind: str, port: int, database: str, is_open: bool, oper
       homeostat up --data ./plane --port 7444
       homeostat up --open            # plain HTTP for this machine, no credentials
       homeostat up --operators all,./greeter.py
+      homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
-    address = _address(bind, is_open=is_open)
+    host = _host(bind, is_open=is_open)
     # Most of what a decode makes is gone soon, and next to nothing of it is a cycle.
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
 
     settings = Settings(
         data=data.absolute(),
-        bind=address,
+        bind=host,
+        address=_address(address),
         port=port,
         is_open=is_open,
         database=_database(database),
@@ -74,7 +84,14 @@ def command(data: Path, bind: str, port: int, database: str, is_open: bool, oper
     _serve(settings, verbose)
 
 
-def _address(bind: str, *, is_open: bool) -> str:
+def _address(url: str) -> str:
+    parts = urlsplit(url)
+    if url and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query):
+        raise click.UsageError(f"--address takes a URL such as https://plane.example:7443, got {url!r}")
+    return url.rstrip("/")
+
+
+def _host(bind: str, *, is_open: bool) -> str:
     try:
         address = ipaddress.ip_address("127.0.0.1" if bind == "localhost" else bind.strip("[]"))
     except ValueError:
@@ -86,14 +103,16 @@ def _address(bind: str, *, is_open: bool) -> str:
     return str(address)
 
 
-def _database(url: str) -> Path | None:
+def _database(url: str) -> Path | str | None:
     if not url:
         return None
     scheme, _, rest = url.partition("://")
     if scheme in {"postgresql", "postgres"}:
-        raise click.UsageError("PostgreSQL is not supported yet; use sqlite:///PATH or leave --database out")
+        return url
     if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
-        raise click.UsageError("--database takes sqlite:///PATH (four slashes for a path from the root)")
+        raise click.UsageError(
+            "--database takes sqlite:///PATH (four slashes for a path from the root) or postgresql://USER@HOST/NAME"
+        )
     return Path(rest[1:]).absolute()
 
 

@@ -29,7 +29,7 @@ _STEADY_S = 600.0
 
 
 class Supervisor:
-    """`manager` is the one that runs now."""
+    """`manager` is the one that runs now. `leases` is as in `Manager`."""
 
     def __init__(
         self,
@@ -37,13 +37,14 @@ class Supervisor:
         operators: Mapping[str, OperatorModule],
         *,
         grace_s: float,
+        leases: str = "",
         tracer: Tracer = OFF,
         backoff: Backoff = _BACKOFF,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.manager: Manager | None = None
         self._client, self._operators, self._grace_s, self._tracer = client, operators, grace_s, tracer
-        self._backoff, self._chance = backoff, chance
+        self._backoff, self._chance, self._leases = backoff, chance, leases
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
 
     async def run(self) -> None:
@@ -79,7 +80,7 @@ class Supervisor:
     async def _run_once(self) -> None:
         for module in self._operators.values():
             await install(self._client, module.KINDS)
-        manager = Manager(self._client, grace_s=self._grace_s, tracer=self._tracer)
+        manager = Manager(self._client, leases=self._leases, grace_s=self._grace_s, tracer=self._tracer)
         for name, module in self._operators.items():
             manager.add(name, module.register)
         self.manager = manager

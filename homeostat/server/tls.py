@@ -40,7 +40,10 @@ class PkiError(Exception):
 
 
 class Pki(NamedTuple):
+    """`server_name` is of the server's certificate: replicas that share a directory each have their own."""
+
     directory: Path
+    server_name: str = "server"
 
     @property
     def authority(self) -> Path:
@@ -48,7 +51,7 @@ class Pki(NamedTuple):
 
     @property
     def server(self) -> Path:
-        return self.directory / "server.crt"
+        return self.directory / f"{self.server_name}.crt"
 
     @property
     def admin(self) -> Path:
@@ -59,10 +62,9 @@ class Pki(NamedTuple):
         return self.directory / "sa.key"
 
 
-def prepare_pki(directory: Path, *, hosts: Iterable[str], now: datetime) -> Pki:
+def prepare_pki(pki: Pki, *, hosts: Iterable[str], now: datetime) -> Pki:
     """See the module's promises."""
-    pki = Pki(directory)
-    make_private_directory(directory)
+    make_private_directory(pki.directory)
     authority = _prepare_authority(pki.authority, now)
     _prepare_leaf(pki.server, authority, now, hosts=frozenset(hosts))
     _prepare_leaf(pki.admin, authority, now, hosts=frozenset())
@@ -81,7 +83,7 @@ def server_context(pki: Pki) -> ssl.SSLContext:
 def renew(pki: Pki, context: ssl.SSLContext, *, hosts: Iterable[str], now: datetime) -> bool:
     """Renew what is near its end while the server runs; new connections then see it. Whether anything was renewed."""
     before = pki.server.read_bytes(), pki.admin.read_bytes()
-    prepare_pki(pki.directory, hosts=hosts, now=now)
+    prepare_pki(pki, hosts=hosts, now=now)
     if (pki.server.read_bytes(), pki.admin.read_bytes()) == before:
         return False
     context.load_cert_chain(pki.server, pki.server.with_suffix(".key"))

@@ -127,7 +127,8 @@ def test_the_database_may_be_elsewhere(cli: Cli, tmp_path: Path) -> None:
     [
         pytest.param(["--open", "--bind", "0.0.0.0"], 2, "not a loopback address", id="open to everyone"),
         pytest.param(["--bind", "example.com"], 2, "IP address", id="a name to bind to"),
-        pytest.param(["--database", "postgresql://h/d"], 2, "not supported yet", id="postgresql"),
+        pytest.param(["--database", "postgresql://u@127.0.0.1:1/d"], 1, "cannot be opened", id="no database there"),
+        pytest.param(["--address", "plane.example"], 2, "https://plane.example", id="no URL to be called by"),
         pytest.param(["--database", "mysql://h/d"], 2, "sqlite:///PATH", id="another database"),
         pytest.param(["--operators", "gardening"], 2, "housekeeping", id="unknown operator"),
         pytest.param(["--operators", ""], 2, "say none", id="no operator named"),

@@ -21,7 +21,7 @@ HOSTS = server_hosts("127.0.0.1", "box")
 
 
 def prepared(directory: Path, *, now: datetime = NOW, hosts: frozenset[str] = HOSTS) -> Pki:
-    return prepare_pki(directory / "pki", hosts=hosts, now=now)
+    return prepare_pki(Pki(directory / "pki"), hosts=hosts, now=now)
 
 
 def contents(pki: Pki) -> dict[str, bytes]:
@@ -83,8 +83,8 @@ def test_a_later_start_does_not_import_cryptography(tmp_path: Path) -> None:
     prepared(tmp_path)
     program = (
         "import sys; from datetime import UTC, datetime; from pathlib import Path\n"
-        "from homeostat.server.tls import prepare_pki, server_context\n"
-        f"pki = prepare_pki(Path({str(tmp_path / 'pki')!r}), hosts={set(HOSTS)!r}, now=datetime.now(UTC))\n"
+        "from homeostat.server.tls import Pki, prepare_pki, server_context\n"
+        f"pki = prepare_pki(Pki(Path({str(tmp_path / 'pki')!r})), hosts={set(HOSTS)!r}, now=datetime.now(UTC))\n"
         "server_context(pki)\n"
         "sys.exit('cryptography' in sys.modules)"
     )

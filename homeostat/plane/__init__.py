@@ -1,0 +1,99 @@
+"""The embedded control plane: store, server and in-process client in one object. The one place where both halves meet.
+
+async with open_plane(Settings(data=Path("data"))) as plane:
+    print(plane.url)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+from homeostat.client.base import Client
+from homeostat.edge.reply import Reply
+from homeostat.edge.server import serve
+from homeostat.objects.errors import AlreadyExistsError, error_of, status_of
+from homeostat.objects.json import JsonObject, encode
+from homeostat.plane.assembly import assemble
+from homeostat.plane.chores import OPERATORS_GRACE_S, keep_house, supervisor_of, tick
+from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
+from homeostat.plane.plane import Plane
+from homeostat.plane.settings import OPERATORS, Settings
+from homeostat.plane.storage import KeptStore, open_store
+from homeostat.runtime.tracing import OFF, Tracer
+from homeostat.server.app import refusal
+from homeostat.server.bootstrap import first_objects
+from homeostat.server.privatefile import make_private_directory
+from homeostat.server.tls import Pki, server_context
+
+__all__ = ["OPERATORS", "Plane", "Settings", "open_plane"]
+
+
+@asynccontextmanager
+async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterator[Plane]:
+    """A plane that serves until the block is left; then watches are closed and running requests finished."""
+    make_private_directory(settings.data)
+    store = await open_store(settings)
+    try:
+        # Behind the store's lock: a start that is refused must not renew what the running plane shows.
+        pki = prepare_credentials(settings)
+        async with _running(settings, pki, store, tracer) as plane:
+            yield plane
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Tracer) -> AsyncIterator[Plane]:
+    plane = await assemble(settings, pki, store)
+    await _bootstrap(plane.client)
+    # Only now: a webhook that is away must not keep a plane from starting.
+    await plane.admission.follow(store)
+    context = None if settings.is_open else server_context(pki)
+    plane.server = await serve(
+        plane.app.handle,
+        host=settings.bind,
+        port=settings.port,
+        ssl=context,
+        limits=settings.limits,
+        refuse=_refuse,
+    )
+    write_kubeconfig(plane, pki)
+    supervisor = supervisor_of(plane, tracer)
+    work = [store.maintain(), tick(plane), keep_house(plane, pki), supervisor.run()]
+    if context is not None:
+        work.append(renew_credentials(plane, pki, context))
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(each) for each in work]
+        try:
+            yield plane
+        finally:
+            await supervisor.stop()
+            for task in running:
+                task.cancel()
+            # Whoever watches from inside ends before the watches do, and takes their end for no failure.
+            await asyncio.wait(running, timeout=OPERATORS_GRACE_S)
+            plane.watches.close()
+            await plane.server.stop(grace_s=3.0)
+            await plane.admission.close()
+
+
+async def _bootstrap(client: Client) -> None:
+    async def ensure(path: str, obj: JsonObject) -> None:
+        try:
+            await client.create(path, obj)
+        except AlreadyExistsError:
+            return
+
+    await asyncio.gather(*(ensure(path, obj) for path, obj in first_objects()))
+
+
+def _refuse(code: int, message: str) -> Reply:
+    error = error_of({"code": code, "message": message})
+    if error.code == code:
+        return refusal(error)
+    # HTTP has refusals that Kubernetes has no error for.
+    reason = HTTPStatus(code).phrase.replace(" ", "")
+    return Reply(code, encode({**status_of(error), "reason": reason, "code": code}))

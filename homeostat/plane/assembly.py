@@ -1,0 +1,103 @@
+"""The server's parts put together over a store."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from homeostat import __version__
+from homeostat.objects.json import JsonObject
+from homeostat.plane.plane import Plane
+from homeostat.plane.settings import Settings
+from homeostat.plane.storage import KeptStore
+from homeostat.server.accounttokens import AccountTokens
+from homeostat.server.admission import AdmissionChain
+from homeostat.server.app import App
+from homeostat.server.authn import Authenticator
+from homeostat.server.authz import Authorizer
+from homeostat.server.body import parse_body
+from homeostat.server.call import Backend, Call
+from homeostat.server.catalog import Catalog
+from homeostat.server.crds import Definitions, builtin_behaviours
+from homeostat.server.encode import uid_of
+from homeostat.server.kinds import Registry, builtin_kinds
+from homeostat.server.metrics import Metrics
+from homeostat.server.pages import Pages
+from homeostat.server.rbac import Rbac
+from homeostat.server.reviews import Reviews
+from homeostat.server.rolefeed import follow_roles
+from homeostat.server.tls import Pki
+from homeostat.server.tokenrequest import answer_token_request
+from homeostat.server.tokens import Tokens
+from homeostat.server.uid import new_uid
+from homeostat.server.verbs.watch import Watches
+from homeostat.store.base import Key, Store
+
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+async def assemble(settings: Settings, pki: Pki, store: KeptStore) -> Plane:
+    registry, watches, metrics = Registry(), Watches(), Metrics()
+    registry.add(builtin_kinds(builtin_behaviours(registry)))
+    await Definitions(registry, watches).follow(store)
+    rbac = Rbac()
+    await follow_roles(store, rbac)
+    authorizer = Authorizer(rbac)
+    accounts = AccountTokens(pki.account_key.read_bytes(), uid_of=_uids(store), new_id=new_uid)
+    authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
+
+    def issue_token(call: Call) -> JsonObject:
+        obj = parse_body(call)
+        return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
+
+    admission = AdmissionChain(authorizer, registry)
+    backend = Backend(
+        store=store,
+        registry=registry,
+        admission=admission,
+        watches=watches,
+        now=lambda: datetime.now(UTC),
+        new_uid=new_uid,
+        random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
+        require=authorizer.require,
+        issue_token=issue_token,
+    )
+    pages = Pages(
+        Catalog(registry),
+        metrics,
+        version=__version__,
+        is_ready=lambda: [f"the store refuses writes: {store.trouble}"] if store.trouble else [],
+        jwks=accounts.jwks,
+        issuer=accounts.issuer,
+    )
+    app = App(
+        backend=backend,
+        authenticator=authenticator,
+        authorizer=authorizer,
+        reviews=Reviews(authorizer, authenticator),
+        metrics=metrics,
+        pages=pages.find,
+        is_open=settings.is_open,
+    )
+    _measure(metrics, store, watches)
+    return Plane(settings, store, app, watches, admission)
+
+
+def _uids(store: Store) -> Callable[[str, str, str], str | None]:
+    def uid(resource: str, namespace: str, name: str) -> str | None:
+        record = store.get(Key(resource, namespace, name))
+        return uid_of(record) if record else None
+
+    return uid
+
+
+def _measure(metrics: Metrics, store: KeptStore, watches: Watches) -> None:
+    metrics.gauge("homeostat_watches", "Open watches", lambda: len(watches))
+    metrics.gauge("homeostat_store_revision", "Newest revision", lambda: store.revision)
+    metrics.gauge("homeostat_store_oldest_revision", "Oldest revision a watch may start at", lambda: store.oldest)
+    metrics.gauge("homeostat_store_bytes", "Size of the database", lambda: store.database_bytes)
+    metrics.gauge("homeostat_store_batches", "Commits since the start", lambda: store.counters.batches)
+    metrics.gauge("homeostat_store_failures", "Commits refused since the start", lambda: store.counters.failures)
+    metrics.gauge("homeostat_store_rows", "Changes committed since the start", lambda: store.counters.rows)

@@ -1,0 +1,80 @@
+"""What a plane does beside answering: ticks, the end of old Events, housekeeping, operators.
+
+Where replicas share a database, one of them does each chore: whoever holds its Lease. A chore with a Lease of its own
+may be done by another replica than the next, so the load spreads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+from homeostat.operators import housekeeping
+from homeostat.operators.catalog import load_operator, operator_name
+from homeostat.plane.plane import Plane
+from homeostat.runtime.leader import Election, LeadershipLostError, unique_identity
+from homeostat.runtime.supervisor import Supervisor
+from homeostat.runtime.tracing import Tracer
+from homeostat.server.expiry import expire_events
+from homeostat.server.tls import Pki
+from homeostat.store.base import StoreError
+
+log = logging.getLogger(__name__)
+
+OPERATORS_GRACE_S = 2.0
+_LEASES = "kube-system"
+_TICK_S = 1.0
+_EXPIRE_EVERY_S = 60.0
+
+
+async def tick(plane: Plane) -> None:
+    while True:
+        await asyncio.sleep(_TICK_S)
+        plane.watches.tick()
+        plane.app.deadlines.tick(asyncio.get_running_loop().time())
+
+
+async def keep_house(plane: Plane, pki: Pki) -> None:
+    """Until cancelled."""
+
+    async def chores() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_expire(plane))
+            if "housekeeping" in plane.settings.operators:
+                tasks.create_task(housekeeping.run(plane.client, authority=pki.authority.read_text()))
+
+    if plane.settings.is_shared:
+        await _by_turns(plane, "homeostat-housekeeping", chores)
+    else:
+        await chores()
+
+
+def supervisor_of(plane: Plane, tracer: Tracer) -> Supervisor:
+    names = sorted(plane.settings.operators - {"housekeeping"})
+    modules = {operator_name(name): load_operator(name) for name in names}
+    leases = _LEASES if plane.settings.is_shared else ""
+    supervisor = Supervisor(plane.client, modules, grace_s=OPERATORS_GRACE_S, leases=leases, tracer=tracer)
+    plane.app.metrics.include(supervisor)
+    return supervisor
+
+
+async def _by_turns(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:
+    election = Election(plane.client, _LEASES, lease, unique_identity())
+    while True:
+        try:
+            await election.run(work)
+        except LeadershipLostError as error:
+            log.warning("another replica may take over", extra={"lease": lease, "reason": str(error)})
+
+
+async def _expire(plane: Plane) -> None:
+    events = plane.app.backend.registry.find("", "v1", "events")
+    assert events is not None
+    while True:
+        await asyncio.sleep(_EXPIRE_EVERY_S)
+        try:
+            await expire_events(plane.store, events, now=datetime.now(UTC))
+        except StoreError as error:
+            log.warning("old events could not be deleted", extra={"reason": str(error)})

@@ -1,0 +1,83 @@
+"""The keys and certificates of a plane, and the kubeconfig that leads to it.
+
+Replicas on one database share a data directory: authority, keys and tokens are the same for all, and each shows a
+certificate of its own. The first start makes what is missing, one replica at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from homeostat.plane.plane import Plane
+from homeostat.plane.settings import Settings
+from homeostat.server.kubeconfig import ClientCertificate, kubeconfig
+from homeostat.server.privatefile import write_private
+from homeostat.server.tls import Pki, PkiError, prepare_pki, renew, server_hosts
+
+log = logging.getLogger(__name__)
+
+_RENEW_EVERY_S = 12 * 3600.0
+
+
+def prepare_credentials(settings: Settings) -> Pki:
+    """Blocking. `PkiError` for what is there and cannot be used."""
+    with _alone(settings.data / "pki.lock"):
+        return prepare_pki(_pki(settings), hosts=_hosts(settings), now=datetime.now(UTC))
+
+
+async def renew_credentials(plane: Plane, pki: Pki, context: ssl.SSLContext) -> None:
+    while True:
+        await asyncio.sleep(_RENEW_EVERY_S)
+        try:
+            if await asyncio.to_thread(_renew, plane.settings, pki, context):
+                write_kubeconfig(plane, pki)
+        except (PkiError, OSError) as error:
+            log.error("certificates could not be renewed", extra={"reason": str(error)})
+
+
+def write_kubeconfig(plane: Plane, pki: Pki) -> None:
+    from homeostat.objects import yaml
+
+    if plane.settings.is_open:
+        config = kubeconfig(plane.url)
+    else:
+        credential = ClientCertificate(pki.admin.read_bytes(), pki.admin.with_suffix(".key").read_bytes())
+        config = kubeconfig(plane.url, authority=pki.authority.read_bytes(), credential=credential)
+    write_private(plane.kubeconfig_path, yaml.dump(config))
+
+
+def _pki(settings: Settings) -> Pki:
+    name = f"server-{socket.gethostname()}-{settings.port}" if settings.is_shared else "server"
+    return Pki(settings.data / "pki", name)
+
+
+def _hosts(settings: Settings) -> frozenset[str]:
+    hosts = server_hosts(settings.bind, socket.gethostname())
+    called = urlsplit(settings.address).hostname
+    return hosts | server_hosts(called, "") if called else hosts
+
+
+def _renew(settings: Settings, pki: Pki, context: ssl.SSLContext) -> bool:
+    with _alone(settings.data / "pki.lock"):
+        return renew(pki, context, hosts=_hosts(settings), now=datetime.now(UTC))
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process at a time makes and renews. The lock goes with the file, also where the process dies."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)

@@ -1,0 +1,43 @@
+"""A running plane."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from homeostat.client.base import Client
+from homeostat.client.inprocess import InProcess
+from homeostat.edge.server import Server
+from homeostat.plane.settings import Settings
+from homeostat.plane.storage import KeptStore
+from homeostat.server.admission import AdmissionChain
+from homeostat.server.app import App
+from homeostat.server.user import SELF
+from homeostat.server.verbs.watch import Watches
+
+
+class Plane:
+    """`client` is its own, with all rights."""
+
+    def __init__(
+        self, settings: Settings, store: KeptStore, app: App, watches: Watches, admission: AdmissionChain
+    ) -> None:
+        self.settings = settings
+        self.store = store
+        self.app = app
+        self.watches = watches
+        self.admission = admission
+        self.client = Client(InProcess(app.handle, {"user": SELF}))
+        self.server: Server | None = None
+
+    @property
+    def url(self) -> str:
+        if self.settings.address:
+            return self.settings.address
+        scheme = "http" if self.settings.is_open else "https"
+        host = f"[{self.settings.bind}]" if ":" in self.settings.bind else self.settings.bind
+        host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
+        return f"{scheme}://{host}:{self.server.port if self.server else self.settings.port}"
+
+    @property
+    def kubeconfig_path(self) -> Path:
+        return self.settings.data / "kubeconfig"

@@ -1,0 +1,60 @@
+"""The store of a plane: a file of its own, or a database that it shares with its replicas.
+
+Secrets are sealed with the key in `seal.key`, made at the first start. Nothing else opens them, so it is never made
+anew for a database that is there; replicas need the same one.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Protocol
+
+from homeostat.plane.settings import Settings
+from homeostat.server.privatefile import keep_private, read_private
+from homeostat.store.base import Store, StoreError
+from homeostat.store.counters import Counters
+
+SEALED_RESOURCES = frozenset({"secrets"})
+
+
+class KeptStore(Store, Protocol):
+    """A store with what a plane wants to know and do beside it."""
+
+    @property
+    def counters(self) -> Counters: ...
+    @property
+    def database_bytes(self) -> int: ...
+    @property
+    def trouble(self) -> str: ...
+    async def maintain(self) -> None: ...
+
+
+async def open_store(settings: Settings) -> KeptStore:
+    """`StoreError` where it cannot be had; says what to do."""
+    path = settings.data / "seal.key"
+    if isinstance(settings.database, str):
+        return await _open_shared(settings.database, path)
+    from homeostat.store.sqlite import SqliteStore
+
+    database = settings.database or settings.data / "homeostat.db"
+    return await SqliteStore.open(database, sealed=SEALED_RESOURCES, key=_sealing_key(path, database))
+
+
+async def _open_shared(url: str, path: Path) -> KeptStore:
+    try:
+        from homeostat.store.postgres import PostgresStore
+    except ImportError as error:
+        raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat[postgres]'") from error
+    # Whether this is the database's key is known to the database.
+    key = read_private(path) or keep_private(path, secrets.token_bytes(32))
+    return await PostgresStore.open(url, sealed=SEALED_RESOURCES, key=key)
+
+
+def _sealing_key(path: Path, database: Path) -> bytes:
+    key = read_private(path)
+    if key is not None:
+        return key
+    if database.exists():
+        raise StoreError(f'"{path}" is missing, and "{database}" is sealed with it; put it back')
+    return keep_private(path, secrets.token_bytes(32))
