@@ -19,6 +19,7 @@ from homeostat.operators.actions.world import Fault, World
 Action = Begin | Start | Adopt | Abandon | Record | Prune
 _NONE = Outcome(is_success=False)
 _LONGEST_MESSAGE = 1024
+_SOONEST_S = 1.0
 
 
 class Look:
@@ -62,7 +63,7 @@ def succeed(look: Look, outcome: Outcome) -> Decision[Action]:
         "phase": "ready",
         "message": shortened(outcome.message, _LONGEST_MESSAGE),
         "retries": 0,
-        "nextRun": after(world.now, world.pace.interval_s),
+        "nextRun": after(world.now, _interval_s(outcome, world)),
         "reconciledGeneration": run.generation if run is not None else look.resource.metadata.generation,
         "appliedDigest": digest,
         "hasEffects": True,
@@ -77,6 +78,11 @@ def succeed(look: Look, outcome: Outcome) -> Decision[Action]:
         status=fields,
         notices=(Notice("Normal", "Reconciled", told),) if is_applied else (),
     )
+
+
+def _interval_s(outcome: Outcome, world: World) -> float:
+    asked = outcome.again_after_seconds
+    return world.pace.interval_s if asked is None else max(asked, _SOONEST_S)
 
 
 def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") -> Decision[Action]:

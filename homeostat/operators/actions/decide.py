@@ -15,6 +15,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import msgspec
+from msgspec.structs import replace
 
 from homeostat.objects.decision import Decision, Notice, Wait
 from homeostat.objects.timestamp import format_time
@@ -76,11 +77,15 @@ def _after_plan(look: Look) -> Decision[Action]:
         case Plan(is_changed=True) as plan:
             return _begin(look, "apply", plan)
         case Plan() as plan:
-            return succeed(look, Outcome(is_success=True, output=plan.output))
+            return succeed(look, _unchanged(plan))
         case Fault() as fault:
             return fail(look, fault)
         case other:
             raise _unexpected("a plan", other)
+
+
+def _unchanged(plan: Plan) -> Outcome:
+    return Outcome(is_success=True, output=plan.output, again_after_seconds=plan.again_after_seconds)
 
 
 def _begin(look: Look, purpose: Purpose, plan: Plan | None = None) -> Decision[Action]:
@@ -123,13 +128,13 @@ def _follow(look: Look) -> Decision[Action]:
             return _abandon(look, run)
         case Underway(handle=handle, again_after_s=after_s):
             if handle is not None and handle != run.handle:
-                return Decision((Adopt(msgspec.structs.replace(run, handle=handle)),))
+                return Decision((Adopt(replace(run, handle=handle)),))
             return _wait(look, run, timedelta(seconds=after_s))
         case Outcome() as outcome:
-            return Decision((Adopt(msgspec.structs.replace(run, outcome=outcome)),))
+            return Decision((Adopt(replace(run, outcome=outcome)),))
         case Fault(reason=reason, message=message):
             outcome = Outcome(is_success=False, reason=reason, message=message)
-            return Decision((Adopt(msgspec.structs.replace(run, outcome=outcome)),))
+            return Decision((Adopt(replace(run, outcome=outcome)),))
         case other:
             raise _unexpected("how the run stands", other)
 
@@ -177,8 +182,8 @@ def _verify(look: Look, outcome: Outcome) -> Decision[Action]:
         case Plan(is_changed=True) as plan:
             told = "it was applied, but a plan made afterwards still finds changes"
             return fail(look, Fault("NotConverged", told), outcome, plan=plan.output)
-        case Plan():
-            return succeed(look, outcome)
+        case Plan(again_after_seconds=again):
+            return succeed(look, outcome if again is None else replace(outcome, again_after_seconds=again))
         case Fault() as fault:
             return fail(look, fault, outcome)
         case other:

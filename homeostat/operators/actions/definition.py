@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from homeostat.objects.crd import default_crd, validate_crd
+from homeostat.objects.crdschema import check_schema
 from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import DEFINITION
+from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.structural import schema_of
 from homeostat.objects.typeschema import struct_schema
 from homeostat.objects.validate import Validator
@@ -62,28 +63,27 @@ def definition_of(types: Sequence[ResourceTypeSpec]) -> JsonObject:
         causes += more
     if causes:
         raise InvalidTypeError(causes)
-    kind = resource_kind(ordered[0])
-    crd: JsonObject = {
-        "apiVersion": DEFINITION.api_version,
-        "kind": DEFINITION.kind,
-        "metadata": {"name": f"{kind.plural}.{RESOURCES}", "labels": {MANAGED_BY: kind.singular}},
-        "spec": {
-            "group": RESOURCES,
-            "names": {
-                "kind": kind.kind,
-                "plural": kind.plural,
-                "singular": kind.singular,
-                "categories": list(kind.categories),
-                **({"shortNames": list(kind.short_names)} if kind.short_names else {}),
-            },
-            "scope": "Namespaced",
-            "versions": versions,
-        },
-    }
+    crd = _crd(resource_kind(ordered[0]), versions)
     default_crd(crd)
     if found := validate_crd(crd):
         raise InvalidTypeError([_located(each) for each in found])
     return crd
+
+
+def _crd(kind: Kind, versions: list[JsonObject]) -> JsonObject:
+    names: JsonObject = {
+        "kind": kind.kind,
+        "plural": kind.plural,
+        "singular": kind.singular,
+        "categories": list(kind.categories),
+        **({"shortNames": list(kind.short_names)} if kind.short_names else {}),
+    }
+    return {
+        "apiVersion": DEFINITION.api_version,
+        "kind": DEFINITION.kind,
+        "metadata": {"name": f"{kind.plural}.{RESOURCES}", "labels": {MANAGED_BY: kind.singular}},
+        "spec": {"group": RESOURCES, "names": names, "scope": "Namespaced", "versions": versions},
+    }
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:
@@ -96,8 +96,7 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
 
 def _version(spec: ResourceTypeSpec, *, is_storage: bool) -> tuple[JsonObject, list[Cause]]:
     schema, causes = spec_schema(spec.schema)
-    # A resource may do without a spec where an empty one will do.
-    is_required = bool(causes or Validator(schema_of(schema)).check({}))
+    is_required = bool(causes) or not _takes_nothing(schema)
     if not is_required:
         schema.setdefault("default", {})
     root = {
@@ -119,6 +118,13 @@ def _version(spec: ResourceTypeSpec, *, is_storage: bool) -> tuple[JsonObject, l
         "additionalPrinterColumns": [dict(each) for each in _COLUMNS],
     }
     return (version | {"deprecated": True} if spec.is_deprecated else version), causes
+
+
+def _takes_nothing(schema: JsonObject) -> bool:
+    """Whether a resource may do without a spec, because an empty one will do."""
+    if check_schema({"type": "object", "properties": {"spec": schema}}, PATH):
+        return False
+    return not Validator(schema_of(schema)).check({})
 
 
 def _located(cause: Cause) -> Cause:

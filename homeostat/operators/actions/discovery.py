@@ -3,7 +3,7 @@
 | group | what |
 |---|---|
 | `homeostat.actions` | plugins that keep resources at their declared state (`plugin.py`) |
-| `homeostat.reconcilers` | whole operators of some resource types |
+| `homeostat.reconcilers` | such plugins that claim types of resources: what names no plugin is theirs |
 | `homeostat.inputs` | ways for resources to come in |
 | `homeostat.secrets` | stores of secrets (`secrets.py`) |
 
@@ -81,3 +81,14 @@ def discover(
             log.error("a plugin cannot be loaded", extra={"plugin": point.name, "group": group}, exc_info=error)
     missing = dict.fromkeys(wanted - found.keys() - troubles.keys(), "it is enabled but not installed")
     return Catalog(found, troubles | missing)
+
+
+def claimed_types(reconcilers: Catalog[Any]) -> dict[str, str]:
+    """The plugin by the name of the resource type that it claims; `ValueError` where two claim one type."""
+    claims: dict[str, str] = {}
+    for name in reconcilers:
+        for each in reconcilers.get(name).resource_types:
+            if each in claims:
+                raise ValueError(f'the resource type "{each}" is claimed by "{claims[each]}" and by "{name}"')
+            claims[each] = name
+    return claims

@@ -41,10 +41,11 @@ class Effective(NamedTuple):
     config: JsonObject
 
 
-def effective_action(resource: Resource, default: ActionReference) -> Effective:
-    own = resource.action or ActionReference()
-    if not own.plugin or own.plugin == default.plugin:
-        return Effective(default.plugin, {**default.config, **own.config})
+def effective_action(resource: Resource, default: ActionReference, *, claimed: str = "") -> Effective:
+    """`claimed` is the plugin that claims the type: what neither the resource nor its type gives away is its own."""
+    own, usual = resource.action or ActionReference(), default.plugin or claimed
+    if not own.plugin or own.plugin == usual:
+        return Effective(usual, {**default.config, **own.config})
     return Effective(own.plugin, own.config)
 
 

@@ -44,6 +44,8 @@ class Means:
     plugins: Catalog[Plugin[Any]]
     stores: Mapping[str, SecretStore]
     directory: Path
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """Which plugin claims a type, by the type's name."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     chance: Callable[[], float] = random.random
     fresh: set[str] = field(default_factory=set)
@@ -69,7 +71,7 @@ class ResourceOperator:
     async def observe(self, obj: Resource) -> World:
         spec, means = self._type_of(), self._means
         now, status = means.now(), obj.read_status(ResourceStatus)
-        action = effective_action(obj, spec.action)
+        action = self._action(obj)
         digest = declaration_digest(obj.spec, action.plugin, action.config)
         return World(
             now=now,
@@ -151,8 +153,12 @@ class ResourceOperator:
             case Fault() as fault:
                 return _ended(run, fault)
 
+    def _action(self, obj: Resource) -> Effective:
+        spec = self._type_of()
+        return effective_action(obj, spec.action, claimed=self._means.claims.get(spec.name, ""))
+
     def _prepare(self, obj: Resource, status: ResourceStatus, run: Run | None) -> tuple[Plugin[Any], Job[Any]] | Fault:
-        action = effective_action(obj, self._type_of().action)
+        action = self._action(obj)
         if not action.plugin:
             told = "neither the resource nor its type names an action plugin, and no reconciler has claimed the type"
             return Fault("NoPlugin", told)

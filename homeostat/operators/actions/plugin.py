@@ -119,3 +119,10 @@ class Remote(Plugin[C_co], Protocol[C_co]):
 
     async def follow(self, job: Job[Any]) -> Underway | Outcome | Lost:
         """How the run stands, by its handle or, without one, by its ticket."""
+
+
+class Reconciler(Plugin[C_co], Protocol[C_co]):
+    """A plugin that claims types of resources by name. It is a `Local` or a `Remote` one besides."""
+
+    @property
+    def resource_types(self) -> tuple[str, ...]: ...

@@ -52,6 +52,8 @@ class Outcome(Part, frozen=True, kw_only=True):
     """Where people see more of it."""
     outputs: dict[str, Any] = msgspec.field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
+    again_after_seconds: Annotated[float, Meta(ge=0)] | None = None
+    """When to look for drift next; unless given, the type's interval."""
 
 
 class Run(Part, frozen=True, kw_only=True):

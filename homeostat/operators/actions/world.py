@@ -19,6 +19,8 @@ class Plan(msgspec.Struct, frozen=True):
     is_changed: bool | None
     changes: Changes = Changes()
     output: str = ""
+    again_after_seconds: float | None = None
+    """When to look for drift next; unless given, the type's interval."""
 
 
 class Fresh(msgspec.Struct, frozen=True):

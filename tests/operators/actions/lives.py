@@ -50,12 +50,14 @@ class Here:
         self.needless: list[str] = []
         self.failures = 0
         self.is_blunt = False
+        self.again_after_s: float | None = None
 
     def plan(self, wanted: str, applied: bool) -> Plan | Fault:
         if self.failures:
             self.failures -= 1
             return Fault("Unreachable", "nobody answers")
-        return Plan(wanted != self.value, Changes(updated=1), f"{self.value} becomes {wanted}")
+        told = f"{self.value} becomes {wanted}"
+        return Plan(wanted != self.value, Changes(updated=1), told, self.again_after_s)
 
     def start(self, run: Run, wanted: str) -> Outcome | Underway:
         after = None if run.purpose == "destroy" else wanted

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from homeostat.objects.crd import validate_crd
 from homeostat.objects.json import JsonObject
@@ -207,3 +210,24 @@ def test_the_given_schema_is_left_as_it_was() -> None:
     spec_schema(given)
     definition_of([ResourceTypeSpec(name="Thing", schema=given)])
     assert repr(given) == before
+
+
+WORDS = ["type", "properties", "items", "required", "enum", "const", "default", "$ref", "anyOf", "not", "format"]
+WORDS += ["additionalProperties", "minimum", "exclusiveMinimum", "pattern", "uniqueItems", "definitions", "nullable"]
+VALUES: list[Any] = ["object", "array", "string", "integer", "#/definitions/a", "(", "null", "a", -1, 0, 3, True, None]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    schema=st.recursive(
+        st.sampled_from(VALUES),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*WORDS, "a", "b"]), inner, max_size=4)
+        ),
+        max_leaves=25,
+    )
+)
+def test_any_schema_makes_a_sound_definition_or_is_refused(schema: Any) -> None:
+    given = {"properties": {"a": schema}, "definitions": {"a": {"type": "string"}}}
+    with suppress(InvalidTypeError):
+        assert validate_crd(made(given)) == []

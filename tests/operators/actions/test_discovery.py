@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.external.exchange import Http
-from homeostat.operators.actions.discovery import ACTIONS, UnknownPluginError, discover
+from homeostat.operators.actions.discovery import ACTIONS, Catalog, UnknownPluginError, claimed_types, discover
 from homeostat.operators.actions.plugin import Local, Remote, Tools
 
 SOURCE = """
@@ -83,3 +83,15 @@ async def test_ours_are_all_there_and_are_plugins() -> None:
     kinds = {name: (isinstance(each, Local), isinstance(each, Remote)) for name, each in plugins.items()}
     assert {"command", "http", "terraform"} <= {name for name, kind in kinds.items() if kind == (True, False)}
     assert {"github_actions", "gitlab_ci"} == {name for name, kind in kinds.items() if kind == (False, True)}
+
+
+class Claiming:
+    def __init__(self, *types: str) -> None:
+        self.resource_types = types
+
+
+def test_reconcilers_claim_types_and_no_type_is_claimed_twice() -> None:
+    found = Catalog({"a": Claiming("One", "Two"), "b": Claiming("Three")}, {})
+    assert claimed_types(found) == {"One": "a", "Two": "a", "Three": "b"}
+    with pytest.raises(ValueError, match='"Two" is claimed by "a" and by "b"'):
+        claimed_types(Catalog({"a": Claiming("Two"), "b": Claiming("Two")}, {}))

@@ -43,6 +43,22 @@ def test_a_resources_own_action_lies_over_its_types(given: Resource, expected: t
 
 
 @pytest.mark.parametrize(
+    ("given", "default", "expected"),
+    [
+        (resource(), ActionReference(), "postgres"),
+        (resource(), TYPE, "http"),
+        (resource("command"), ActionReference(), "command"),
+        (resource("", a=1), ActionReference(config={"b": 2}), "postgres"),
+    ],
+    ids=["nobody-says", "the-type-says", "the-resource-says", "configuration-only"],
+)
+def test_what_names_no_plugin_is_kept_by_who_claims_its_type(
+    given: Resource, default: ActionReference, expected: str
+) -> None:
+    assert effective_action(given, default, claimed="postgres").plugin == expected
+
+
+@pytest.mark.parametrize(
     ("own", "told"),
     [
         pytest.param({"apply": ["rm"]}, "action.config.apply: only the resource type", id="reserved"),
