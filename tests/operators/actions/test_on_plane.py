@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
-from homeostat.operators.actions.api import RECONCILIATION
+from homeostat.operators.actions.api import RECONCILIATION, Keep
 from homeostat.operators.actions.secretobjects import NamespaceStore, SecretState
+from homeostat.operators.actions.sweep import sweep_history
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status, condition_of
@@ -185,3 +187,17 @@ async def test_a_secret_that_is_not_in_the_namespace_is_not_found(client: Client
     assert await store.get_secret("mine/key") == "value"
     with pytest.raises(KeyError):
         await store.get_secret(key)
+
+
+async def test_history_outlives_its_resource_and_goes_when_it_is_old(client: Client, tmp_path: Path) -> None:
+    things = Things("shelf", {}, tmp_path, shelf=ShelfPlugin())
+    async with managed(client, things):
+        await client.create(things.path(), things.thing("one"))
+        await ready(client, things, "one")
+        await client.delete(things.path("one"))
+        await eventually(lambda: is_gone(client, things.path("one")))
+    now = datetime.now(UTC)
+    assert await sweep_history(client, lambda _: Keep(), now=now) == 0
+    assert len(await history(client)) == 2
+    assert await sweep_history(client, lambda _: Keep(max_age_days=1), now=now + timedelta(days=2)) == 2
+    assert await history(client) == []

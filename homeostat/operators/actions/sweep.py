@@ -1,0 +1,43 @@
+"""Removes history that is too old, of resources that are there and of resources that are gone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.client.projection import Projection
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.operators.actions.api import RECONCILIATION, Keep
+from homeostat.operators.actions.history import Kept, surplus_entries
+
+log = logging.getLogger(__name__)
+
+_EVERY_S = 3600.0
+
+
+async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: datetime) -> int:
+    """How many entries were removed. `keep_of` says by the kind of a resource what is kept."""
+    entries = Projection(client, RECONCILIATION.kind, Kept)
+    held = [each async for each in entries.list()]
+    surplus = surplus_entries(held, keep_of, now=now)
+    for each in surplus:
+        try:
+            await entries.delete(each.metadata.name, each.metadata.namespace)
+        except NotFoundError:
+            continue
+    return len(surplus)
+
+
+async def sweep_regularly(client: Client, keep_of: Callable[[str], Keep], *, every_s: float = _EVERY_S) -> None:
+    """Until cancelled. What cannot be removed now is removed the next time."""
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            removed = await sweep_history(client, keep_of, now=datetime.now(UTC))
+        except (ApiError, UnreachableError) as error:
+            log.warning("history was not swept", extra={"error": str(error)})
+        else:
+            log.debug("history was swept", extra={"removed": removed})
