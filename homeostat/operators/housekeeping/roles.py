@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 
 from homeostat.client.base import Client
@@ -20,16 +21,30 @@ _SOON_S = 0.05
 
 
 def gathered_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[Json] | None:
-    """The rules of the roles that an aggregated role selects, in the order of their names; None for any other role."""
-    aggregation = role.get("aggregationRule")
-    if not isinstance(aggregation, Mapping):
+    """The rules of the plain roles that an aggregated one selects, itself or by way of aggregated ones, each once; None
+    for a plain role. What an aggregated role shows is never gathered: in a circle it would go round for ever.
+    """
+    waiting = deque(_selectors(role))
+    if not waiting:
         return None
+    unseen = {str(each["metadata"]["name"]): each for each in roles}
     rules: list[Json] = []
-    for selector in aggregation.get("clusterRoleSelectors") or ():
-        for other in sorted(roles, key=lambda each: str(each["metadata"]["name"])):
-            if other is not role and _selects(selector, other["metadata"].get("labels") or {}):
+    while waiting:
+        selector = waiting.popleft()
+        for name in sorted(unseen):
+            if not _selects(selector, unseen[name]["metadata"].get("labels") or {}):
+                continue
+            other = unseen.pop(name)
+            further = _selectors(other)
+            waiting.extend(further)
+            if not further:
                 rules += [rule for rule in other.get("rules") or () if rule not in rules]
     return rules
+
+
+def _selectors(role: JsonObject) -> list[Json]:
+    aggregation = role.get("aggregationRule")
+    return list(aggregation.get("clusterRoleSelectors") or ()) if isinstance(aggregation, Mapping) else []
 
 
 def _selects(selector: Json, labels: dict[str, str]) -> bool:
@@ -54,16 +69,10 @@ class Roles:
             self._queue.add(_ALL, after_s=_SOON_S)
 
     async def _aggregate(self, _: str) -> None:
-        """Until nothing changes: an aggregated role may select another."""
-        while True:
-            roles, _revision = await self._client.list(_COLLECTION)
-            wanted = [(role, gathered_rules(role, roles)) for role in roles]
-            stale = [
-                (role, rules) for role, rules in wanted if rules is not None and rules != (role.get("rules") or [])
-            ]
-            if not stale:
-                return
-            for role, rules in stale:
+        roles, _revision = await self._client.list(_COLLECTION)
+        for role in roles:
+            rules = gathered_rules(role, roles)
+            if rules is not None and rules != (role.get("rules") or []):
                 await self._write(role, rules)
 
     async def _write(self, role: JsonObject, rules: list[Json]) -> None:
