@@ -68,7 +68,7 @@ class Inquiry:
             name = page.dirty.pop()
             pod = self._pods.get(namespace, name)
             if pod is None:
-                _forget(page, name)
+                page.remove(name)
                 continue
             self._take(page, pod, evaluator, at)
             count += 1
@@ -99,7 +99,7 @@ class Inquiry:
             page.dirty |= noted
             raise
         for name in missing:
-            _forget(page, name)
+            page.remove(name)
         page.is_whole = True
 
     async def _fetched(self, namespace: str, names: Iterable[str]) -> AsyncIterator[JsonObject]:
@@ -120,7 +120,7 @@ class Inquiry:
                 return
 
     def _take(self, page: Page, pod: Pod, evaluator: Evaluator, at: float, body: JsonObject | None = None) -> None:
-        page.tally.put(pod.name, evaluator.evaluate(pod, now=at, body=body))
+        page.put(pod.name, evaluator.evaluate(pod, now=at, body=body))
         self._series.pods_scanned += 1
         spec = evaluator.spec
         if spec.is_enforced and any(lacking(each, spec) for each in pod.containers):
@@ -133,10 +133,10 @@ class Inquiry:
         budgets = self._estate.budgets(namespace)
         gone = {each for each in page.tally.keys() if _is_workload(each)}  # noqa: SIM118
         for workload in self._estate.workloads(namespace):
-            page.tally.put(workload.key, evaluator.evaluate_workload(workload, budgets, now=at))
+            page.put(workload.key, evaluator.evaluate_workload(workload, budgets, now=at))
             gone.discard(workload.key)
         for key in gone:
-            page.tally.remove(key)
+            page.remove(key)
 
     def _plans(self, page: Page, namespace: str, evaluator: Evaluator, now: datetime) -> tuple[Plan, ...]:
         found = (self._pods.get(namespace, name) for name in page.lacking)
@@ -159,8 +159,3 @@ def _pod_of(body: JsonObject) -> Pod | None:
 
 def _is_workload(key: str) -> bool:
     return "/" in key
-
-
-def _forget(page: Page, name: str) -> None:
-    page.tally.remove(name)
-    page.lacking.discard(name)

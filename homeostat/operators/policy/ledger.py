@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from homeostat.operators.policy.enforcement import Plan
-from homeostat.operators.policy.evaluator import Evaluator, compile_policy
+from homeostat.operators.policy.evaluator import Evaluator, Result, compile_policy
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.spec import PolicySpec
 from homeostat.operators.policy.tally import Tally, Totals, sum_totals
@@ -21,7 +21,7 @@ Key = tuple[str, str]
 class Page:
     """One namespace in one policy's ledger. `is_whole` once every Pod of it was asked."""
 
-    __slots__ = ("dirty", "is_whole", "lacking", "plans", "tally", "workloads_changed")
+    __slots__ = ("_totals", "dirty", "is_whole", "lacking", "plans", "tally", "workloads_changed")
 
     def __init__(self) -> None:
         self.tally = Tally()
@@ -32,6 +32,22 @@ class Page:
         self.lacking: set[str] = set()
         """Names of the Pods that lack what an enforcing policy can give."""
         self.plans: tuple[Plan, ...] = ()
+        self._totals: Totals | None = None
+
+    def put(self, key: str, result: Result) -> None:
+        if self.tally.put(key, result):
+            self._totals = None
+
+    def remove(self, key: str) -> None:
+        self.lacking.discard(key)
+        if self.tally.remove(key):
+            self._totals = None
+
+    def totals(self) -> Totals:
+        """Of a cluster's namespaces few change between two looks."""
+        if self._totals is None:
+            self._totals = self.tally.totals()
+        return self._totals
 
 
 class Ledger:
@@ -57,7 +73,10 @@ class Ledger:
         return self.spec.is_enforced or (isinstance(self.evaluator, Evaluator) and self.evaluator.needs_workloads)
 
     def page(self, namespace: str) -> Page:
-        return self.pages.setdefault(namespace, Page())
+        page = self.pages.get(namespace)
+        if page is None:
+            page = self.pages[namespace] = Page()
+        return page
 
     def keep(self, namespaces: Iterable[str]) -> None:
         """Forgets every other namespace."""
@@ -67,11 +86,11 @@ class Ledger:
 
     def totals(self) -> Totals:
         if len(self.pages) == 1:
-            return next(iter(self.pages.values())).tally.totals()
-        return sum_totals(each.tally.totals() for each in self.pages.values())
+            return next(iter(self.pages.values())).totals()
+        return sum_totals(each.totals() for each in self.pages.values())
 
     def by_namespace(self) -> Mapping[str, Totals]:
-        found = ((namespace, page.tally.totals()) for namespace, page in self.pages.items())
+        found = ((namespace, page.totals()) for namespace, page in self.pages.items())
         return {namespace: totals for namespace, totals in found if totals.pods}
 
     def next_due(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import islice
@@ -18,6 +19,8 @@ from homeostat.operators.policy.ledger import Books, Key, Ledger
 from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import Policy, World
 from homeostat.runtime.cache import Cache
+
+_YIELD_EVERY = 50
 
 
 class Namespace(msgspec.Struct, frozen=True):
@@ -67,8 +70,10 @@ class Observer:
             await self._estate.ready(has_budgets=bool(policy.spec.require_disruption_budget))
         meant = self._meant(policy, evaluator)
         ledger.keep(meant)
-        for namespace in meant:
+        for number, namespace in enumerate(meant):
             await self._inquiry.refresh(ledger.page(namespace), namespace, evaluator, now)
+            if number % _YIELD_EVERY == _YIELD_EVERY - 1:
+                await asyncio.sleep(0)
         return self._seen(key, policy, ledger, evaluator, now)
 
     def _meant(self, policy: Policy, evaluator: Evaluator) -> list[str]:
