@@ -16,6 +16,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import (
     ApiError,
     BadRequestError,
+    ConflictError,
     ForbiddenError,
     InternalError,
     MethodNotAllowedError,
@@ -54,6 +55,8 @@ from homeostat.server.verbs.watch import watch
 from homeostat.store.base import StoreError
 
 log = logging.getLogger(__name__)
+
+_PERHAPS_STALE = (NotFoundError, ConflictError, ForbiddenError)
 
 VERBS = {
     "create": create,
@@ -134,9 +137,17 @@ class App:
                 reply = await self._page(request, user)
                 code = reply.status
                 return reply
-            kind, verb, subresource = self._resolve(request, path)
-            labels = (verb, kind.group_resource, subresource)
-            answer = await self._call(request, user, kind, path, verb=verb, subresource=subresource)
+            seen: int | None = self.backend.store.revision
+            while True:
+                try:
+                    kind, verb, subresource = self._resolve(request, path)
+                    labels = (verb, kind.group_resource, subresource)
+                    answer = await self._call(request, user, kind, path, verb=verb, subresource=subresource)
+                    break
+                except _PERHAPS_STALE:
+                    if seen is None or not await self._was_behind(seen):
+                        raise
+                    seen = None
             code = answer.status
             return answer
         except ApiError as error:
@@ -151,6 +162,11 @@ class App:
             return refusal(InternalError("the server failed on this request; its log says why"))
         finally:
             self.metrics.request(labels, code, perf_counter() - began)
+
+    async def _was_behind(self, seen: int) -> bool:
+        """Whether a refusal was made on less than another replica has acknowledged: it is only told of what is so."""
+        store = self.backend.store
+        return store.is_shared and await store.sync() > seen
 
     def user_of(self, request: Request) -> User:
         user = self._caller(request)

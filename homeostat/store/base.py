@@ -151,6 +151,10 @@ class Store(Protocol):
     """See the module's promises. Reads are of memory and never wait; to be fresh, call `sync` or `reach` first."""
 
     @property
+    def is_shared(self) -> bool:
+        """Others write to the same log: what is in memory may be behind until `sync`."""
+
+    @property
     def revision(self) -> int:
         """The newest revision that reads here show."""
 

@@ -44,6 +44,8 @@ class Archive(Protocol):
 
 
 class Replica:
+    is_shared = False
+
     def __init__(self, archive: Archive, state: State, history: History, *, revision: int, oldest: int) -> None:
         self.revision = revision
         self.oldest = oldest

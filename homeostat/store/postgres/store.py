@@ -56,6 +56,8 @@ _log = logging.getLogger(__name__)
 class PostgresStore(Replica):
     """Made by `open`. Keep `maintain` running beside it: without, others' changes show only when asked for."""
 
+    is_shared = True
+
     def __init__(self, database: Database, seal: Seal, *, loaded: Loaded, history: History, patience_s: float) -> None:
         self._id = uuid4()
         self._reader = Link(database, "reader", patience_s=patience_s)
