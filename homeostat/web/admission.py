@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from typing import Protocol
 from urllib.parse import parse_qs
 
 from homeostat.client.base import Client
@@ -54,12 +55,21 @@ _TEXT = "text/plain; charset=utf-8"
 _OF_A_SECOND = 1e-9
 
 
+class Policies(Protocol):
+    """Who has a say."""
+
+    @property
+    def is_known(self) -> bool: ...
+    def knows(self, namespace: str) -> bool: ...
+    def of(self, namespace: str) -> list[Evaluator]: ...
+
+
 class Gate:
     """Answers requests. `clock` counts seconds, `now` is the time."""
 
     def __init__(
         self,
-        policies: PoliciesInForce,
+        policies: Policies,
         metrics: AdmissionMetrics,
         *,
         clock: Callable[[], float] = time.perf_counter,
