@@ -54,7 +54,7 @@ def serve(data: Path, *arguments: str) -> Iterator[Served]:
         [sys.executable, "-c", program, "up", "--data", str(data), "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         text=True,
-        env=_environment(),
+        env=compiled_environment(),
     )
     assert process.stdout is not None
     try:
@@ -73,7 +73,7 @@ def serve(data: Path, *arguments: str) -> Iterator[Served]:
         process.stdout.close()
 
 
-def _environment() -> dict[str, str]:
+def compiled_environment() -> dict[str, str]:
     """As an installed program starts: with its modules compiled, even where this process may not keep such files."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPYCACHEPREFIX": str(_BYTECODE)}

@@ -13,7 +13,6 @@ import click
 
 from homeostat import __version__
 from homeostat.cli.failure import Failure, one_line
-from homeostat.cli.table import Table
 from homeostat.operators.policy.report.report import Report
 from homeostat.operators.policy.report.table import FINDINGS, SCORES, finding_rows, score_rows
 
@@ -81,6 +80,8 @@ def _rendered(report: Report, output: str, limit: int, heading: str) -> bytes:
 
 
 def _print_tables(report: Report, limit: int, heading: str) -> None:
+    from homeostat.cli.table import Table
+
     rows = finding_rows(report)
     shown = rows[:limit] if limit else rows
     if shown:
