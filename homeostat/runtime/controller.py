@@ -35,8 +35,8 @@ from homeostat.objects.kind import Kind
 from homeostat.runtime.breaker import Breaker
 from homeostat.runtime.cache import Change
 from homeostat.runtime.informer import Informer
-from homeostat.runtime.look import Look, Looker, Options, Tools, is_paused
-from homeostat.runtime.predicates import Predicate
+from homeostat.runtime.look import Look, Looker, Options, Tools, is_paused, turns
+from homeostat.runtime.predicates import Predicate, any_of
 from homeostat.runtime.queue import Priority, WorkQueue
 from homeostat.runtime.reconcile import Operator, Request
 from homeostat.runtime.routes import Route, to_itself
@@ -93,7 +93,7 @@ class Controller(Generic[Obj, World, Action]):
         self._troubled: dict[Request, str] = {}
         self._is_catching_up = False
         tools.metrics.watch_breaker(name, self.breaker)
-        self.also(informer, to_itself(kind), when=options.when)
+        self.also(informer, to_itself(kind), when=any_of(options.when, turns))
 
     def also(self, informer: Informer[V], route: Route[V], *, when: Predicate[V] | None = None) -> None:
         """Changes of these objects too are worth a look at those that the route names. At any time."""

@@ -24,6 +24,7 @@ from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.declared import Declared
 from homeostat.objects.json import Json
 from homeostat.objects.kind import Kind
+from homeostat.runtime.cache import Change
 from homeostat.runtime.deadline import Deadline
 from homeostat.runtime.finalizer import add_finalizer, remove_finalizer
 from homeostat.runtime.metrics import Metrics
@@ -51,7 +52,9 @@ class Options:
     has_status: bool = True
     """Off for kinds whose status is another's business: then only Events and logs tell."""
     when: Predicate[Any] = _COUNTS
-    """Which changes of an object are worth a look; unless told, those of spec, labels, annotations and deletion."""
+    """Which changes of an object are worth a look; unless told, those of spec, labels, annotations and deletion. That
+    deletion began, or that the object is paused or no more, always is.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,3 +158,11 @@ class Looker(Generic[Obj, World, Action]):
 
 def is_paused(obj: Declared) -> bool:
     return obj.metadata.annotations.get(PAUSE, "false") != "false"
+
+
+def turns(change: Change[Declared]) -> bool:
+    """Deletion or a pause begins or ends: whatever else an operator wants to know of, the runtime has to see to it."""
+    old, new = change.old, change.new
+    if old is None or new is None:
+        return False
+    return is_paused(old) != is_paused(new) or old.is_terminating != new.is_terminating

@@ -276,6 +276,19 @@ async def test_a_paused_object_is_left_alone_and_says_so(shop: Shop, widgets: Wi
         assert "Paused" not in conditions(obj)
 
 
+async def test_what_an_operator_does_not_want_to_know_of_is_seen_where_the_runtime_has_to(shop: Shop) -> None:
+    widgets = Widgets(Options(finalizer=FINALIZER, when=lambda change: change.old is None))
+    async with shop.managed(widgets):
+        paused = widget("a")
+        paused["metadata"]["annotations"] = {PAUSE: "true"}
+        await shop.client.create(shop.path(), paused)
+        await eventually(lambda: shop.client.get(shop.path("a")), lambda obj: "Paused" in conditions(obj))
+        await shop.client.merge(shop.path("a"), {"metadata": {"annotations": {PAUSE: None}}})
+        await settled(shop, "a", ("True", "Written"))
+        await shop.client.delete(shop.path("a"))
+        await eventually(lambda: is_gone(shop, "a"))
+
+
 async def test_notices_become_events_once(shop: Shop, widgets: Widgets) -> None:
     async with shop.managed(widgets):
         await shop.client.create(shop.path(), widget("a", againAfterS=0.05))
