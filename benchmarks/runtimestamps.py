@@ -17,8 +17,9 @@ MARK = "mark-"
 """What a change writes into its object begins so, and an operator repeats it in its stamp."""
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str
+    resource_version: str
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -40,7 +41,8 @@ _event = msgspec.json.Decoder(_Event)
 class Stamps:
     """`first` has the objects that were stamped, `marked` the marks that a stamp repeated, each with its time."""
 
-    def __init__(self) -> None:
+    def __init__(self, revision: str) -> None:
+        self.revision = revision
         self.first: dict[str, float] = {}
         self.marked: dict[str, float] = {}
         self._waiters: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
@@ -60,6 +62,7 @@ class Stamps:
     def take(self, line: bytes) -> None:
         now = perf_counter()
         widget = _event.decode(line).object
+        self.revision = widget.metadata.resource_version
         if widget.status.phase:
             self.first.setdefault(widget.metadata.name, now)
             if widget.status.phase.startswith(MARK):
@@ -87,12 +90,14 @@ class Stamps:
 @asynccontextmanager
 async def see_stamps(client: Client, revision: str) -> AsyncIterator[Stamps]:
     """Everything after the revision, while the block runs."""
-    stamps = Stamps()
+    stamps = Stamps(revision)
 
     async def follow() -> None:
-        async with aclosing(client.lines(widgets.COLLECTION, resourceVersion=revision, timeoutSeconds=900)) as lines:
-            async for line in lines:
-                stamps.take(line)
+        # A server ends the watch of who is slow to read, as this process may be while others have the cores.
+        while True:
+            async with aclosing(client.lines(widgets.COLLECTION, resourceVersion=stamps.revision)) as lines:
+                async for line in lines:
+                    stamps.take(line)
 
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(follow())
