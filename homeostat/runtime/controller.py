@@ -43,7 +43,7 @@ from homeostat.runtime.routes import Route, to_itself
 from homeostat.runtime.tracing import Span
 from homeostat.runtime.verdict import of_error, of_stall, of_wait, reason_of, sole_error
 from homeostat.runtime.workers import Workers
-from homeostat.runtime.writes import RefusedWriteError, Scope, writing_in
+from homeostat.runtime.writes import RefusedWriteError, Scope, Scopes, writing_in
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Controller(Generic[Obj, World, Action]):
         self._looker = Looker(name, kind, operator, tools=tools, options=options)
         self._routes: list[tuple[Informer[Any], Callable[[Change[Any]], None]]] = []
         self._workers: Workers[Request] | None = None
-        self._scopes: dict[Request, Scope] = {}
+        self._scopes: Scopes[Request] = Scopes()
         self._acted: dict[Request, tuple[Action, ...]] = {}
         self._troubled: dict[Request, str] = {}
         self._is_catching_up = False
@@ -132,8 +132,9 @@ class Controller(Generic[Obj, World, Action]):
                 informer.remove_handler(handler)
             queue.close()
             self.queue = self._workers = None
-            for memory in (self._scopes, self._acted, self._troubled):
-                memory.clear()
+            self._scopes.clear()
+            self._acted.clear()
+            self._troubled.clear()
 
     async def close(self, grace_s: float) -> bool:
         """Ends the term: takes up nothing more, and cancels what does not end within the grace."""
@@ -169,21 +170,15 @@ class Controller(Generic[Obj, World, Action]):
             queue.add(request, after_s=wait_s)
             self._tools.metrics.reconciled(self.name, "rationed", 0.0)
             return
-        scope = self._scopes.get(request) or Scope(self._tools.refusal)
+        scope = self._scopes.take(request, self._tools.refusal)
         span = self._tools.tracer.span("reconcile", controller=self.name, object=str(request))
         try:
             with writing_in(scope), span as told:
                 outcome = await self._attempt(request, scope, queue, told)
                 told.set(outcome=outcome)
         finally:
-            self._remember(request, scope)
+            self._scopes.keep(request, scope)
         self._tools.metrics.reconciled(self.name, outcome, asyncio.get_running_loop().time() - started)
-
-    def _remember(self, request: Request, scope: Scope) -> None:
-        if scope.is_behind:
-            self._scopes[request] = scope
-        else:
-            self._scopes.pop(request, None)
 
     async def _attempt(self, request: Request, scope: Scope, queue: WorkQueue[Request], span: Span) -> str:
         """What the look came to, in one word. An error is the end of the look and not of the worker."""

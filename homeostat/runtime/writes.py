@@ -11,10 +11,10 @@ A scope is the work on one object. Tasks that it starts belong to it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -23,7 +23,9 @@ from homeostat.runtime.cache import Cache
 from homeostat.runtime.informer import Informers
 from homeostat.runtime.source import Source, place_of
 
+K = TypeVar("K", bound=Hashable)
 _MOST_PENDING = 1000
+_FEWEST_TO_SWEEP = 256
 
 
 class RefusedWriteError(Exception):
@@ -62,6 +64,34 @@ class Scope:
 
     def _forget_seen(self) -> None:
         self._pending = {key: cache for key, cache in self._pending.items() if cache.is_behind(key[1], key[2])}
+
+
+class Scopes(Generic[K]):
+    """The scopes of objects whose writes were not all seen yet. Few at a time: most are seen before the next look, and
+    nobody says so, so those are let go whenever there are twice as many as were left the last time.
+    """
+
+    def __init__(self) -> None:
+        self._behind: dict[K, Scope] = {}
+        self._sweep_at = _FEWEST_TO_SWEEP
+
+    def __len__(self) -> int:
+        return len(self._behind)
+
+    def take(self, key: K, refusal: Callable[[], str]) -> Scope:
+        """The key's own where it is still behind, else a new one."""
+        return self._behind.pop(key, None) or Scope(refusal)
+
+    def keep(self, key: K, scope: Scope) -> None:
+        if not scope.is_behind:
+            return
+        self._behind[key] = scope
+        if len(self._behind) >= self._sweep_at:
+            self._behind = {each: kept for each, kept in self._behind.items() if kept.is_behind}
+            self._sweep_at = max(_FEWEST_TO_SWEEP, 2 * len(self._behind))
+
+    def clear(self) -> None:
+        self._behind.clear()
 
 
 _current: ContextVar[Scope | None] = ContextVar("homeostat_writes", default=None)

@@ -13,7 +13,7 @@ from homeostat.objects.errors import ConflictError, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.runtime.informer import Informer, Informers
 from homeostat.runtime.source import Source
-from homeostat.runtime.writes import RefusedWriteError, Scope, Watched, writing_in
+from homeostat.runtime.writes import RefusedWriteError, Scope, Scopes, Watched, writing_in
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod
 from tests.runtime.wire import Sent, Wire, thing
@@ -240,3 +240,22 @@ async def test_a_scope_that_writes_without_end_does_not_remember_without_end() -
         assert len(scope._pending) <= 1001
         await asyncio.sleep(1)
         assert not scope.is_behind
+
+
+@virtual_time
+async def test_scopes_are_kept_while_they_are_behind_and_no_longer() -> None:
+    async with watching() as at:
+        scopes: Scopes[str] = Scopes()
+        for number in range(3000):
+            scope = scopes.take(f"n{number}", lambda: "")
+            with writing_in(scope):
+                at.wire.answer = answer(thing(f"n{number}", 20 + number, namespace=""))
+                await at.client.fetch("PATCH", f"/api/v1/nodes/n{number}")
+            scopes.keep(f"n{number}", scope)
+            if number:
+                at.wire.feed("/api/v1/nodes", "BOOKMARK", thing("", 19 + number))
+            await asyncio.sleep(0)
+        assert len(scopes) <= 256
+        last = scopes.take("n2999", lambda: "")
+        assert last.is_behind
+        assert not scopes.take("n2999", lambda: "").is_behind
