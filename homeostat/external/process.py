@@ -1,17 +1,19 @@
 """Runs a program to its end: without a shell, in an environment built from scratch, with limits on time and memory.
 
 Promises, each with a test: nothing of this process's environment reaches the program; it and all that it started are
-gone when `run_program` returns or is cancelled; a program that floods its output is stopped and not read into memory.
-The limit on memory counts for each process that the program starts, not for all together.
+gone when `run_program` returns or is cancelled; a program that floods its output is stopped and not read into memory;
+and if this process is killed, a program that lives on keeps its `lock`, so that nobody starts it beside itself. The
+limit on memory counts for each process that the program starts, not for all together.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import signal
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +32,12 @@ class ProcessError(Exception):
 
 class ProgramMissingError(ProcessError):
     reason = "ProgramMissing"
+
+
+class ProgramBusyError(ProcessError):
+    """It still runs, on behalf of a process that is gone."""
+
+    reason = "StillRunning"
 
 
 class ProgramTimeoutError(ProcessError):
@@ -55,6 +63,8 @@ class Program:
     stop_signal: signal.Signals = signal.SIGTERM
     grace_s: float = 5.0
     """Between asking it to stop and making it."""
+    lock: Path | None = None
+    """A file that is locked as long as the program runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +76,39 @@ class Finished:
 
 
 async def run_program(program: Program) -> Finished:
-    process = await _start(program)
-    try:
-        async with asyncio.timeout(program.timeout_s):
-            stdout, stderr, _ = await _together(process, program)
-            code = await process.wait()
-    except TimeoutError as error:
-        await _stop(process, program)
-        raise ProgramTimeoutError(f"{_name(program)} took longer than {program.timeout_s:g} s") from error
-    except BaseException:
-        await _stop(process, program)
-        raise
-    _kill_group(process.pid)
+    with locked(program.lock, _name(program)) as lock:
+        process = await _start(program, lock)
+        try:
+            async with asyncio.timeout(program.timeout_s):
+                stdout, stderr = await _together(process, program)
+                code = await process.wait()
+        except TimeoutError as error:
+            await _stop(process, program)
+            raise ProgramTimeoutError(f"{_name(program)} took longer than {program.timeout_s:g} s") from error
+        except BaseException:
+            await _stop(process, program)
+            raise
+        _kill_group(process.pid)
     if code in _NOT_STARTED and not stdout:
         raise ProgramMissingError(f"{_name(program)} cannot be started: {stderr.decode(errors='replace')[-500:]}")
     return Finished(code, stdout, stderr)
 
 
-async def _start(program: Program) -> asyncio.subprocess.Process:
+@contextmanager
+def locked(path: Path | None, told: str) -> Iterator[tuple[int, ...]]:
+    """A program inherits the open file, and with it the lock, which goes when the last of them has closed it."""
+    if path is None:
+        yield ()
+        return
+    with path.open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ProgramBusyError(f"{told} was started before and still runs") from error
+        yield (file.fileno(),)
+
+
+async def _start(program: Program, inherited: tuple[int, ...]) -> asyncio.subprocess.Process:
     environment = {"PATH": PATH, "HOME": str(program.directory), "LANG": "C.UTF-8", **program.environment}
     limit_kib = str(max(program.memory_bytes >> 10, 1))
     return await asyncio.create_subprocess_exec(
@@ -94,10 +119,11 @@ async def _start(program: Program) -> asyncio.subprocess.Process:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
+        pass_fds=inherited,
     )
 
 
-async def _together(process: asyncio.subprocess.Process, program: Program) -> tuple[bytes, bytes, None]:
+async def _together(process: asyncio.subprocess.Process, program: Program) -> tuple[bytes, bytes]:
     assert process.stdout is not None
     assert process.stderr is not None
     try:
@@ -107,7 +133,7 @@ async def _together(process: asyncio.subprocess.Process, program: Program) -> tu
             tasks.create_task(_feed(process, program.stdin))
     except* ProcessError as errors:
         raise errors.exceptions[0] from None
-    return stdout.result(), stderr.result(), None
+    return stdout.result(), stderr.result()
 
 
 async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:

@@ -13,6 +13,7 @@ import pytest
 from homeostat.external.process import (
     OutputTooLargeError,
     Program,
+    ProgramBusyError,
     ProgramMissingError,
     ProgramTimeoutError,
     run_program,
@@ -127,3 +128,33 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 async def test_no_shell_reads_its_arguments(tmp_path: Path) -> None:
     done = await run_program(Program(arguments=("echo", "$(id)", ";", "`id`", "'"), directory=tmp_path))
     assert done.stdout == b"$(id) ; `id` '\n"
+
+
+ORPHAN = """
+import asyncio, sys
+from pathlib import Path
+from homeostat.external.process import Program, run_program
+here = Path(sys.argv[1])
+code = "import time; open('started', 'w').close(); time.sleep(1.5)"
+asyncio.run(run_program(Program(arguments=(sys.executable, "-c", code), directory=here, lock=here / "lock")))
+"""
+
+
+async def test_a_program_that_outlives_its_killed_starter_is_not_started_beside_itself(tmp_path: Path) -> None:
+    starter = await asyncio.create_subprocess_exec(sys.executable, "-c", ORPHAN, str(tmp_path))
+    await eventually((tmp_path / "started").exists)
+    starter.kill()
+    await starter.wait()
+    again = Program(arguments=("true",), directory=tmp_path, lock=tmp_path / "lock")
+    with pytest.raises(ProgramBusyError, match="still runs"):
+        await run_program(again)
+
+    async def runs() -> bool:
+        return (await run_program(again)).code == 0
+
+    await eventually(runs)
+
+
+async def test_a_lock_goes_with_the_program(tmp_path: Path) -> None:
+    program = Program(arguments=("true",), directory=tmp_path, lock=tmp_path / "lock")
+    assert [(await run_program(program)).code for _ in range(2)] == [0, 0]

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from homeostat.external.process import ProgramTimeoutError
+from homeostat.external.process import ProgramTimeoutError, locked
+from homeostat.objects.decision import Wait
 from homeostat.operators.actions.plugin import ActionError
 from homeostat.operators.actions.plugins.command import CommandPlugin
+from homeostat.operators.actions.plugins.workplace import LOCK
 from tests.operators.actions.jobs import Desk, tools
 
 PROGRAM = """
@@ -115,3 +117,11 @@ async def test_it_has_a_limit_of_time(tmp_path: Path) -> None:
 
 def test_programs_are_for_resource_types_to_name() -> None:
     assert {"plan", "apply", "destroy", "environment"} <= CommandPlugin.type_only
+
+
+async def test_while_a_program_is_still_at_work_no_other_is_started(tmp_path: Path) -> None:
+    here = desk(tmp_path)
+    here.directory.mkdir()
+    with locked(here.directory / LOCK, "a program"), pytest.raises(Wait, match="still runs"):
+        await plugin(here).apply(here.job({"text": "hello"}, "apply"))
+    assert not (here.directory / "note").exists()

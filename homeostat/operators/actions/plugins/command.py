@@ -20,10 +20,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.process import Finished, Program, run_program
+from homeostat.external.process import Finished, Program
 from homeostat.objects.conditions import Condition
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.plugin import ActionError, Job, Tools
+from homeostat.operators.actions.plugins.workplace import LOCK, enter, run_alone
 from homeostat.operators.actions.run import Changes, Outcome, Purpose, shortened
 from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Plan
@@ -80,7 +81,7 @@ class CommandPlugin:
         return _outcome(*await self._run(job, "destroy", job.config.destroy))
 
     async def _run(self, job: Job[CommandConfig], purpose: Purpose, arguments: tuple[str, ...]) -> tuple[Told, str]:
-        job.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        enter(job.directory)
         program = Program(
             arguments=arguments,
             directory=job.directory,
@@ -88,8 +89,9 @@ class CommandPlugin:
             stdin=encode(_question(job, purpose)),
             timeout_s=float(job.config.timeout_seconds),
             memory_bytes=job.config.memory_mebibytes << 20,
+            lock=job.directory / LOCK,
         )
-        finished = await run_program(program)
+        finished = await run_alone(program)
         printed = finished.stderr.decode(errors="replace")
         if finished.code != 0:
             # Scrubbed before it is shortened: half a secret could not be recognised.

@@ -24,11 +24,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.process import PATH, Finished, Program, run_program
+from homeostat.external.process import PATH, Finished, Program
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.tfstate import newer_state
+from homeostat.operators.actions.plugins.workplace import LOCK, enter, run_alone
 from homeostat.operators.actions.run import Changes, Outcome, shortened
 from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Plan
@@ -117,6 +118,7 @@ class TerraformPlugin:
                 await asyncio.shield(job.state.save(state))
 
     async def _prepare(self, job: Job[TerraformConfig]) -> None:
+        enter(job.directory)
         kept = await job.state.load()
         variables = {**job.config.variables, **job.spec}
         await asyncio.to_thread(_lay_out, job.directory, job.config.files, variables, kept)
@@ -138,8 +140,9 @@ class TerraformPlugin:
             # Asked in this way it ends what it has begun and writes its state.
             stop_signal=signal.SIGINT,
             grace_s=_GRACE_S,
+            lock=job.directory / LOCK,
         )
-        done = await run_program(program)
+        done = await run_alone(program)
         if done.code not in expected:
             raise ActionError("TerraformFailed", f"{command}: {job.secrets.scrub(_failure(done))}")
         return done
@@ -154,7 +157,6 @@ class TerraformPlugin:
 
 def _lay_out(directory: Path, files: dict[str, str], variables: JsonObject, kept: bytes) -> None:
     """The files as declared, without those of another declaration, and the newest state."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in (*directory.glob("*.tf"), *directory.glob("*.tf.json")):
         old.unlink()
     for name, text in files.items():

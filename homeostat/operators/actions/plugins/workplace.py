@@ -1,0 +1,34 @@
+"""A resource's directory on this machine, in which one program works at a time, whoever started it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from homeostat.external.process import Finished, Program, ProgramBusyError, locked, run_program
+from homeostat.objects.decision import Wait
+
+LOCK: Final = ".homeostat-lock"
+_LOOK_AGAIN: Final = timedelta(seconds=5)
+
+
+def enter(directory: Path) -> None:
+    """Makes the directory; `Wait` while a program that an operator started, which was then killed, works in it."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with locked(directory / LOCK, "a program"):
+            return
+    except ProgramBusyError as error:
+        raise _later(error) from error
+
+
+async def run_alone(program: Program) -> Finished:
+    try:
+        return await run_program(program)
+    except ProgramBusyError as error:
+        raise _later(error) from error
+
+
+def _later(error: ProgramBusyError) -> Wait:
+    return Wait(error.reason, _LOOK_AGAIN, message=str(error))
