@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Never, TypeVar, cast
 
@@ -86,6 +87,7 @@ class Informers:
         self._by_collection: dict[tuple[str, str], tuple[Informer[Any], ...]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._running: dict[Informer[Any], asyncio.Task[Never]] = {}
+        self._wanted: Counter[Informer[Any]] = Counter()
 
     def __iter__(self) -> Iterator[Informer[Any]]:
         return iter(list(self._informers.values()))
@@ -95,7 +97,7 @@ class Informers:
         return self._by_collection.get((group, plural), ())
 
     def get(self, source: Source, struct: type[V], indexes: Mapping[str, KeysOf[V]] | None = None) -> Informer[V]:
-        """Also those who come later may bring indexes, under names of their own."""
+        """Also those who come later may bring indexes, under names of their own. Each who got it may drop it once."""
         informer = cast("Informer[V] | None", self._informers.get((source, struct)))
         if informer is None:
             informer = Informer(self._api, source, struct, pace=self._pace, chance=self._chance)
@@ -105,10 +107,15 @@ class Informers:
                 self._running[informer] = self._tasks.create_task(informer.run())
         for index, keys_of in (indexes or {}).items():
             informer.add_index(index, keys_of)
+        self._wanted[informer] += 1
         return informer
 
     def drop(self, informer: Informer[Any]) -> None:
-        """Ends its watch, whoever else has it: for kinds that go. Who asks for the same later gets a new one."""
+        """Wanted by one less, and with the last of them its watch ends. Who asks for the same later gets a new one."""
+        self._wanted[informer] -= 1
+        if self._wanted[informer] > 0:
+            return
+        del self._wanted[informer]
         self._informers = {key: each for key, each in self._informers.items() if each is not informer}
         collection = informer.source.place[:2]
         self._by_collection[collection] = tuple(each for each in self.of(*collection) if each is not informer)

@@ -124,6 +124,12 @@ class Metrics:
     def watch_breaker(self, controller: str, breaker: Breaker[Any]) -> None:
         self._breakers[controller] = breaker
 
+    def forget(self, controller: str) -> None:
+        """It has gone and is not coming back; one that takes its name begins anew."""
+        self._queues.pop(controller, None)
+        self._breakers.pop(controller, None)
+        self._tallies = {key: tally for key, tally in self._tallies.items() if key[0] != controller}
+
     def watch_informers(self, informers: Informers) -> None:
         """Also those that are asked for later."""
         self._informers.append(informers)

@@ -10,6 +10,7 @@ An operator is a module with this function and the `KINDS` that it declares.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -60,11 +61,15 @@ class Setup:
     def __init__(self, name: str, informers: Informers, *, tools: Tools, namespace: str) -> None:
         self.name, self.namespace = name, namespace
         self.controllers: list[Controller[Any, Any, Any]] = []
-        self.informers: list[Informer[Any]] = []
         self.jobs: list[Job] = []
         self.host: Controls | None = None
         """Told of controllers that come and go while the operator runs."""
         self._shared, self._tools = informers, tools
+        self._watched: Counter[Informer[Any]] = Counter()
+
+    @property
+    def informers(self) -> list[Informer[Any]]:
+        return list(self._watched)
 
     @property
     def client(self) -> Client:
@@ -91,8 +96,7 @@ class Setup:
         """A cache of the objects of a kind in this projection; the same one for all who ask for the same."""
         path = kind.path(self.namespace if kind.is_namespaced else "")
         informer = self._shared.get(Source(path, labels, fields, is_metadata_only), shape, indexes)
-        if informer not in self.informers:
-            self.informers.append(informer)
+        self._watched[informer] += 1
         return informer
 
     def objects(self, kind: Kind, shape: type[S]) -> Projection[S]:
@@ -124,14 +128,18 @@ class Setup:
         return controller
 
     async def release(self, controller: Controller[Any, Any, Any], *, grace_s: float = 20.0) -> None:
-        """Looks no more after the objects of a kind: running work ends within the grace, and the watch with it."""
+        """Looks no more after the objects of a kind: running work ends within the grace, and with it the watch, unless
+        somebody else wants it, and the figures.
+        """
         self.controllers.remove(controller)
         await controller.close(grace_s)
         if self.host is not None:
             self.host.end(controller)
-        if all(each.informer is not controller.informer for each in self.controllers):
-            self.informers.remove(controller.informer)
-            self._shared.drop(controller.informer)
+        self._watched[controller.informer] -= 1
+        if not self._watched[controller.informer]:
+            del self._watched[controller.informer]
+        self._shared.drop(controller.informer)
+        self.metrics.forget(controller.name)
 
     def run(self, job: Job) -> None:
         """Runs beside the controllers, while this process leads; cancelled at the end. An error ends the manager."""

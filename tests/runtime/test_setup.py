@@ -16,7 +16,7 @@ from homeostat.runtime.setup import Setup
 from homeostat.runtime.writes import RefusedWriteError, writing_in
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod
-from tests.runtime.wire import Sent, Wire
+from tests.runtime.wire import Sent, Wire, thing
 
 GADGET = Kind("shop.example", "v1", "gadgets", "Gadget", is_namespaced=True)
 
@@ -49,6 +49,29 @@ async def test_operators_that_want_the_same_share_a_watch() -> None:
     async with manager.running():
         await asyncio.sleep(10)
         assert wire.sent.count(Sent("GET", "/api/v1/configmaps")) == 1
+
+
+@virtual_time
+async def test_a_watch_ends_with_the_last_who_wants_it_and_a_controllers_figures_with_it() -> None:
+    wire = Wire({GADGET.path(""): []})
+    manager = Manager(Client(wire))
+    other = manager.add("other", lambda setup: None)
+    setup = manager.add("gadgets", lambda setup: None)
+    async with manager.running():
+        await asyncio.sleep(1)
+        first, second = (setup.control(GADGET, Declared, Idle(), name=name) for name in ("first", "second"))
+        mine, others = setup.watch(GADGET, Declared), other.watch(GADGET, Declared)
+        await asyncio.sleep(1)
+        await setup.release(first)
+        text = manager.metrics.text().decode()
+        assert "gadgets-second" in text
+        assert "gadgets-first" not in text
+        await setup.release(second)
+        assert setup.informers == [mine]
+        wire.feed(GADGET.path(""), "ADDED", thing("late", 20))
+        await asyncio.sleep(1)
+        assert [each.metadata.name for each in others.cache] == ["late"]
+        assert "gadgets-second" not in manager.metrics.text().decode()
 
 
 @pytest.mark.parametrize(
