@@ -21,7 +21,7 @@ from homeostat.operators.actions.api import ActionReference, Resource
 from homeostat.operators.actions.discovery import UnknownPluginError
 from homeostat.operators.actions.plugin import ActionError, Plugin
 from homeostat.operators.actions.run import Outcome, shortened
-from homeostat.operators.actions.secrets import SecretError, Secrets, foreign_stores
+from homeostat.operators.actions.secrets import NAMESPACED, SecretError, Secrets, stores_named
 from homeostat.operators.actions.verdict import is_sound_condition
 from homeostat.operators.actions.world import Fault, Lost, Plan, Underway
 
@@ -53,13 +53,16 @@ def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msg
     """The configuration in the plugin's own type; `own` is the part that the resource itself gives."""
     if reserved := sorted(plugin.type_only & own.keys()):
         raise ActionError("InvalidConfig", f"action.config.{reserved[0]}: only the resource type may set it")
-    if stores := sorted(foreign_stores(own)):
-        told = f'a secret of the store "{stores[0]}" may be named by the resource type only; use the store "secret"'
-        raise ActionError("InvalidConfig", f"action.config: {told}")
     try:
         read: msgspec.Struct = msgspec.convert(config, plugin.config)
     except msgspec.ValidationError as error:
         raise ActionError("InvalidConfig", f"action.config: {error}") from error
+    for field in msgspec.structs.fields(plugin.config) if own else ():
+        if field.encode_name in own and (stores := stores_named(getattr(read, field.name)) - {NAMESPACED}):
+            told = (
+                f'a secret of the store "{min(stores)}" may be named by the resource type only; use the store "secret"'
+            )
+            raise ActionError("InvalidConfig", f"action.config.{field.encode_name}: {told}")
     return read
 
 

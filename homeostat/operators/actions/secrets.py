@@ -122,15 +122,16 @@ class Secrets:
                 return value
 
 
-def foreign_stores(config: Json) -> set[str]:
-    """The stores that references anywhere in a configuration name, other than the resource's own namespace."""
-    found: set[str] = set()
-    if isinstance(config, dict):
-        if isinstance(config.get("key"), str) and set(config) <= {"key", "store", "prefix"}:
-            found.add(str(config.get("store", "env")))
-        for each in config.values():
-            found |= foreign_stores(each)
-    elif isinstance(config, list):
-        for each in config:
-            found |= foreign_stores(each)
-    return found - {NAMESPACED}
+def stores_named(config: object) -> set[str]:
+    """The stores that references anywhere in a configuration name."""
+    match config:
+        case SecretReference(store=store):
+            return {store}
+        case msgspec.Struct():
+            return stores_named([getattr(config, each) for each in config.__struct_fields__])
+        case dict():
+            return stores_named(list(config.values()))
+        case list() | tuple():
+            return {store for each in config for store in stores_named(each)}
+        case _:
+            return set()

@@ -15,6 +15,7 @@ from homeostat.operators.actions.api import ActionReference, Resource
 from homeostat.operators.actions.jobs import LARGEST_OUTPUTS, called, effective_action, read_config
 from homeostat.operators.actions.plugin import ActionError
 from homeostat.operators.actions.plugins.command import CommandPlugin
+from homeostat.operators.actions.plugins.http import HttpPlugin
 from homeostat.operators.actions.run import LONGEST_TEXT, Outcome
 from homeostat.operators.actions.secrets import Secrets
 from homeostat.operators.actions.world import Fault, Plan, Underway
@@ -58,16 +59,29 @@ def test_what_names_no_plugin_is_kept_by_who_claims_its_type(
     assert effective_action(given, default, claimed="postgres").plugin == expected
 
 
+def test_a_resource_may_not_set_what_is_reserved_for_its_type() -> None:
+    with pytest.raises(ActionError, match=r"action\.config\.apply: only the resource type"):
+        read_config(CommandPlugin(tools()), {"apply": ["rm"]}, {"apply": ["rm"]})
+
+
 @pytest.mark.parametrize(
-    ("own", "told"),
+    ("own", "is_taken"),
     [
-        pytest.param({"apply": ["rm"]}, "action.config.apply: only the resource type", id="reserved"),
-        pytest.param({"x": {"store": "env", "key": "TOKEN"}}, 'store "env" may be named by', id="foreign-secret"),
+        pytest.param({"headers": {"A": {"key": "TOKEN"}}}, False, id="of-the-operator"),
+        pytest.param({"headers": {"A": {"store": "file", "key": "x"}}}, False, id="of-its-files"),
+        pytest.param({"headers": {"A": {"store": "secret", "key": "mine/key"}}}, True, id="of-its-own-namespace"),
+        pytest.param({"headers": {"A": "plain"}}, True, id="no-secret"),
+        pytest.param({"body": {"key": "value"}}, True, id="only-alike"),
     ],
 )
-def test_a_resource_is_not_trusted_like_its_type(own: dict[str, Any], told: str) -> None:
-    with pytest.raises(ActionError, match=told):
-        read_config(CommandPlugin(tools()), {"apply": ["ls"], **own}, own)
+async def test_a_resource_may_name_secrets_of_its_own_namespace_only(own: dict[str, Any], is_taken: bool) -> None:
+    theirs = {"url": "a", "item": "b", "headers": {"X": {"key": "TOKEN"}}}
+    plugin = HttpPlugin(tools())
+    if is_taken:
+        read_config(plugin, {**theirs, **own}, own)
+        return
+    with pytest.raises(ActionError, match=r"action\.config\.headers: a secret of the store"):
+        read_config(plugin, {**theirs, **own}, own)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from homeostat.operators.actions.secrets import (
     SecretReference,
     Secrets,
     SecretText,
-    foreign_stores,
 )
 
 VALUE = "p@ss/word with+signs"
@@ -80,17 +79,3 @@ async def test_each_line_of_a_long_secret_is_hidden(tmp_path: Path) -> None:
 def test_a_reference_is_told_from_a_text_by_its_form() -> None:
     read = msgspec.convert({"a": "text", "b": {"key": "DB"}}, dict[str, SecretText])
     assert read == {"a": "text", "b": SecretReference("DB")}
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ({"token": {"key": "X"}}, {"env"}),
-        ({"headers": [{"a": {"store": "vault", "key": "X", "prefix": ""}}]}, {"vault"}),
-        ({"token": {"store": "secret", "key": "name/key"}}, set()),
-        ({"key": {"value": 1, "key": "X"}}, set()),
-    ],
-    ids=["env-unless-told", "deep", "own-namespace", "no-reference"],
-)
-def test_stores_that_a_configuration_names_are_found(config: dict[str, object], expected: set[str]) -> None:
-    assert foreign_stores(config) == expected
