@@ -40,7 +40,7 @@ from tests.consistency.messages import (
 )
 from tests.store.contract import pod
 
-PATIENCE_S = 1.5
+PATIENCE_S = 0.8
 
 
 async def read(store: PostgresStore, asked: Read) -> Answer:

@@ -64,10 +64,7 @@ async def check(
             async with asyncio.TaskGroup() as tasks:
                 reading = [tasks.create_task(each.run()) for each in readers]
                 writing = [tasks.create_task(each.run()) for each in authors]
-                failing = tasks.create_task(faults.run(every_s=fault_every_s))
-                await asyncio.sleep(seconds)
-                faults.end()
-                await failing
+                await faults.run(seconds=seconds, every_s=fault_every_s)
                 for author in authors:
                     author.is_over = True
                 await asyncio.gather(*writing)

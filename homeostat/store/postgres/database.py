@@ -33,11 +33,11 @@ AWAY = (
 
 _LONGEST_NAME = 63
 _CONNECT_S = 5.0
-_COMMAND_S = 15.0
+_COMMAND_S = 7.0
 _SETTINGS = {
     # What a commit relies on to see, behind the lock it waited for, what the one before it wrote.
     "default_transaction_isolation": "read committed",
-    "statement_timeout": "10s",
+    "statement_timeout": "5s",
     # A replica that is paused or cut off inside the commit section holds up all others for this long at most.
     "idle_in_transaction_session_timeout": "2s",
     # Plans are made when tables are small and kept when they are not.
