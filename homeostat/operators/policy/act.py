@@ -22,7 +22,7 @@ from homeostat.operators.policy.api import (
     POLICY_AUDIT_RESULT,
     DevOpsPolicy,
 )
-from homeostat.operators.policy.auditresult import DropResult, RecordResult
+from homeostat.operators.policy.auditresult import AuditAction, DropResult, RecordResult
 from homeostat.operators.policy.decide import Action, ForgetSeries
 from homeostat.operators.policy.enforcement import Patch
 from homeostat.operators.policy.estate import WORKLOADS
@@ -54,10 +54,8 @@ class Actor:
         match action:
             case Patch():
                 await self._put_right(policy, action)
-            case RecordResult(body):
-                await self._record(policy, body)
-            case DropResult():
-                await self._drop(policy.metadata.namespace, action)
+            case RecordResult() | DropResult():
+                await self._keep_record(policy, action)
             case ForgetSeries():
                 self._series.forget(_key(policy))
                 self._books.close(_key(policy))
@@ -96,18 +94,26 @@ class Actor:
         log.warning("workload not put right", extra={"workload": owner, "reason": error.message})
         self._tell(policy, "Warning", "RemediationFailed", f"{owner} was not put right: {error.message}")
 
-    async def _record(self, policy: Policy, body: JsonObject) -> None:
-        """A result that is not taken is no reason not to tell the score."""
+    async def _keep_record(self, policy: Policy, action: AuditAction) -> None:
+        """A record that the server does not take is no reason not to tell the score."""
+        namespace = policy.metadata.namespace
         try:
-            await self._client.create(POLICY_AUDIT_RESULT.kind.path(policy.metadata.namespace), body)
-        except AlreadyExistsError:
-            return
+            match action:
+                case RecordResult(body):
+                    await self._record(namespace, body)
+                case DropResult():
+                    await self._drop(namespace, action)
         except ApiError as error:
             if (ledger := self._books.find(_key(policy))) is not None:
                 ledger.record_after = self._later(error)
-            log.warning("result not recorded", extra={"policy": policy.metadata.name, "reason": error.message})
-        else:
-            self._series.audit_results += 1
+            log.warning("record not kept", extra={"policy": policy.metadata.name, "reason": error.message})
+
+    async def _record(self, namespace: str, body: JsonObject) -> None:
+        try:
+            await self._client.create(POLICY_AUDIT_RESULT.kind.path(namespace), body)
+        except AlreadyExistsError:
+            return
+        self._series.audit_results += 1
 
     def _later(self, error: ApiError) -> float:
         return self._now().timestamp() + max(_RETRY_S, error.retry_after_s)

@@ -71,7 +71,7 @@ class Estate:
         if has_budgets and self._budgets is None:
             self._budgets = self._setup.watch(DISRUPTION_BUDGET, DisruptionBudget)
             self._budgets.add_handler(self._changed)
-        await self._synced([*self._workloads.values(), self._replica_sets, self._budgets])
+        await self._synced([*self._workloads.values(), self._replica_sets, self._budgets if has_budgets else None])
 
     async def _synced(self, informers: list[Informer[Workload] | Informer[DisruptionBudget] | None]) -> None:
         """Waited for once. Later a policy finds them there, or does not hold up those that can be looked at."""

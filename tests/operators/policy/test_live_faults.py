@@ -11,7 +11,7 @@ from homeostat.client.base import Response, Transport
 from homeostat.objects.errors import ForbiddenError, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import DEPLOYMENT, POD
-from homeostat.operators.policy import estate
+from homeostat.operators.policy import act, estate
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
@@ -102,6 +102,31 @@ async def test_what_could_not_be_fetched_is_asked_again(plane: Api, obstacle: Ob
         obstacle.refuses = lambda method, path: False
         await live.shows(violations=0)
         await live.settles()
+
+
+@pytest.mark.parametrize("refused", ["POST", "DELETE"])
+async def test_a_record_that_cannot_be_kept_does_not_hide_the_score(
+    plane: Api, obstacle: Obstacle, manager: Manager, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(act, "_RETRY_S", 1.5)
+    async with operating(plane, manager) as live:
+        await live.declare({**TAG, "intervalSeconds": 1, "auditResults": {"retention": 1}})
+        await live.settles()
+        obstacle.refuses = lambda method, path: method == refused and "auditresults" in path
+        await live.run_pod("web", BARE)
+        await live.shows(healthScore=95, pods=1)
+        await asyncio.sleep(1.1)
+        await live.settles()
+        await live.run_pod("api", GOOD)
+        await live.shows(healthScore=98, pods=2)
+        obstacle.refuses = lambda method, path: False
+        (kept,) = await eventually(live.results, lambda found: len(found) == 1 and _pods(found) == 2)
+        assert kept["spec"]["healthScore"] == 98
+
+
+def _pods(found: list[JsonObject]) -> int:
+    count: int = found[-1]["spec"]["totalPods"]
+    return count
 
 
 async def test_who_may_not_see_workloads_says_so_and_holds_nobody_up(
