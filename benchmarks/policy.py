@@ -21,7 +21,7 @@ class Runs(msgspec.Struct, frozen=True):
 
 
 FULL = Runs()
-QUICK = Runs(2000, Scale(pods=10_000, namespaces=50, changes=300))
+QUICK = Runs(2000, Scale(pods=10_000, namespaces=50, changes=300, tries=1))
 
 
 async def show_policy(runs: Runs) -> None:
@@ -54,15 +54,16 @@ def _row(run: Run) -> tuple[str, ...]:
 
 
 def _live(scale: Scale, found: Figures) -> Table:
-    title = f"{scale.pods:,} Pods, {scale.namespaces} policies; others used {found.other:.0%} of a core meanwhile"
+    changes, share = found.changes, scale.pods / 100_000
+    title = f"{scale.pods:,} Pods, {scale.namespaces} policies; others used {changes.other:.0%} of a core meanwhile"
     table = Table("what", "measured", "wanted", title=title, title_justify="left", box=SIMPLE_HEAD)
-    share = scale.pods / 100_000
     table.add_row("Pods listed and cached", f"{found.sync_s:.1f} s", "")
     table.add_row("all policies declared to all told, CPU", f"{found.evaluate_cpu_s:.2f} s", f"< {2 * share:g} s")
     table.add_row("the same, time", f"{found.evaluate_s:.2f} s", "")
-    table.add_row(f"a Pod changed to status seen, {scale.changes_per_s}/s, p50", f"{found.p50_ms:.1f} ms", "")
-    table.add_row("the same, p99", f"{found.p99_ms:.1f} ms", "< 50 ms")
-    table.add_row("the operator's CPU for a change", f"{found.change_cpu_ms:.2f} ms", "")
+    table.add_row(f"a Pod changed to status seen, {scale.changes_per_s}/s, p50", f"{changes.p50_ms:.1f} ms", "")
+    table.add_row("the same, p99", f"{changes.p99_ms:.1f} ms", "< 50 ms")
+    table.add_row("of it until the plane answered the change, p99", f"{changes.answered_p99_ms:.1f} ms", "")
+    table.add_row("the operator's CPU for a change", f"{changes.cpu_ms:.2f} ms", "")
     table.add_row("the operator's memory, of it when idle", f"{found.full_mib:.0f} of it {found.idle_mib:.0f} MiB", "")
     table.add_row("what Pods and policies add", f"{found.full_mib - found.idle_mib:.0f} MiB", "< 150 MiB")
     return table

@@ -17,7 +17,7 @@ import msgspec
 from benchmarks.bench import Bench, open_bench
 from benchmarks.bench import Scale as Callers
 from benchmarks.load import drive
-from benchmarks.measurement import percentile
+from benchmarks.measurement import DISTURBED, percentile
 from benchmarks.runtimesides import Side, operate
 from benchmarks.served import scratch, serve
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
@@ -31,6 +31,7 @@ from homeostat.runtime.installation import install
 _PROGRAM = "import sys; from homeostat.cli.main import main; sys.exit(main())"
 _WITHIN_S = 300.0
 _LOOK_EVERY_S = 0.1
+_SETTLE_S = 3.0
 _SPEC: JsonObject = {
     "forbidLatestTag": True,
     "requireLivenessProbe": True,
@@ -42,8 +43,22 @@ _SPEC: JsonObject = {
 class Scale(msgspec.Struct, frozen=True):
     pods: int = 100_000
     namespaces: int = 200
-    changes: int = 2000
+    changes: int = 1200
+    """An even number of rounds through the namespaces, so that the next try begins where the first did."""
     changes_per_s: int = 100
+    tries: int = 4
+    """How often the changes are measured while others disturb; the quietest counts."""
+
+
+class Changes(msgspec.Struct, frozen=True):
+    p50_ms: float
+    p99_ms: float
+    answered_p99_ms: float
+    """Until the plane had answered the change itself."""
+    cpu_ms: float
+    """Of the operator, for each."""
+    other: float
+    """What share of one core everybody else used meanwhile."""
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -51,13 +66,9 @@ class Figures(msgspec.Struct, frozen=True):
     sync_s: float
     evaluate_cpu_s: float
     evaluate_s: float
-    p50_ms: float
-    p99_ms: float
-    change_cpu_ms: float
+    changes: Changes
     idle_mib: float
     full_mib: float
-    other: float
-    """What share of one core everybody else used while Pods changed."""
 
 
 async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
@@ -77,25 +88,35 @@ async def measure_live(scale: Scale, tell: Callable[[str], None]) -> Figures:
                 began = perf_counter()
                 await _tracked(port, scale.pods)
                 sync_s = perf_counter() - began
-                tell(f"seen by the operator after {sync_s:.1f} s")
-                evaluate_cpu_s, evaluate_s = await _evaluate(bench, client, pid, scale)
-                tell(f"{scale.namespaces} policies told after {evaluate_s:.1f} s")
-                processes = Processes([served.pid, pid])
-                before, cpu = processes.usage(), cpu_seconds(pid)
-                taken = sorted(await _change(bench, client, scale))
-                used = processes.usage() - before
-                return Figures(
-                    create_s=create_s,
-                    sync_s=sync_s,
-                    evaluate_cpu_s=evaluate_cpu_s,
-                    evaluate_s=evaluate_s,
-                    p50_ms=percentile(taken, 0.5) * 1e3,
-                    p99_ms=percentile(taken, 0.99) * 1e3,
-                    change_cpu_ms=(cpu_seconds(pid) - cpu) / len(taken) * 1e3,
-                    idle_mib=idle_mib,
-                    full_mib=rss_mib(pid),
-                    other=used.other,
-                )
+                cpu_s, seconds = await _evaluate(bench, client, pid, scale)
+                tell(f"{scale.namespaces} policies told after {seconds:.1f} s")
+                changes = await _quietest(bench, client, pid, scale)
+                return Figures(create_s, sync_s, cpu_s, seconds, changes, idle_mib, rss_mib(pid))
+
+
+async def _quietest(bench: Bench, client: Client, pid: int, scale: Scale) -> Changes:
+    found: list[Changes] = []
+    for _ in range(scale.tries):
+        await asyncio.sleep(_SETTLE_S)
+        found.append(await _changes(bench, client, pid, scale))
+        if found[-1].other <= DISTURBED:
+            break
+    return min(found, key=lambda each: each.other)
+
+
+async def _changes(bench: Bench, client: Client, pid: int, scale: Scale) -> Changes:
+    processes = Processes([*bench.processes.server, pid])
+    before, cpu = processes.usage(), cpu_seconds(pid)
+    taken, answered = await _change(bench, client, scale)
+    taken.sort()
+    answered.sort()
+    return Changes(
+        p50_ms=percentile(taken, 0.5) * 1e3,
+        p99_ms=percentile(taken, 0.99) * 1e3,
+        answered_p99_ms=percentile(answered, 0.99) * 1e3,
+        cpu_ms=(cpu_seconds(pid) - cpu) / len(taken) * 1e3,
+        other=(processes.usage() - before).other,
+    )
 
 
 @asynccontextmanager
@@ -161,8 +182,8 @@ async def _evaluate(bench: Bench, client: Client, pid: int, scale: Scale) -> tup
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
-async def _change(bench: Bench, client: Client, scale: Scale) -> list[float]:
-    """Seconds from sending the change of a Pod until the status that tells of it is seen."""
+async def _change(bench: Bench, client: Client, scale: Scale) -> tuple[list[float], list[float]]:
+    """Seconds from sending the change of a Pod until the status that tells of it is seen, and until it is answered."""
     path = DEVOPS_POLICY.kind.path("")
     found, revision = await client.list(path)
     counted = {each["metadata"]["namespace"]: each["status"]["violations"] for each in found}
@@ -179,28 +200,32 @@ async def _change(bench: Bench, client: Client, scale: Scale) -> list[float]:
                     return
 
     seeing = asyncio.create_task(see())
-    await _send(bench, scale, sent)
+    answered = await _send(bench, scale, sent)
     async with asyncio.timeout(_WITHIN_S):
         await seeing
-    return taken
+    return taken, answered
 
 
-async def _send(bench: Bench, scale: Scale, sent: dict[str, float]) -> None:
+async def _send(bench: Bench, scale: Scale, sent: dict[str, float]) -> list[float]:
+    """Every Pod that changes is the first of its namespace; in one round it becomes worse and in the next better."""
     begin = perf_counter()
+    answered: list[float] = []
+
+    async def send(at: int, number: int, image: str) -> None:
+        patch = [{"op": "replace", "path": "/spec/containers/0/image", "value": image}]
+        path = f"/api/v1/namespaces/{_namespace(number)}/pods/{_name(number)}"
+        encoded = msgspec.json.encode(patch)
+        request = bench.target.request("PATCH", path, encoded, type="application/json-patch+json")
+        sent[_namespace(number)] = moment = perf_counter()
+        answer = await bench.callers[at % len(bench.callers)].ask(request)
+        answered.append(answer.at - moment)
+
     async with asyncio.TaskGroup() as tasks:
         for at in range(scale.changes):
             await asyncio.sleep(max(0.0, begin + at / scale.changes_per_s - perf_counter()))
-            namespace = at % scale.namespaces
-            is_bad = at // scale.namespaces % 2 == 0
-            patch = [
-                {"op": "replace", "path": "/spec/containers/0/image", "value": f"web:{'latest' if is_bad else 'v1'}"}
-            ]
-            path = f"/api/v1/namespaces/{_namespace(namespace)}/pods/{_name(namespace)}"
-            request = bench.target.request(
-                "PATCH", path, msgspec.json.encode(patch), type="application/json-patch+json"
-            )
-            sent[_namespace(namespace)] = perf_counter()
-            tasks.create_task(bench.callers[at % len(bench.callers)].ask(request))
+            turn, number = divmod(at, scale.namespaces)
+            tasks.create_task(send(at, number, "web:v1" if turn % 2 else "web:latest"))
+    return answered
 
 
 def _namespace(number: int) -> str:
