@@ -55,8 +55,8 @@ class HostedLife(Life):
         self.waits: list[str] = []
         self.reborn()
 
-    def reborn(self) -> None:
-        plugin = self._make()
+    def reborn(self, plugin: Plugin[Any] | None = None) -> None:
+        plugin = plugin or self._make()
         means = Means(
             client=Client(Nowhere()),
             plugins=Catalog({plugin.name: plugin}, {}),

@@ -183,6 +183,21 @@ def test_without_a_ticket_nobody_elses_run_is_taken(town: Town) -> None:
     assert "set ticketInput" in life.status.message
 
 
+def test_without_a_ticket_a_neighbours_run_is_not_taken_for_one_that_never_began(town: Town) -> None:
+    neighbour = town.life(ticketInput=None)
+    plugin = town.make()
+    neighbour.reborn(plugin)
+    neighbour.look()
+    neighbour.look()
+    life = town.life(ticketInput=None)
+    life.obj["metadata"]["uid"] = "u-2"
+    life.reborn(plugin)
+    town.github.moods = [web.json_response({"message": "Bad Gateway"}, status=502)]
+    life.settle()
+    assert (life.status.phase, town.started) == ("ready", ["apply.yml", "apply.yml"])
+    assert list(life.history.values())[-1].spec.url.endswith("/1001")
+
+
 def test_a_run_that_fails_is_told_with_its_address_and_tried_again_later(town: Town) -> None:
     town.github.workflows["apply.yml"].conclusion = "failure"
     life = town.life()

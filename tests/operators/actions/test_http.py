@@ -167,3 +167,11 @@ async def test_a_value_cannot_leave_its_place_in_an_address(shelf: tuple[Shelf, 
     desk.outputs = {"id": "../../admin?x=1"}
     await plugin(desk).plan(desk.job({"size": 1}))
     assert shelf[0].requests == ["GET /databases/..%2F..%2Fadmin%3Fx=1"]
+
+
+async def test_secrets_are_sent_and_not_compared(shelf: tuple[Shelf, str], desk: Desk) -> None:
+    desk.config = {**desk.config, "secrets": {"password": {"key": "TOKEN"}}}
+    await applied(desk, {"size": 1})
+    assert shelf[0].items["id-1"]["password"] == TOKEN
+    del shelf[0].items["id-1"]["password"]
+    assert (await plugin(desk).plan(desk.job({"size": 1}))).is_changed is False

@@ -10,7 +10,7 @@ from homeostat.client.base import Client
 from homeostat.operators.actions.discovery import Catalog
 from homeostat.operators.actions.operator import Means
 from homeostat.operators.actions.plugins.command import CommandPlugin
-from homeostat.operators.actions.plugins.pursuit import Sought
+from homeostat.operators.actions.plugins.pursuit import Claims, Sought
 from homeostat.operators.actions.world import Lost, Underway
 from tests.operators.actions.hosted import Nowhere
 from tests.operators.actions.jobs import START, Desk, tools
@@ -51,3 +51,16 @@ async def test_what_was_recorded_in_one_term_is_not_known_in_the_next(tmp_path: 
     term.cancel()
     await asyncio.wait([term])
     assert means.fresh == set()
+
+
+def test_a_run_that_is_known_to_be_anothers_is_not_taken() -> None:
+    claims = Claims(most=2)
+    claims.claim(1, "mine")
+    assert [claims.is_anothers(1, "mine"), claims.is_anothers(1, "other"), claims.is_anothers(2, "other")] == [
+        False,
+        True,
+        False,
+    ]
+    claims.claim(2, "b")
+    claims.claim(3, "c")
+    assert not claims.is_anothers(1, "other")

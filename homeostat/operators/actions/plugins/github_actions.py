@@ -14,8 +14,8 @@ Owner, repo, workflow, ref and inputs may also stand in the spec. Without inputs
 the input `spec`. A workflow is started once for each declaration: what was applied is not applied again unless a run of
 the plan workflow finds drift, which it tells by an artifact with `{"changed": true}`.
 
-A run whose start was not answered is looked for by its ticket in the names of runs; without a `ticketInput`, by its
-time. Where several might be ours the run is given up and none is taken for it.
+A run whose start was not answered is looked for by its ticket in the names of runs. Without a `ticketInput` it is
+looked for by its time, among those that are not known to be another's; where several might be ours, none is taken.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.operators.actions.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.pursuit import (
     CANCEL_WITHIN_S,
+    Claims,
     Sought,
     bare_outputs,
     late_s,
@@ -81,7 +82,7 @@ class GitHubActionsPlugin:
         self._api = environment.get("GITHUB_API_URL") or API
         self._timeout_s = float(environment.get("GITHUB_ACTIONS_TIMEOUT") or 3600)
         self._poll_s = float(environment.get("GITHUB_ACTIONS_POLL_INTERVAL") or 10)
-        self._sought = Sought()
+        self._sought, self._claims = Sought(), Claims()
 
     async def plan(self, job: Job[GitHubConfig]) -> Plan:
         _target(job, "apply")
@@ -104,7 +105,7 @@ class GitHubActionsPlugin:
             return Underway(None, self._poll(job))
         if started is None:
             return Underway(None, 2.0)
-        return Underway({"runId": started.workflow_run_id, "url": started.html_url}, self._poll(job))
+        return self._underway(job, started.workflow_run_id, started.html_url)
 
     async def follow(self, job: Job[GitHubConfig]) -> Underway | Outcome | Lost:
         target = _target(job, job.purpose)
@@ -123,12 +124,14 @@ class GitHubActionsPlugin:
 
     async def _find(self, job: Job[GitHubConfig], github: GitHub, target: _Target) -> Underway | Outcome | Lost:
         runs = await github.dispatched_runs(target.repository, target.workflow, sought_since(job))
-        found = [each for each in runs if not job.config.ticket_input or _carries(each, job.ticket)]
+        found = [each for each in runs if not self._claims.is_anothers(each.id, job.ticket)]
+        if job.config.ticket_input:
+            found = [each for each in found if _carries(each, job.ticket)]
         if len(found) == 1 or (found and job.config.ticket_input):
             # Of several with one ticket the first counts; they are attempts of GitHub's own at one dispatch.
             run = min(found, key=lambda each: each.id)
             self._sought.forget(job.ticket)
-            return Underway({"runId": run.id, "url": run.html_url}, self._poll(job))
+            return self._underway(job, run.id, run.html_url)
         if found:
             told = f"{len(found)} runs might be the one that was started; set ticketInput to tell them apart"
             return Outcome(is_success=False, reason="Ambiguous", message=told)
@@ -178,6 +181,10 @@ class GitHubActionsPlugin:
         token = self._token if config.token is None else await job.secrets.reveal(config.token)
         job.secrets.hide(token)
         return GitHub(self._http, token, api=config.api_url or self._api, now_s=job.now.timestamp)
+
+    def _underway(self, job: Job[GitHubConfig], run_id: int, url: str) -> Underway:
+        self._claims.claim(run_id, job.ticket)
+        return Underway({"runId": run_id, "url": url}, self._poll(job))
 
     def _late_s(self, job: Job[GitHubConfig]) -> float:
         return late_s(job, job.config.timeout_seconds or self._timeout_s)

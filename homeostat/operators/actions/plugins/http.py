@@ -61,6 +61,8 @@ class HttpConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     headers: dict[str, SecretText] = {}
     body: dict[str, Any] | None = None
     """What is sent and compared; unless given, the spec."""
+    secrets: dict[str, SecretText] = {}
+    """Members that are sent beside those of the body, and never compared."""
     outputs: dict[str, str] = {}
     """Outputs of the resource, by paths in the object."""
     timeout_seconds: Annotated[int, Meta(ge=1, le=600)] = 30
@@ -145,7 +147,8 @@ class HttpPlugin:
     async def _write(
         self, job: Job[HttpConfig], method: str, url: str, body: JsonObject, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        answer = await self._send(job, method, url, encode(body), headers)
+        secrets = await job.secrets.reveal_all(job.config.secrets)
+        answer = await self._send(job, method, url, encode({**body, **secrets}), headers)
         if not answer.is_success:
             raise _refused(answer, method)
         return answer

@@ -42,6 +42,22 @@ class Sought:
         self._looks.pop(ticket, None)
 
 
+class Claims:
+    """Which runs are known to be whose, so that nobody takes another's for its own."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        self._tickets: dict[int, str] = {}
+        self._most = most
+
+    def claim(self, run_id: int, ticket: str) -> None:
+        if len(self._tickets) >= self._most:
+            del self._tickets[next(iter(self._tickets))]
+        self._tickets[run_id] = ticket
+
+    def is_anothers(self, run_id: int, ticket: str) -> bool:
+        return self._tickets.get(run_id, ticket) != ticket
+
+
 def sought_since(job: Job[Any]) -> str:
     """From when on a run may be the job's, by the other side's clock."""
     assert job.began is not None
