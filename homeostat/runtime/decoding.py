@@ -205,7 +205,8 @@ def name_of(obj: Projected) -> Name:
 
 
 def version_of(obj: Projected) -> int:
-    return int(obj.metadata.resource_version)
+    """`GarbledError` where a server gives no number."""
+    return _number(obj.metadata.resource_version)
 
 
 def _number(version: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from homeostat.runtime.cache import CacheWriter
-from homeostat.runtime.index import Name, by_label
+from homeostat.runtime.decoding import name_of, version_of
+from homeostat.runtime.index import by_label
 
 
 class OwnerReference(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -29,14 +30,6 @@ class Metadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
 class Pod(msgspec.Struct, frozen=True, gc=False):
     metadata: Metadata
     node: str = ""
-
-
-def name_of(pod: Pod) -> Name:
-    return pod.metadata.namespace, pod.metadata.name
-
-
-def version_of(pod: Pod) -> int:
-    return int(pod.metadata.resource_version)
 
 
 def nodes_of(pod: Pod) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ from tests.runtime.projections import Pod, pod, pod_cache
 Step = bytes | float | Exception
 PACE = Pace(backoff=Backoff(first_s=1, cap_s=8, spread=0), silence_s=75, steady_s=10, relist_every_s=100_000, page=2)
 QUIET = 1e9
+UNNUMBERED = b'{"type":"ADDED","object":{"metadata":{"name":"db","namespace":"shop","resourceVersion":""}}}'
 
 
 def line(kind: str, obj: Pod) -> bytes:
@@ -247,6 +248,7 @@ async def test_a_list_that_outlives_its_tokens_is_asked_for_in_one_piece() -> No
         pytest.param([b'{"type":"MODIFIED","object":{"metad'], "stream", id="half-a-line"),
         pytest.param([b"\xff\xfe"], "stream", id="no-text"),
         pytest.param([b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"x"}}}'], "stream", id="no-number"),
+        pytest.param([UNNUMBERED], "stream", id="an-object-without-a-number"),
     ],
 )
 @virtual_time

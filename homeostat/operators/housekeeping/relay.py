@@ -11,7 +11,7 @@ from typing import Never
 from homeostat.operators.housekeeping.metadata import Partial
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Listing, News, Observer
 from homeostat.runtime.cache import Change
-from homeostat.runtime.decoding import GarbledError
+from homeostat.runtime.decoding import GarbledError, version_of
 
 
 class Relay:
@@ -33,14 +33,14 @@ class Relay:
         return RelayListing(self)
 
     def put(self, obj: Partial) -> None:
-        version = int(obj.metadata.resource_version)
+        version = version_of(obj)
         # An older one is sent twice by somebody in between, and might bring back what has gone since.
         if version >= self.version:
             self.version = version
             self.tell(Changed(self.key, obj.metadata))
 
     def remove(self, obj: Partial) -> None:
-        self.advance(int(obj.metadata.resource_version))
+        self.advance(version_of(obj))
         self.tell(Gone(self.key, obj.metadata))
 
     def finish(self, version: int) -> None:
