@@ -78,10 +78,12 @@ class Plugin:
         *,
         environ: Mapping[str, str],
         now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._plugin, self._base = plugin, base
         self._environ = environ
-        self._now = now
+        # Only what a plugin says of its credential is by the clock on the wall, which may jump.
+        self._now, self._clock = now, clock
         self._lock = asyncio.Lock()
         self._issued: Issued | None = None
         self._shown = base
@@ -98,13 +100,13 @@ class Plugin:
         return self._shown
 
     async def _renew(self) -> None:
-        if self._failure is None or self._now() - self._failed_at >= _BETWEEN_RENEWALS_S:
+        if self._failure is None or self._clock() - self._failed_at >= _BETWEEN_RENEWALS_S:
             try:
                 issued = await run_plugin(self._plugin, environ=self._environ)
             except KubeconfigError as error:
-                self._failure, self._failed_at = str(error), self._now()
+                self._failure, self._failed_at = str(error), self._clock()
             else:
-                self._failure, self._issued, self._issued_at = None, issued, self._now()
+                self._failure, self._issued, self._issued_at = None, issued, self._clock()
                 self._shown = Shown(
                     issued.token or self._base.token,
                     issued.certificate or self._base.certificate,
@@ -120,7 +122,7 @@ class Plugin:
         if self._issued is None:
             return False
         if refused == self._shown:
-            return self._now() - self._issued_at < _BETWEEN_RENEWALS_S
+            return self._clock() - self._issued_at < _BETWEEN_RENEWALS_S
         expires_at = self._issued.expires_at
         return expires_at is None or self._now() < expires_at - _BEFORE_EXPIRY_S
 

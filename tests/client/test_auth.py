@@ -71,7 +71,7 @@ async def test_a_token_file_that_is_being_replaced_leaves_the_former(tmp_path: P
 async def test_a_plugin_runs_once_for_all_and_again_before_it_expires(tmp_path: Path) -> None:
     clock = Clock(NOW)
     plugin = counting(tmp_path / "runs", expires="2026-01-02T04:04:05Z")
-    credential = Plugin(plugin, Shown(), environ={}, now=clock)
+    credential = Plugin(plugin, Shown(), environ={}, now=clock, clock=clock)
     shown = await asyncio.gather(*(credential.show() for _ in range(5)))
     assert {each.token for each in shown} == {"t1"}
     clock.now = NOW + 3600 - 11
@@ -82,7 +82,9 @@ async def test_a_plugin_runs_once_for_all_and_again_before_it_expires(tmp_path: 
 
 async def test_a_refusal_renews_but_not_every_one_of_many(tmp_path: Path) -> None:
     clock = Clock(NOW)
-    credential = Plugin(counting(tmp_path / "runs"), Shown(certificate=b"c", key=b"k"), environ={}, now=clock)
+    credential = Plugin(
+        counting(tmp_path / "runs"), Shown(certificate=b"c", key=b"k"), environ={}, now=clock, clock=clock
+    )
     first = await credential.show()
     assert first == Shown("t1", b"c", b"k")
     assert await credential.show(refused=first) == first
@@ -94,7 +96,7 @@ async def test_a_refusal_renews_but_not_every_one_of_many(tmp_path: Path) -> Non
 async def test_a_plugin_that_fails_runs_once_for_all(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     plugin = python(f"open({str(runs)!r}, 'a').write('x'); raise SystemExit('log in first')")
-    credential = Plugin(plugin, Shown(), environ={}, now=Clock(NOW))
+    credential = Plugin(plugin, Shown(), environ={}, now=Clock(NOW), clock=Clock())
     results = await asyncio.gather(*(credential.show() for _ in range(3)), return_exceptions=True)
     assert [type(each) for each in results] == [KubeconfigError] * 3
     assert runs.read_text() == "x"
@@ -104,7 +106,7 @@ async def test_a_plugin_that_worked_before_has_a_bad_moment(tmp_path: Path) -> N
     clock = Clock(NOW)
     path = tmp_path / "gone" / "runs"
     path.parent.mkdir()
-    credential = Plugin(counting(path, expires="2026-01-02T03:05:05Z"), Shown(), environ={}, now=clock)
+    credential = Plugin(counting(path, expires="2026-01-02T03:05:05Z"), Shown(), environ={}, now=clock, clock=clock)
     await credential.show()
     path.parent.rename(tmp_path / "away")
     clock.now += 60
@@ -113,6 +115,22 @@ async def test_a_plugin_that_worked_before_has_a_bad_moment(tmp_path: Path) -> N
     (tmp_path / "away").rename(path.parent)
     clock.now += 5
     assert (await credential.show()).token == "t2"
+
+
+async def test_a_plugin_runs_again_though_the_clock_on_the_wall_went_back(tmp_path: Path) -> None:
+    wall, clock = Clock(NOW), Clock()
+    path = tmp_path / "gone" / "runs"
+    credential = Plugin(counting(path), Shown(), environ={}, now=wall, clock=clock)
+    with pytest.raises(KubeconfigError):
+        await credential.show()
+    path.parent.mkdir()
+    wall.now -= 86_400
+    clock.now += 5
+    first = await credential.show()
+    assert first.token == "t1"
+    wall.now -= 86_400
+    clock.now += 5
+    assert (await credential.show(refused=first)).token == "t2"
 
 
 async def test_a_plugin_is_told_what_is_asked_for() -> None:
