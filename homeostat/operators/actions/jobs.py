@@ -51,7 +51,7 @@ def effective_action(resource: Resource, default: ActionReference, *, claimed: s
 
 def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msgspec.Struct:
     """The configuration in the plugin's own type; `own` is the part that the resource itself gives."""
-    if reserved := sorted(plugin.type_only & own.keys()):
+    if reserved := sorted(getattr(plugin, "type_only", frozenset()) & own.keys()):
         raise ActionError("InvalidConfig", f"action.config.{reserved[0]}: only the resource type may set it")
     try:
         read: msgspec.Struct = msgspec.convert(config, plugin.config)

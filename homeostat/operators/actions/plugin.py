@@ -91,7 +91,9 @@ class Tools:
 
 
 class Plugin(Protocol[C_co]):
-    """`type_only` names fields of the configuration that a resource's own may not set, only its type's."""
+    """It may also have `type_only`, a frozenset of wire names: fields of the configuration that are for types to set,
+    and not for resources by themselves.
+    """
 
     @property
     def name(self) -> str: ...
@@ -99,8 +101,6 @@ class Plugin(Protocol[C_co]):
     def version(self) -> str: ...
     @property
     def config(self) -> type[C_co]: ...
-    @property
-    def type_only(self) -> frozenset[str]: ...
 
     async def plan(self, job: Job[Any]) -> Plan: ...
 

@@ -20,13 +20,15 @@ def trigger_of(
     status: ResourceStatus, *, digest: str, requested: str, is_terminating: bool, now: datetime
 ) -> Trigger | None:
     """Why the resource is to be reconciled now; None while it is not."""
+    is_asked_for = bool(requested) and requested != status.handled_request
     if is_terminating:
-        return "deletion" if status.phase != "deleting" or is_past(status.next_run, now) else None
+        is_due = status.phase != "deleting" or is_asked_for or is_past(status.next_run, now)
+        return "deletion" if is_due else None
     if not status.attempted_digest:
         return "initial"
     if status.attempted_digest != digest:
         return "spec_change"
-    if requested and requested != status.handled_request:
+    if is_asked_for:
         return "manual"
     if not is_past(status.next_run, now):
         return None

@@ -116,6 +116,26 @@ async def test_a_failure_is_told_and_backs_off(client: Client, tmp_path: Path) -
         assert (obj["status"]["retries"], plugin.plans) == (1, 1)
 
 
+async def test_a_destruction_that_fails_keeps_the_resource_until_it_succeeds(client: Client, tmp_path: Path) -> None:
+    plugin = ShelfPlugin()
+    things = Things("shelf", {}, tmp_path, shelf=plugin)
+    async with managed(client, things):
+        await client.create(things.path(), things.thing("one"))
+        await ready(client, things, "one")
+        plugin.trouble = "the shelf is stuck"
+        await client.delete(things.path("one"))
+        obj = await eventually(
+            lambda: client.get(things.path("one")),
+            lambda obj: obj["status"].get("message") == "Broken: the shelf is stuck",
+        )
+        check_status(obj)
+        assert (obj["status"]["phase"], obj["status"]["retries"]) == ("deleting", 1)
+        plugin.trouble = ""
+        await client.merge(things.path("one"), {"metadata": {"annotations": {"homeostat.dev/reconcile": "now"}}})
+        await eventually(lambda: is_gone(client, things.path("one")))
+        assert plugin.things == {}
+
+
 async def test_a_schema_is_held_to_and_an_unknown_plugin_is_told(client: Client, tmp_path: Path) -> None:
     things = Things("", {}, tmp_path)
     async with managed(client, things):

@@ -38,6 +38,11 @@ DONE = ResourceStatus(phase="ready", attempted_digest="a", next_run=FUTURE, hand
         pytest.param(
             ResourceStatus(phase="deleting", attempted_digest="a", next_run=FUTURE), "a", "", True, None, id="waits"
         ),
+        pytest.param(
+            ResourceStatus(phase="deleting", attempted_digest="a", next_run=FUTURE),
+            *("a", "again", True, "deletion"),
+            id="destruction-asked-for",
+        ),
     ],
 )
 def test_the_first_reason_that_holds_is_the_trigger(

@@ -36,7 +36,6 @@ class ShelfConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class ShelfPlugin:
     name, version, config = "shelf", "1.0.0", ShelfConfig
-    type_only: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.things: dict[str, str] = {}
@@ -57,6 +56,8 @@ class ShelfPlugin:
         return Outcome(is_success=True, outputs={"text": self.things[job.name]}, conditions=(own,))
 
     async def destroy(self, job: Job[ShelfConfig]) -> Outcome:
+        if self.trouble:
+            raise ActionError("Broken", self.trouble)
         self.things.pop(job.name, None)
         await job.state.save(b"")
         return Outcome(is_success=True)

@@ -73,7 +73,6 @@ class _Target(msgspec.Struct, frozen=True):
 
 class GitHubActionsPlugin:
     name, version, config = "github_actions", "1.1.0", GitHubConfig
-    type_only: frozenset[str] = frozenset()
 
     def __init__(self, tools: Tools) -> None:
         environment = tools.environment

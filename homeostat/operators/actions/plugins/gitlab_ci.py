@@ -55,7 +55,6 @@ class GitLabConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
 class GitLabCiPlugin:
     name, version, config = "gitlab_ci", "1.0.0", GitLabConfig
-    type_only: frozenset[str] = frozenset()
 
     def __init__(self, tools: Tools) -> None:
         self._http = tools.http

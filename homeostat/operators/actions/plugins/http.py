@@ -70,7 +70,6 @@ class HttpConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
 class HttpPlugin:
     name, version, config = "http", "1.0.0", HttpConfig
-    type_only: frozenset[str] = frozenset()
 
     def __init__(self, tools: Tools) -> None:
         self._http = tools.http
