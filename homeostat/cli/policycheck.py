@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -76,8 +77,11 @@ def command(
 def _judge(files: Sequence[str], policies: Sequence[PolicyDocument]) -> Report:
     whole = Batch()
     with_bodies = any(each.evaluator.needs_body for each in policies)
+    batches = read_batches(files, with_bodies=with_bodies)
+    # The bar has a thread, and the processes of the batches are better begun without one.
+    first = next(batches)
     with _progress(len(files)) as advance:
-        for count, batch in read_batches(files, with_bodies=with_bodies):
+        for count, batch in chain((first,), batches):
             whole.subjects += batch.subjects
             whole.budgets += batch.budgets
             whole.troubles += batch.troubles

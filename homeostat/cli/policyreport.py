@@ -12,13 +12,15 @@ from typing import Any, Final, TypeVar
 import click
 
 from homeostat import __version__
-from homeostat.cli.failure import Failure, one_line
+from homeostat.cli.failure import one_line
+from homeostat.cli.policychoice import PolicyFailure
 from homeostat.operators.policy.report.report import Report
-from homeostat.operators.policy.report.table import FINDINGS, SCORES, finding_rows, score_rows
+from homeostat.operators.policy.report.table import SCORES, finding_rows, score_rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMS: Final = ("table", "json", "sarif", "github", "html")
 _USUAL_ROWS: Final = 200
+_HEADINGS: Final = ("SEVERITY", "CHECK", "OBJECT", "MESSAGE", "SOURCE")
 
 
 def report_options(function: F) -> F:
@@ -53,7 +55,7 @@ def print_report(report: Report, *, output: str, output_file: Path | None, limit
     try:
         output_file.write_bytes(data)
     except OSError as error:
-        raise Failure(f"cannot write {output_file}: {error.strerror}") from error
+        raise PolicyFailure(f"cannot write {output_file}: {error.strerror}") from error
 
 
 def _rendered(report: Report, output: str, limit: int, heading: str) -> bytes:
@@ -85,8 +87,14 @@ def _print_tables(report: Report, limit: int, heading: str) -> None:
     rows = finding_rows(report)
     shown = rows[:limit] if limit else rows
     if shown:
-        Table(FINDINGS).print(shown)
+        Table(_HEADINGS).print(map(_row, shown))
         if len(rows) > len(shown):
             click.echo(f"... and {len(rows) - len(shown)} more; --limit 0 or -o json has them all")
         click.echo()
     Table((heading, *SCORES[1:])).print(score_rows(report.scores))
+
+
+def _row(finding: tuple[str, ...]) -> tuple[str, ...]:
+    """Narrow enough for a terminal: the message names the container already."""
+    severity, check, namespace, name, _, message, source = finding
+    return severity, check, f"{namespace}/{name}", message, source

@@ -33,10 +33,10 @@ def find_files(paths: Sequence[str]) -> list[str]:
     """Each once, directories in the order of their names; `-` stands for standard input."""
     found: dict[str, None] = {}
     for path in paths:
-        if path == "-" or Path(path).is_file():
-            found[path] = None
-        elif Path(path).is_dir():
+        if Path(path).is_dir():
             found.update(dict.fromkeys(_below(path)))
+        elif path == "-" or Path(path).exists():
+            found[path] = None
         else:
             raise NoManifestsError(f"there is no file or directory {path}")
     if not found:
@@ -45,11 +45,15 @@ def find_files(paths: Sequence[str]) -> list[str]:
 
 
 def _below(directory: str) -> Iterator[str]:
-    for home, directories, files in os.walk(directory):
+    for home, directories, files in os.walk(directory, onerror=_refuse):
         directories[:] = sorted(each for each in directories if not each.startswith("."))
         for name in sorted(files):
             if name.endswith(SUFFIXES):
                 yield str(Path(home, name))
+
+
+def _refuse(error: OSError) -> None:
+    raise NoManifestsError(f"cannot look into {error.filename}: {error.strerror}")
 
 
 def read_file(path: str) -> Iterator[Document | Trouble]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 import pytest
@@ -139,6 +141,24 @@ def test_a_report_goes_to_a_file_in_any_form(cli: Cli, tmp_path: Path, form: str
     done = cli.here("policy", "check", path, "-o", form, "--output-file", out)
     assert (done.code, done.out) == (1, "")
     assert out.read_text().startswith(begins)
+
+
+def test_a_file_that_cannot_be_written_is_wrong_usage(cli: Cli, tmp_path: Path) -> None:
+    done = cli.here(
+        "policy", "check", write(tmp_path / "web.yaml", pod(BARE)), "--output-file", tmp_path / "no" / "report"
+    )
+    assert done.code == 2
+    assert "cannot write" in done.err
+
+
+def test_a_pipe_is_read_like_a_file(cli: Cli, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=(yaml.dump(pod(BARE)),))
+    writer.start()
+    done = cli.here("policy", "check", pipe, "-o", "json")
+    writer.join()
+    assert len(done.json["violations"]) == 2
 
 
 def test_a_table_is_cut_and_says_so(cli: Cli, tmp_path: Path) -> None:
