@@ -3,7 +3,7 @@
 Promises, each tested:
 
 - controllers begin when every cache of the operator has its first list: absence of data is not data
-- a standby is warm: its caches are filled, so that a term begins with what is there
+- a standby is warm: it stands when its caches are filled, so that a term begins with what is there
 - a process that lost the lead stands again; while it does not lead, nothing is written
 - closing takes up no new work, lets running work end within the grace, and only then gives the lease back
 """
@@ -57,6 +57,8 @@ class Host:
             if self.election is None:
                 await self._lead()
                 continue
+            # Who cannot see does not stand: it would keep the lead from those who can.
+            await self._synced()
             try:
                 await self.election.run(self._lead)
             except LeadershipLostError as error:

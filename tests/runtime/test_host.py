@@ -139,6 +139,20 @@ async def test_a_lease_that_cannot_be_had_is_told() -> None:
 
 
 @virtual_time
+async def test_who_cannot_see_does_not_stand_for_the_lead() -> None:
+    wire = full_wire()
+    del wire.lists[NOTES]
+    manager = Manager(Client(wire), leases="shop")
+    manager.add("gadgets", Gadgets().register)
+    async with manager.running():
+        await asyncio.sleep(100)
+        assert not [each for each in wire.sent if "/leases" in each.path]
+        wire.lists[NOTES] = []
+        await asyncio.sleep(60)
+        assert [each for each in wire.sent if "/leases" in each.path]
+
+
+@virtual_time
 async def test_closing_ends_what_waits_for_its_caches_at_once() -> None:
     loop = asyncio.get_running_loop()
     gadgets = Gadgets()
