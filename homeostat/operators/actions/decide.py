@@ -22,7 +22,7 @@ from homeostat.objects.timestamp import format_time
 from homeostat.operators.actions import verdict
 from homeostat.operators.actions.api import REQUESTED, Resource, ResourceStatus
 from homeostat.operators.actions.conclusion import Action, Look, fail, finish_destroy, succeed
-from homeostat.operators.actions.run import Changes, Outcome, Purpose, Run
+from homeostat.operators.actions.run import Outcome, Purpose, Run
 from homeostat.operators.actions.schedule import trigger_of, wait_until
 from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Underway, World
@@ -90,32 +90,41 @@ def _unchanged(plan: Plan) -> Outcome:
 
 def _begin(look: Look, purpose: Purpose, plan: Plan | None = None) -> Decision[Action]:
     """Records what is about to be done; it is started by the look that finds the record."""
-    trigger = look.status.run.trigger if look.status.run is not None else look.trigger
-    is_drift = trigger == "scheduled" and plan is not None and plan.is_changed is True
-    sequence = look.status.sequence + 1
-    run = Run(
-        ticket=f"{look.resource.metadata.uid}-{sequence}",
-        purpose=purpose,
-        trigger=trigger,
-        digest=look.world.digest,
-        generation=look.resource.metadata.generation,
-        began=format_time(look.world.now),
-        requested=look.requested,
-        is_drift=is_drift,
-        plan=plan.output if plan is not None else "",
-        changes=plan.changes if plan is not None else Changes(),
-    )
-    status = {"run": msgspec.to_builtins(run), "sequence": sequence, "retries": look.retries_before}
-    if purpose == "apply":
-        status["hasEffects"] = True
-    told = f"{plan.changes.created} to make, {plan.changes.updated} to change" if plan is not None else ""
-    notices = (Notice("Warning", "DriftDetected", f"the world is not as declared: {told}"),) if is_drift else ()
+    run = _new_run(look, purpose, plan or Plan(None))
+    status = {
+        "run": msgspec.to_builtins(run),
+        "sequence": look.status.sequence + 1,
+        "retries": look.retries_before,
+        **({"hasEffects": True} if purpose == "apply" else {}),
+    }
     if purpose == "plan" and look.status.phase == "ready":
         # Looking for drift is no reason to doubt what was seen before.
         return Decision((Begin(run.ticket),), status=status)
     phase = "deleting" if purpose == "destroy" else "reconciling"
     status |= {"phase": phase, "message": verdict.started_message(purpose)}
+    notices = (_drift_notice(run),) if run.is_drift else ()
     return Decision((Begin(run.ticket),), verdict.of_start(purpose), status=status, notices=notices)
+
+
+def _new_run(look: Look, purpose: Purpose, plan: Plan) -> Run:
+    return Run(
+        ticket=f"{look.resource.metadata.uid}-{look.status.sequence + 1}",
+        purpose=purpose,
+        trigger=look.trigger,
+        digest=look.world.digest,
+        generation=look.resource.metadata.generation,
+        began=format_time(look.world.now),
+        requested=look.requested,
+        is_drift=look.trigger == "scheduled" and plan.is_changed is True,
+        plan=plan.output,
+        changes=plan.changes,
+    )
+
+
+def _drift_notice(run: Run) -> Notice:
+    counts = run.changes
+    told = f"{counts.created} to make, {counts.updated} to change, {counts.deleted} to remove"
+    return Notice("Warning", "DriftDetected", f"the world is not as declared: {told}")
 
 
 def _follow(look: Look) -> Decision[Action]:

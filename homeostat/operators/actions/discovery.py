@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +35,6 @@ ACTIONS: Final[Mapping[str, str]] = {
 
 class UnknownPluginError(Exception):
     reason = "UnknownPlugin"
-
-
-class Factory(Protocol):
-    def __call__(self, *args: Any) -> Any: ...
 
 
 class Catalog(Generic[T]):

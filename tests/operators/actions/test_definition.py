@@ -217,7 +217,7 @@ WORDS += ["additionalProperties", "minimum", "exclusiveMinimum", "pattern", "uni
 VALUES: list[Any] = ["object", "array", "string", "integer", "#/definitions/a", "(", "null", "a", -1, 0, 3, True, None]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     schema=st.recursive(
         st.sampled_from(VALUES),

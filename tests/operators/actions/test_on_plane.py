@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from collections.abc import AsyncIterator
@@ -15,10 +16,11 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
-from homeostat.operators.actions.api import RECONCILIATION, Keep
+from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep
 from homeostat.operators.actions.secretobjects import NamespaceStore, SecretState
-from homeostat.operators.actions.sweep import sweep_history
+from homeostat.operators.actions.sweep import sweep_history, sweep_regularly
 from homeostat.plane import Settings, open_plane
+from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status, condition_of
 from tests.operators.actions.things import ShelfPlugin, Things, managed
@@ -221,3 +223,24 @@ async def test_history_outlives_its_resource_and_goes_when_it_is_old(client: Cli
     assert len(await history(client)) == 2
     assert await sweep_history(client, lambda _: Keep(max_age_days=1), now=now + timedelta(days=2)) == 2
     assert await history(client) == []
+
+
+async def test_history_is_swept_regularly(client: Client) -> None:
+    await install(client, KINDS)
+    spec = {
+
+            "resourceKind": "Thing",
+            "resourceVersion": "v1",
+            "resourceName": "one",
+            "resourceUid": "u",
+            "generation": 1
+        ,
+        "trigger": "initial", "isSuccess": True, "phase": "completed",
+        **dict.fromkeys(("started", "finished"), "2020-01-01T00:00:00Z"),
+    }
+    kind = RECONCILIATION.kind
+    body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "old"}, "spec": spec}
+    await client.create(kind.path("default"), body)
+    sweeping = asyncio.create_task(sweep_regularly(client, lambda _: Keep(), every_s=0.01))
+    await eventually(lambda: history(client), lambda entries: not entries)
+    sweeping.cancel()
