@@ -73,21 +73,19 @@ class Proxy:
         self._wires: set[Wire] = set()
         self._serving: set[asyncio.Task[None]] = set()
         self._doom: tuple[bytes, Fate] | None = None
+        self.has_met_doom = asyncio.Event()
 
     def doom(self, marker: bytes, fate: Fate) -> None:
         """The next message to the server that contains `marker` meets this fate, and its connection ends."""
         self._doom = (marker, fate)
-
-    @property
-    def is_doomed(self) -> bool:
-        """Whether the message is still to come."""
-        return self._doom is not None
+        self.has_met_doom.clear()
 
     def fate_of(self, data: bytes) -> Fate | None:
         if self._doom is None or self._doom[0] not in data:
             return None
         _, fate = self._doom
         self._doom = None
+        self.has_met_doom.set()
         return fate
 
     def cut(self) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from homeostat.store.base import Change, UncertainError, UnreachableError, UnwritableError
+from homeostat.store.base import Change, StoreError, UncertainError, UnwritableError
 from homeostat.store.log import events_of, plan
-from homeostat.store.postgres.database import Connection
+from homeostat.store.postgres.database import AWAY, Connection
 from homeostat.store.postgres.follower import Follower
 from homeostat.store.postgres.link import Link
 from homeostat.store.postgres.statements import Pen, Planned
@@ -34,17 +34,16 @@ class Committer:
         """
         try:
             return await self._link.run(lambda connection: self._attempt(connection, batch))
-        except UnreachableError as error:
-            if self._follower.sent is not None:
-                raise UncertainError(f"it is not known whether the change is stored: {error}") from error
-            raise UnwritableError(str(error)) from error
-        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            raise UnwritableError(f"{type(error).__name__}: {error}") from error
+        except (StoreError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            told = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
+            if self._follower.sent:
+                raise UncertainError(f"it is not known whether the change is stored: {told}") from error
+            raise UnwritableError(told) from error
         finally:
-            self._follower.sent = None
+            self._follower.sent = []
 
     async def _attempt(self, connection: Connection, batch: Sequence[Change]) -> Planned:
-        if self._follower.sent is None and not self._follower.is_contended():
+        if not self._follower.sent and not self._follower.is_contended():
             planned = self._plan(batch)
             if not planned.events:
                 # Refusals and changes of nothing count if this is the newest state.
@@ -57,10 +56,10 @@ class Committer:
     async def _attempt_in_section(self, connection: Connection, batch: Sequence[Change]) -> Planned:
         await self._pen.enter_section(connection)
         await self._follower.catch_up(connection)
-        sent = self._follower.sent
-        if sent is not None and self._follower.is_stored(sent):
+        stored = self._follower.stored()
+        if stored is not None:
             await connection.execute("ROLLBACK")
-            return sent
+            return stored
         planned = self._plan(batch)
         if not planned.events:
             await connection.execute("ROLLBACK")
@@ -78,8 +77,14 @@ class Committer:
 
     async def _send(self, connection: Connection, planned: Planned) -> bool:
         # From here on a lost connection leaves it open whether the batch is stored.
-        self._follower.sent = planned
-        is_stored = await self._pen.commit(connection, planned)
+        self._follower.sent.append(planned)
+        try:
+            is_stored = await self._pen.commit(connection, planned)
+        except AWAY:
+            raise
+        except asyncpg.PostgresError:
+            self._follower.sent.pop()
+            raise
         if not is_stored:
-            self._follower.sent = None
+            self._follower.sent.pop()
         return is_stored

@@ -25,15 +25,15 @@ class Follower:
         self._replica = replica
         self._seal = seal
         self._pen = pen
-        self.sent: Planned | None = None
-        """The batch whose commit was asked for and is not answered."""
+        self.sent: list[Planned] = []
+        """Tries of the batch under way that were asked for and not answered; one of them at most comes to be stored."""
         self._stored_batch = 0
         self._heard_at = 0.0
         self.lost: LostError | None = None
 
-    def is_stored(self, planned: Planned) -> bool:
-        """Whether the database has shown that it has the batch, which was sent."""
-        return self._stored_batch == planned.number
+    def stored(self) -> Planned | None:
+        """That of the tries which the database has shown to have."""
+        return next((planned for planned in self.sent if planned.number == self._stored_batch), None)
 
     def is_contended(self) -> bool:
         """Whether others write too, so that a batch planned now would likely be overtaken."""
@@ -51,13 +51,14 @@ class Follower:
                 return news.newest
 
     def _take(self, news: News, after: int) -> None:
-        replica, sent = self._replica, self.sent
+        replica = self._replica
         if news.newest < after:
             raise self._lose(
                 f"the database is at revision {news.newest} and was at {after}; an older state was restored"
             )
         self._stored_batch = max(self._stored_batch, news.batch)
-        if sent is not None and sent.number == news.batch and sent.base == replica.revision:
+        sent = self.stored()
+        if sent is not None and sent.base == replica.revision:
             self._show(sent.events)
         rows = [row for row in news.rows if row[0] > replica.revision]
         if rows:

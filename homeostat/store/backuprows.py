@@ -1,0 +1,144 @@
+"""A log on its way from one place to another: its rows, what is said of them beforehand, and whether that is true.
+
+A row is a change as databases keep it, its value sealed where it was sealed: whoever moves rows needs no key. What is
+said beforehand (`Contents`) is of one moment, and a `Replay` holds the rows against it: none is missing, none is twice,
+each takes the place of what was there, and they add up to as many records as there should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from homeostat.store.base import Key, StoreError
+from homeostat.store.rows import OPERATIONS
+from homeostat.store.seal import Seal
+
+CHUNK_BYTES = 1 << 20
+"""Of values in one chunk of rows, or one row: what is in memory at a time."""
+
+_DELETED = OPERATIONS["DELETED"]
+
+
+class Row(NamedTuple):
+    revision: int
+    resource: str
+    namespace: str
+    name: str
+    operation: int
+    created: int
+    previous: int
+    value: bytes
+
+    @property
+    def key(self) -> Key:
+        return Key(self.resource, self.namespace, self.name)
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What a log holds at one moment."""
+
+    revision: int
+    oldest: int
+    """History before it is forgotten."""
+    swept: int
+    """How far the rows that this freed have been deleted: after it, there is a row for each revision."""
+    rows: int
+    records: int
+    """Current ones."""
+    seal: str
+    """`Seal.told`: the id of the key, and the resources whose values it seals."""
+
+
+class Source(Protocol):
+    """A log as it is at one moment, whatever is written meanwhile."""
+
+    @property
+    def contents(self) -> Contents: ...
+
+    def chunks(self) -> AsyncIterator[Sequence[Row]]:
+        """All rows, in the order of their revisions; once."""
+
+
+class Target(Protocol):
+    """An empty store that is being filled. Left without an error it has everything, otherwise nothing."""
+
+    async def add(self, rows: Sequence[Row]) -> None: ...
+
+    def chunks(self) -> AsyncIterator[Sequence[Row]]:
+        """What was added, read back in the order of the revisions."""
+
+    async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
+        """What the store shall take for its newest revision and its history, once the rows are in."""
+
+
+class Replay:
+    """Takes rows in order and refuses what cannot be a log with these contents; sealed values are opened by `seal`."""
+
+    def __init__(self, contents: Contents, seal: Seal | None = None) -> None:
+        self._contents = contents
+        self._seal = seal
+        self._newest = 0
+        self._rows = 0
+        self.live: set[int] = set()
+        """Revisions of the records that are current after the rows so far."""
+
+    def take(self, rows: Sequence[Row]) -> None:
+        sealed = self._seal.resources if self._seal is not None else ()
+        for row in rows:
+            self._check_order(row)
+            if row.previous and row.revision > self._contents.swept:
+                self._supersede(row)
+            if row.operation < _DELETED:
+                self.live.add(row.revision)
+            if row.resource in sealed and self._seal is not None:
+                self._seal.open(row.key, row.revision, row.value)
+        self._rows += len(rows)
+
+    def finish(self) -> None:
+        given = self._contents
+        if self._rows != given.rows:
+            raise StoreError(f"there are {self._rows} changes, and there should be {given.rows}")
+        if len(self.live) != given.records:
+            raise StoreError(f"they add up to {len(self.live)} records, and there should be {given.records}")
+        if max(self._newest, given.swept) != given.revision:
+            raise StoreError(f"the last change is revision {self._newest}, and it should be {given.revision}")
+
+    def _check_order(self, row: Row) -> None:
+        swept = self._contents.swept
+        if row.revision <= self._newest:
+            raise StoreError(f"revision {row.revision} comes behind {self._newest}")
+        if row.revision > swept and row.revision != max(self._newest, swept) + 1:
+            raise StoreError(f"revision {max(self._newest, swept) + 1} is missing")
+        if row.revision <= swept and row.operation >= _DELETED:
+            raise StoreError(f"revision {row.revision} is a deletion that should be forgotten")
+        self._newest = row.revision
+
+    def _supersede(self, row: Row) -> None:
+        if row.previous not in self.live:
+            raise StoreError(f"revision {row.revision} takes the place of {row.previous}, which is not there")
+        self.live.remove(row.previous)
+
+
+class Chunker:
+    """Gathers rows until they are a chunk."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+        self._bytes = 0
+
+    def add(self, row: Iterable[object]) -> list[Row] | None:
+        """The chunk that this row completes, if it does."""
+        made = Row._make(row)  # type: ignore[arg-type]
+        self._rows.append(made)
+        self._bytes += len(made.value)
+        return self.rest() if self._bytes >= CHUNK_BYTES or len(self._rows) >= _MOST_ROWS else None
+
+    def rest(self) -> list[Row]:
+        rows, self._rows, self._bytes = self._rows, [], 0
+        return rows
+
+
+_MOST_ROWS = 5_000
