@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-_COMMANDS: Final = {
+COMMANDS: Final = {
     "check": "Judge manifests, without any cluster.",
     "analyze": "Judge the Pods of live clusters.",
     "bundles": "List the policies that ship with the operator.",
@@ -30,18 +30,18 @@ class PolicyGroup(click.Group):
     """A group whose commands are the modules `policy<name>` of this package, each with its `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = _FORMER.get(cmd_name, cmd_name)
-        if name not in _COMMANDS:
+        if name not in COMMANDS:
             return None
         command: click.Command = import_module(f"homeostat.cli.policy{name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.command(cls=PolicyGroup, short_help="Judge manifests and clusters by policies.")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from homeostat.cli.policy import COMMANDS
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from tests.cli.policyfiles import BARE, PROBED, deployment, pod, write
@@ -199,9 +200,7 @@ def test_names_of_the_original_go_on_working(cli: Cli, former: str, arguments: t
 
 
 def test_every_command_has_help_with_examples(cli: Cli) -> None:
-    from homeostat.cli.policy import _COMMANDS
-
-    for name in _COMMANDS:
+    for name in COMMANDS:
         done = cli.here("policy", name, "--help")
         assert done.code == 0
         assert "Examples:" in done.out
