@@ -228,14 +228,14 @@ async def test_history_outlives_its_resource_and_goes_when_it_is_old(client: Cli
 async def test_history_is_swept_regularly(client: Client) -> None:
     await install(client, KINDS)
     spec = {
-
-            "resourceKind": "Thing",
-            "resourceVersion": "v1",
-            "resourceName": "one",
-            "resourceUid": "u",
-            "generation": 1
-        ,
-        "trigger": "initial", "isSuccess": True, "phase": "completed",
+        "resourceKind": "Thing",
+        "resourceVersion": "v1",
+        "resourceName": "one",
+        "resourceUid": "u",
+        "generation": 1,
+        "trigger": "initial",
+        "isSuccess": True,
+        "phase": "completed",
         **dict.fromkeys(("started", "finished"), "2020-01-01T00:00:00Z"),
     }
     kind = RECONCILIATION.kind
