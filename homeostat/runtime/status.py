@@ -70,18 +70,20 @@ def plan_status(
 ) -> JsonObject | None:
     """The merge patch after which the status says this; None where it does already, or where there is nothing to say.
 
-    Conditions of other types stay, but the abnormal ones go unless they are named: absent, they are good. Of `fields`,
-    by their wire names, each value is the whole of its field, and one that is None is removed. Without `is_observed`
-    the object's generation was not dealt with, and the status does not say so.
+    Conditions of other types stay, but the abnormal ones go unless they are named: absent, they are good. Without any,
+    all stay as they are, but for that of a pause which is over. Of `fields`, by their wire names, each value is the
+    whole of its field, and one that is None is removed. Without `is_observed` the object's generation was not dealt
+    with, and the status does not say so.
     """
     conditions, fields = tuple(conditions), fields or {}
-    if not conditions and not fields:
+    held = snapshot.status or {}
+    is_resumed = not conditions and any(_type(each) == PAUSED for each in held.get("conditions") or ())
+    if not conditions and not fields and not is_resumed:
         return None
     if taken := _OURS & fields.keys():
         raise ValueError(f"status fields {sorted(taken)} are the runtime's own; give conditions as conditions")
-    held = snapshot.status or {}
     wanted = dict(fields)
-    if conditions:
+    if conditions or is_resumed:
         wanted["conditions"] = _conditions(held.get("conditions") or (), conditions, now)
     if snapshot.metadata.generation and is_observed:
         wanted["observedGeneration"] = snapshot.metadata.generation

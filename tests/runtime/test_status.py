@@ -103,6 +103,13 @@ def test_an_abnormal_condition_that_is_not_named_goes() -> None:
     assert [each["type"] for each in status["conditions"]] == ["Ready"]
 
 
+@pytest.mark.parametrize("fields", [{}, {"url": "a"}])
+def test_a_pause_that_is_over_is_told_no_more_though_nothing_else_is_said(fields: JsonObject) -> None:
+    obj = widget({"conditions": [{"type": "Paused", "status": "True"}, {"type": "Ready", "status": "Unknown"}]})
+    status = status_after(obj, plan_status(snapshot_of(obj), (), fields, now=NOW))
+    assert status["conditions"] == [{"type": "Ready", "status": "Unknown"}]
+
+
 def test_a_type_that_stood_twice_stands_once_when_it_is_set() -> None:
     obj = widget({"conditions": [{"type": "Ready", "status": "True"}, FOREIGN, {"type": "Ready", "status": "False"}]})
     status = status_after(obj, plan_status(snapshot_of(obj), [READY], now=NOW))
