@@ -245,6 +245,20 @@ async def test_an_object_is_never_looked_at_twice_at_once_and_its_last_change_is
 
 
 @virtual_time
+async def test_what_just_happened_is_looked_at_before_what_was_there() -> None:
+    wire, gadgets = full_wire(), Gadgets(takes_s=10)
+    wire.lists[GADGETS] = [thing(f"old-{number}") for number in range(100)]
+    manager = Manager(Client(wire))
+    manager.add("gadgets", gadgets.register)
+    async with manager.running():
+        await asyncio.sleep(5)
+        wire.feed(GADGETS, "ADDED", thing("fresh", 20))
+        await asyncio.sleep(10)
+        assert gadgets.looks["fresh"] == 1
+        assert gadgets.looks.total() < 30
+
+
+@virtual_time
 async def test_a_server_that_asks_to_be_left_alone_for_days_is_asked_again_after_minutes() -> None:
     gadgets = Gadgets()
     gadgets.error = TooManyRequestsError("come back next year", retry_after_s=31_536_000)

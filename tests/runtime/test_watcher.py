@@ -123,6 +123,7 @@ class Followed:
 
     def __init__(self, script: Script, pace: Pace) -> None:
         self.changes: list[Change[Pod]] = []
+        self.listed: list[str] = []
         self.writer = pod_cache()
         source = Source("/api/v1/pods", label_selector="app=web")
         self.watcher = Watcher(
@@ -130,10 +131,15 @@ class Followed:
             source,
             Projection(Pod),
             writer=self.writer,
-            tell=self.changes.append,
+            tell=self._note,
             pace=pace,
             chance=lambda: 0.0,
         )
+
+    def _note(self, change: Change[Pod]) -> None:
+        self.changes.append(change)
+        if self.watcher.is_telling_list:
+            self.listed.append(change.name)
 
     @property
     def held(self) -> list[str]:
@@ -170,6 +176,17 @@ async def test_the_first_events_are_a_list_and_what_follows_are_changes() -> Non
             "resourceVersionMatch": "NotOlderThan",
         }
     ]
+
+
+@virtual_time
+async def test_what_a_list_differs_by_is_told_apart_from_what_just_happened() -> None:
+    script = Script(
+        [*initial(7, pod("web", 3)), line("ADDED", pod("db", 8)), refused(ExpiredError("too old"))],
+        [*initial(20, pod("web", 3), pod("late", 15)), line("MODIFIED", pod("web", 21)), QUIET],
+    )
+    followed = await follow(script)
+    assert [change.name for change in followed.changes] == ["web", "db", "db", "late", "web"]
+    assert followed.listed == ["web", "db", "late"]
 
 
 @virtual_time
