@@ -23,12 +23,16 @@ class DialError(Exception):
 
 
 class Dialer:
-    """`prefix` is what a request puts before its path; `headers` are for the proxy, where that is who is asked."""
+    """`prefix` is what a request puts before its path; `headers` are for the proxy, where that is who is asked.
+    Blocking when it is made.
+    """
 
     def __init__(self, server: str, *, tls_name: str = "", proxy: str = "") -> None:
         self._server, self._proxy = urlsplit(server), urlsplit(proxy) if proxy else None
         self._is_tls = self._server.scheme == "https"
         self._tls_name = tls_name or self._server.hostname or ""
+        # Made once, since to read what the system trusts takes long.
+        self._proxy_trust = ssl.create_default_context() if proxy.startswith("https:") else None
         base = self._server.path.rstrip("/")
         is_asked = self._proxy is not None and not self._is_tls
         self.host = _authority(self._server)
@@ -41,8 +45,7 @@ class Dialer:
             async with asyncio.timeout(_WITHIN_S):
                 if self._proxy is None:
                     return await _connect(self._server, context, self._tls_name)
-                trust = ssl.create_default_context() if self._proxy.scheme == "https" else None
-                connection = await _connect(self._proxy, trust, self._proxy.hostname or "")
+                connection = await _connect(self._proxy, self._proxy_trust, self._proxy.hostname or "")
                 return connection if context is None else await self._tunnel(connection, self._proxy, context)
         except (OSError, ValueError) as error:
             raise DialError(reason_of(error)) from error

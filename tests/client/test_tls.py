@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -15,6 +16,7 @@ from homeostat.client.endpoint import Endpoint, ExecPlugin
 from homeostat.client.http import UnreachableError, open_transport
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import encode
+from homeostat.plane import Plane
 
 NAMESPACE = "/api/v1/namespaces/default"
 V1 = "client.authentication.k8s.io/v1"
@@ -81,8 +83,8 @@ class Tunnel:
 
 
 @asynccontextmanager
-async def proxying(tunnel: Tunnel) -> AsyncIterator[str]:
-    server = await asyncio.start_server(tunnel, "127.0.0.1", 0)
+async def proxying(tunnel: Tunnel, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    server = await asyncio.start_server(tunnel, "127.0.0.1", 0, ssl=context)
     try:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
@@ -101,6 +103,23 @@ async def test_a_proxy_carries_what_it_cannot_read(endpoint: Endpoint) -> None:
     assert all(each.startswith(b"CONNECT ") for each in tunnel.asked)
     assert b"Proxy-Authorization: Basic bWU6c2VjcmV0" in tunnel.asked[0]
     assert b"GET" not in tunnel.asked[0]
+
+
+async def test_a_proxy_may_be_encrypted_itself_and_what_the_system_trusts_is_read_once(
+    endpoint: Endpoint, plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pki = plane.settings.data / "pki"
+    shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    shown.load_cert_chain(pki / "server.crt", pki / "server.key")
+    monkeypatch.setenv("SSL_CERT_FILE", str(pki / "ca.crt"))
+    async with proxying(Tunnel(), shown) as address:
+        proxied = replace(endpoint, proxy=f"https://{address}", tls_server_name="localhost")
+        async with open_transport(proxied) as transport:
+            monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")
+            events = await transport.stream(NAMESPACE, query="watch=true&timeoutSeconds=1")
+            assert isinstance(events, AsyncIterator)
+            assert [each async for each in events]
+            assert (await transport.send("GET", NAMESPACE)).status == 200
 
 
 async def test_leaving_a_watch_does_not_wait_for_a_server_that_has_gone_silent(endpoint: Endpoint) -> None:
