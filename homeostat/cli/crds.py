@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.failure import Failure
 from homeostat.cli.operators import chosen_operators, operators_option
 from homeostat.cli.output import list_of, print_object
 
@@ -20,7 +21,13 @@ def command(operators: str, output: str) -> None:
       homeostat crds --operators policy
       homeostat crds --operators ./greeter.py -o json
     """
-    definitions = [kind.definition() for module in chosen_operators(operators).values() for kind in module.KINDS]
+    from homeostat.operators.catalog import BrokenOperatorError, definitions_of
+
+    chosen = chosen_operators(operators)
+    try:
+        definitions = [each for name, module in chosen.items() for each in definitions_of(name, module)]
+    except BrokenOperatorError as error:
+        raise Failure(str(error)) from error
     if output == "json":
         print_object(list_of(definitions), output)
         return

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from homeostat.cli.failure import Failure
+
 if TYPE_CHECKING:
     from homeostat.runtime.setup import OperatorModule
 
@@ -25,7 +27,13 @@ def operators_option(function: F) -> F:
 
 def chosen_operators(text: str) -> dict[str, OperatorModule]:
     """The modules by their short names, in the order in which they were named."""
-    from homeostat.operators.catalog import UnknownOperatorError, known_operators, load_operator, operator_name
+    from homeostat.operators.catalog import (
+        BrokenOperatorError,
+        UnknownOperatorError,
+        known_operators,
+        load_operator,
+        operator_name,
+    )
 
     named = [each.strip() for each in text.split(",")]
     names = list(dict.fromkeys(name for each in named for name in (known_operators() if each == "all" else [each])))
@@ -36,6 +44,8 @@ def chosen_operators(text: str) -> dict[str, OperatorModule]:
         found = {operator_name(name): load_operator(name) for name in names}
     except UnknownOperatorError as error:
         raise click.UsageError(str(error)) from error
+    except BrokenOperatorError as error:
+        raise Failure(str(error)) from error
     if len(found) < len(names):
         raise click.UsageError(f"two of the operators {', '.join(names)} have the same name; rename one")
     return found

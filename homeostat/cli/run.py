@@ -114,6 +114,7 @@ def _endpoint(choice: Choice) -> Endpoint:
 
 async def _run(choice: Choice) -> None:
     from homeostat.client.connect import open_client
+    from homeostat.operators.catalog import BrokenOperatorError
     from homeostat.runtime.manager import Manager
     from homeostat.runtime.metrics import Metrics
     from homeostat.runtime.telemetry import telemetry
@@ -128,7 +129,10 @@ async def _run(choice: Choice) -> None:
             client, namespace=choice.namespace, leases=leases, grace_s=_GRACE_S, metrics=metrics, tracer=tracer
         )
         for name, module in choice.operators.items():
-            manager.add(name, module.register)
+            try:
+                manager.add(name, module.register)
+            except Exception as error:
+                raise Failure(str(BrokenOperatorError(name, "be set up", error))) from error
         await _check_kinds(client, choice)
         if choice.is_dry_run:
             await _plan(manager, choice.output)
@@ -228,6 +232,7 @@ def _record(plan: Plan[Any]) -> dict[str, Any]:
         if decision
         else [],
         "conditions": list(decision.conditions) if decision else [],
+        "letsGo": plan.is_let_go,
         "wait": plan.wait,
         "trouble": plan.trouble,
     }
@@ -245,6 +250,8 @@ def _plain(action: Any) -> Any:
 def _summary(plan: Plan[Any]) -> str:
     if plan.decision is None:
         return f"fail: {plan.trouble}" if plan.trouble else f"wait: {plan.wait}"
+    if plan.is_let_go:
+        return "let it go"
     if not plan.decision.actions:
         return "change nothing"
     return ", ".join(repr(each) for each in plan.decision.actions)

@@ -130,11 +130,13 @@ def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
 
 
 def _load(name: str, known: frozenset[str]) -> None:
-    """An operator that is not there is told of before anything is started."""
-    from homeostat.operators.catalog import UnknownOperatorError, load_operator
+    """An operator that is not there, or has kinds that no server takes, is told of before anything is started."""
+    from homeostat.operators.catalog import BrokenOperatorError, UnknownOperatorError, definitions_of, load_operator
 
     try:
-        load_operator(name)
+        definitions_of(name, load_operator(name))
+    except BrokenOperatorError as error:
+        raise Failure(str(error)) from error
     except UnknownOperatorError as error:
         raise click.UsageError(f"{error}; with the plane come: {', '.join(sorted(known))} (or all, none)") from error
 

@@ -15,11 +15,14 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from traceback import FrameSummary, extract_tb
 from types import ModuleType
 
+from homeostat.objects.json import JsonObject
 from homeostat.runtime.setup import OperatorModule
 
 GROUP = "homeostat.operators"
+_NOT_OWN = ("<", str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix)
 _unnameable = re.compile(r"[^a-z0-9]+").sub
 OURS = {"policy": "homeostat.operators.policy"}
 """Module by name, in the order in which they are listed."""
@@ -27,6 +30,13 @@ OURS = {"policy": "homeostat.operators.policy"}
 
 class UnknownOperatorError(Exception):
     """No such operator, or what was found is none."""
+
+
+class BrokenOperatorError(Exception):
+    """An operator that fails before it runs: says where, and what its author is to mend."""
+
+    def __init__(self, name: str, doing: str, error: Exception) -> None:
+        super().__init__(f'the operator "{name}" cannot {doing}: {_place(error)}{type(error).__name__}: {error}')
 
 
 def known_operators() -> list[str]:
@@ -37,11 +47,25 @@ def known_operators() -> list[str]:
 def load_operator(name: str) -> OperatorModule:
     try:
         module = _module(name)
-    except (ImportError, SyntaxError) as error:
-        raise UnknownOperatorError(f'the operator "{name}" cannot be imported: {error}') from error
+    except UnknownOperatorError:
+        raise
+    except ModuleNotFoundError as error:
+        if f"{name}.".startswith(f"{error.name}."):
+            raise UnknownOperatorError(f'there is no module "{name}": {error}') from error
+        raise BrokenOperatorError(name, "be imported", error) from error
+    except Exception as error:
+        raise BrokenOperatorError(name, "be imported", error) from error
     if not callable(getattr(module, "register", None)) or not hasattr(module, "KINDS"):
         raise UnknownOperatorError(f'"{name}" is no operator: it has no register(setup) and KINDS')
     return module
+
+
+def definitions_of(name: str, module: OperatorModule) -> list[JsonObject]:
+    """Of its kinds; `BrokenOperatorError` where a server would take one for none."""
+    try:
+        return [kind.definition() for kind in module.KINDS]
+    except Exception as error:
+        raise BrokenOperatorError(name, "say what its kinds are", error) from error
 
 
 def operator_name(name: str) -> str:
@@ -64,6 +88,19 @@ def _module(name: str) -> ModuleType:
     raise UnknownOperatorError(
         f'no operator is named "{name}"; {told}; a file is named with its .py, a module with its package'
     )
+
+
+def _place(error: Exception) -> str:
+    """Where in the operator's own file it went wrong, as far as that is known."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}: "
+    frames = [each for each in extract_tb(error.__traceback__) if _is_own(each)]
+    return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+
+
+def _is_own(frame: FrameSummary) -> bool:
+    """Neither of this package nor of what is installed."""
+    return not frame.filename.startswith(_NOT_OWN)
 
 
 def _file(path: Path) -> ModuleType:

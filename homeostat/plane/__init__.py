@@ -17,7 +17,7 @@ from homeostat.edge.server import serve
 from homeostat.objects.errors import AlreadyExistsError, error_of, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.plane.assembly import assemble
-from homeostat.plane.chores import OPERATORS_GRACE_S, keep_house, supervisor_of, tick
+from homeostat.plane.chores import OPERATORS_GRACE_S, keep_house, supervisors_of, tick
 from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import OPERATORS, Settings
@@ -61,8 +61,8 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
         refuse=_refuse,
     )
     write_kubeconfig(plane, pki)
-    supervisor = supervisor_of(plane, tracer)
-    work = [store.maintain(), tick(plane), keep_house(plane, pki), supervisor.run()]
+    supervisors = supervisors_of(plane, tracer)
+    work = [store.maintain(), tick(plane), keep_house(plane, pki), *(each.run() for each in supervisors)]
     if context is not None:
         work.append(renew_credentials(plane, pki, context))
     async with asyncio.TaskGroup() as tasks:
@@ -70,7 +70,7 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
         try:
             yield plane
         finally:
-            await supervisor.stop()
+            await asyncio.gather(*(each.stop() for each in supervisors))
             for task in running:
                 task.cancel()
             # Whoever watches from inside ends before the watches do, and takes their end for no failure.

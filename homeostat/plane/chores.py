@@ -51,13 +51,22 @@ async def keep_house(plane: Plane, pki: Pki) -> None:
         await chores()
 
 
-def supervisor_of(plane: Plane, tracer: Tracer) -> Supervisor:
-    names = sorted(plane.settings.operators - {"housekeeping"})
-    modules = {operator_name(name): load_operator(name) for name in names}
+def supervisors_of(plane: Plane, tracer: Tracer) -> list[Supervisor]:
     leases = _LEASES if plane.settings.is_shared else ""
-    supervisor = Supervisor(plane.client, modules, grace_s=OPERATORS_GRACE_S, leases=leases, tracer=tracer)
-    plane.app.metrics.include(supervisor)
-    return supervisor
+    supervisors = [
+        Supervisor(
+            plane.client,
+            operator_name(name),
+            load_operator(name),
+            grace_s=OPERATORS_GRACE_S,
+            leases=leases,
+            tracer=tracer,
+        )
+        for name in sorted(plane.settings.operators - {"housekeeping"})
+    ]
+    for each in supervisors:
+        plane.app.metrics.include(each)
+    return supervisors
 
 
 async def _by_turns(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:

@@ -12,7 +12,7 @@ Promises, each with a test:
 | a `Decision` | forget; add after `requeue_after` | those decided | none |
 | the object gone | forget | none | none |
 | `ConflictError` | retry | untouched | debug |
-| `Wait(reason, after)` | forget; add after | Reconciling=True | info |
+| `Wait(reason, after)` | forget; add after | Reconciling=True, Ready=Unknown | info |
 | `Stalled(reason)` | forget until the spec or a dependency changes | Stalled=True, Ready=False | warning, Event |
 | a write that we refused | forget: whoever leads looks | untouched | info |
 | any other error | retry with backoff | Ready=False, reason of the error | error, once |
@@ -66,6 +66,8 @@ class Plan(Generic[Action]):
     decision: Decision[Action] | None = None
     wait: str = ""
     trouble: str = ""
+    is_let_go: bool = False
+    """Nothing is left to do for an object that is being deleted: the finalizer goes."""
 
 
 class Controller(Generic[Obj, World, Action]):
@@ -148,10 +150,11 @@ class Controller(Generic[Obj, World, Action]):
         try:
             with writing_in(Scope(lambda: "this is a dry run")):
                 async with asyncio.timeout(self._options.timeout_s):
-                    return Plan(request, await self._looker.decide(obj))
+                    decision = await self._looker.decide(obj)
+            return Plan(request, decision, is_let_go=obj.is_terminating and decision.is_settled)
         except Exception as caught:
             error = sole_error(caught)
-            told = f"{reason_of(error)}: {error}"
+            told = _trouble(error)
             return Plan(request, wait=told) if isinstance(error, Wait) else Plan(request, trouble=told)
 
     def _add_handler(self, informer: Informer[Any], handler: Callable[[Change[Any]], None]) -> None:
@@ -228,11 +231,14 @@ class Controller(Generic[Obj, World, Action]):
                 queue.add(request, after_s=end.after.total_seconds())
                 log.info("waiting", extra=_told(request, end))
                 if look is not None:
-                    await self._looker.report(look, of_wait(end, look.snapshot))
+                    await self._looker.report(look, of_wait(end))
                 return "waiting"
             case Stalled():
+                trouble = self._troubled.get(request)
                 self._settle(request, queue)
-                log.warning("stalled", extra=_told(request, end))
+                self._troubled[request] = _trouble(end)
+                if trouble != _trouble(end):
+                    log.warning("stalled", extra=_told(request, end))
                 if look is not None:
                     self._looker.tell(look.obj, Notice("Warning", end.reason, str(end)))
                     await self._looker.report(look, of_stall(end))
@@ -266,9 +272,8 @@ class Controller(Generic[Obj, World, Action]):
 
     def _complain(self, request: Request, error: Exception) -> None:
         """What goes on failing in the same way is logged once."""
-        trouble = f"{reason_of(error)}: {error}"
-        if self._troubled.get(request) != trouble:
-            self._troubled[request] = trouble
+        if self._troubled.get(request) != _trouble(error):
+            self._troubled[request] = _trouble(error)
             is_theirs = isinstance(error, ApiError | UnreachableError | TimeoutError)
             log.error("failed", extra=_told(request, error), exc_info=None if is_theirs else error)
 
@@ -291,6 +296,10 @@ class Controller(Generic[Obj, World, Action]):
 def _asked_s(error: Exception) -> float:
     """How long the server wants to be left alone. It is believed for minutes and not for days."""
     return min(error.retry_after_s, _LONGEST_RETRY_AFTER_S) if isinstance(error, ApiError) else 0.0
+
+
+def _trouble(error: Exception) -> str:
+    return f"{reason_of(error)}: {error}"
 
 
 def _told(request: Request, error: Exception) -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""Runs operators inside a process that has other work to do: a manager that fails is replaced and not the process.
+"""Runs an operator inside a process that has other work to do: a manager that fails is replaced and not the process.
+
+Each operator has its own, so that one that cannot run takes nobody with it.
 
 A program of operators alone rather ends, and is started again by whoever runs it.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import OperatorModule
 from homeostat.runtime.tracing import OFF, Tracer
+from homeostat.runtime.verdict import sole_error
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -34,7 +37,8 @@ class Supervisor:
     def __init__(
         self,
         client: Client,
-        operators: Mapping[str, OperatorModule],
+        name: str,
+        module: OperatorModule,
         *,
         grace_s: float,
         leases: str = "",
@@ -43,22 +47,24 @@ class Supervisor:
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.manager: Manager | None = None
-        self._client, self._operators, self._grace_s, self._tracer = client, operators, grace_s, tracer
+        self._client, self._name, self._module = client, name, module
+        self._grace_s, self._tracer = grace_s, tracer
         self._backoff, self._chance, self._leases = backoff, chance, leases
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
+        self._told = ""
 
     async def run(self) -> None:
         """Until `stop`. Definitions are put onto the server first."""
         failures = 0
         loop = asyncio.get_running_loop()
         try:
-            while self._operators and not self._stopping.is_set():
+            while not self._stopping.is_set():
                 began = loop.time()
                 try:
                     await self._run_once()
                 except Exception as error:
                     failures = 1 if loop.time() - began >= _STEADY_S else failures + 1
-                    log.error("operators failed and begin anew", extra={"failures": failures}, exc_info=error)
+                    self._complain(failures, error)
                     await self._pause(self._backoff.delay_s(failures, self._chance()))
         finally:
             self.manager = None
@@ -78,14 +84,20 @@ class Supervisor:
             yield from self.manager.metrics.collect()
 
     async def _run_once(self) -> None:
-        for module in self._operators.values():
-            await install(self._client, module.KINDS)
+        await install(self._client, self._module.KINDS)
         manager = Manager(self._client, leases=self._leases, grace_s=self._grace_s, tracer=self._tracer)
-        for name, module in self._operators.items():
-            manager.add(name, module.register)
+        manager.add(self._name, self._module.register)
         self.manager = manager
         if not self._stopping.is_set():
             await manager.run()
+
+    def _complain(self, failures: int, error: Exception) -> None:
+        """Where it went wrong is told once; as long as it goes wrong in the same way, only that it does."""
+        cause = sole_error(error)
+        told = f"{type(cause).__name__}: {cause}"
+        extra = {"operator": self._name, "failures": failures, "reason": told}
+        log.error("operator failed and begins anew", extra=extra, exc_info=None if told == self._told else error)
+        self._told = told
 
     async def _pause(self, delay_s: float) -> None:
         with suppress(TimeoutError):

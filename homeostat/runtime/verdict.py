@@ -16,13 +16,10 @@ _is_reason = re.compile(r"[A-Z][A-Za-z0-9]{0,127}", re.ASCII).fullmatch
 Conditions = tuple[Condition, ...]
 
 
-def of_wait(wait: Wait, snapshot: Snapshot) -> Conditions:
-    """What was not ready stays so; what was ready is so no more, as far as anybody knows."""
+def of_wait(wait: Wait) -> Conditions:
+    """Whatever was known of it before is known no more."""
     reason, message = reason_of(wait), _message(wait)
-    conditions: Conditions = (Condition(RECONCILING, "True", reason, message),)
-    if _held_ready(snapshot) != "False":
-        conditions += (Condition(READY, "Unknown", reason, message),)
-    return conditions
+    return (Condition(RECONCILING, "True", reason, message), Condition(READY, "Unknown", reason, message))
 
 
 def of_stall(stall: Stalled) -> Conditions:

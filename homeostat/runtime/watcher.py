@@ -112,7 +112,7 @@ class Watcher(Generic[V]):
         self._gone: list[V] = []
         self._relist_at = 0.0
         self._heard_at: float | None = None
-        self._is_progressing = False
+        self._is_progressing = self._is_troubled = False
 
     @property
     def last_event_age_s(self) -> float:
@@ -171,8 +171,10 @@ class Watcher(Generic[V]):
         reason = str(error) or type(error).__name__ if error is not None else "the server closed the stream at once"
         self.state = Waiting(delay_s, reason, then)
         # A server that stops closes its streams first. Whether that was a failure, the next attempt tells.
-        level = logging.DEBUG if error is None and failures == 1 else logging.WARNING
+        is_news = failures & (failures - 1) == 0 and not (error is None and failures == 1)
+        level = logging.WARNING if is_news else logging.DEBUG
         log.log(level, "watch failed", extra={"path": self._source.path, "reason": reason, "failures": failures})
+        self._is_troubled = self._is_troubled or is_news
         await asyncio.sleep(delay_s)
 
     def _is_relist_due(self) -> bool:
@@ -246,6 +248,9 @@ class Watcher(Generic[V]):
                 rewound_at = heard_at
                 watchdog.reschedule(min(heard_at + self._pace.silence_s, self._relist_at))
             self._take(decode(line))
+            if self._is_troubled:
+                self._is_troubled = False
+                log.info("watch works again", extra={"path": self._source.path})
             count += 1
             if count % _YIELD_EVERY == 0:
                 # Lines that are all there already would keep everybody else from running.

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from homeostat.operators import catalog
-from homeostat.operators.catalog import UnknownOperatorError, known_operators, load_operator, operator_name
+from homeostat.operators.catalog import (
+    BrokenOperatorError,
+    UnknownOperatorError,
+    definitions_of,
+    known_operators,
+    load_operator,
+    operator_name,
+)
 
 OPERATOR = """
 from __future__ import annotations
@@ -67,8 +74,6 @@ def test_its_short_name_is_one_that_a_lease_may_have(name: str, expected: str) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        pytest.param("import no_such_module", "cannot be imported: No module named 'no_such_module'", id="import"),
-        pytest.param("def register(", r"cannot be imported: .* \(broken.py, line 1\)", id="syntax"),
         pytest.param("KINDS = ()", r"has no register\(setup\) and KINDS", id="without register"),
         pytest.param("def register(setup): ...", r"has no register\(setup\) and KINDS", id="without kinds"),
         pytest.param("register, KINDS = 1, ()", r"has no register\(setup\) and KINDS", id="register is no function"),
@@ -79,9 +84,39 @@ def test_what_is_no_operator_is_refused_with_the_reason(tmp_path: Path, text: st
         load_operator(write(tmp_path / "broken.py", text))
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("import no_such_module", r"broken.py:1: ModuleNotFoundError: No module named", id="import"),
+        pytest.param("def register(", r"broken.py:1: SyntaxError", id="syntax"),
+        pytest.param("\n\n1 / 0", r"broken.py:3: ZeroDivisionError: division by zero", id="an error"),
+    ],
+)
+def test_one_that_is_broken_is_told_with_the_place(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(BrokenOperatorError, match=told):
+        load_operator(write(tmp_path / "broken.py", text))
+
+
+def test_kinds_that_no_server_takes_are_told_with_the_operator(tmp_path: Path) -> None:
+    text = """
+import msgspec
+from homeostat.objects.customkind import CustomKind
+from homeostat.objects.kind import Kind
+
+class Spec(msgspec.Struct):
+    tier: bytes = b""
+
+KINDS = (CustomKind(Kind("example.dev", "v1", "things", "Thing", is_namespaced=True), spec=Spec),)
+def register(setup): ...
+"""
+    module = load_operator(write(tmp_path / "things.py", text))
+    with pytest.raises(BrokenOperatorError, match=r'"things" cannot say what its kinds are: .*TypeError: Spec.tier'):
+        definitions_of("things", module)
+
+
 def test_a_file_that_failed_may_be_loaded_when_it_is_mended(tmp_path: Path) -> None:
     path = write(tmp_path / "mended.py", "raise ZeroDivisionError")
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(BrokenOperatorError):
         load_operator(path)
     load_operator(write(tmp_path / "mended.py"))
 

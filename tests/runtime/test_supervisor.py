@@ -89,7 +89,7 @@ async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     fragile = Fragile(3)
-    supervisor = Supervisor(client, {"widgets": fragile}, grace_s=1, backoff=QUICK)
+    supervisor = Supervisor(client, "widgets", fragile, grace_s=1, backoff=QUICK)
     with caplog.at_level(logging.ERROR):
         async with supervised(supervisor):
             await eventually(lambda: supervisor.manager is not None and b"homeostat_queue" in exposition(supervisor))
@@ -99,9 +99,10 @@ async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
             await client.create(path(), widget("a"))
             await eventually(lambda: client.get(path("a")), has_text("hello"))
             assert b'homeostat_queue_depth{controller="widgets"' in exposition(supervisor)
-    told = [each for each in caplog.records if each.message == "operators failed and begin anew"]
+    told = [each for each in caplog.records if each.message == "operator failed and begins anew"]
     assert [each.__dict__["failures"] for each in told] == [1, 2, 3]
-    assert all(each.exc_info is not None for each in told)
+    assert {each.__dict__["operator"] for each in told} == {"widgets"}
+    assert [each.exc_info is not None for each in told] == [True, False, False]
     assert supervisor.manager is None
     assert list(supervisor.collect()) == []
 
@@ -109,7 +110,7 @@ async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
 async def test_a_server_that_refuses_definitions_at_first_gets_them_later(client: Client) -> None:
     faulty = FaultyTransport(client._transport)
     faulty.refusals.extend([UnavailableError("starting")] * 3)
-    supervisor = Supervisor(Client(faulty), {"widgets": Widgets()}, grace_s=1, backoff=QUICK)
+    supervisor = Supervisor(Client(faulty), "widgets", Widgets(), grace_s=1, backoff=QUICK)
     async with supervised(supervisor):
         await eventually(lambda: client.create(path(), widget("a")))
         await eventually(lambda: client.get(path("a")), has_text("hello"))
@@ -118,7 +119,7 @@ async def test_a_server_that_refuses_definitions_at_first_gets_them_later(client
 @virtual_time
 async def test_failures_in_a_row_wait_longer_and_those_after_long_work_do_not() -> None:
     ticking = Ticking(1, 1, 1, 700, 1)
-    supervisor = Supervisor(Client(Wire()), {"t": ticking}, grace_s=1, chance=lambda: 0.0)
+    supervisor = Supervisor(Client(Wire()), "t", ticking, grace_s=1, chance=lambda: 0.0)
     async with supervised(supervisor):
         await asyncio.sleep(2000)
         lives = [1, 1, 1, 700, 1]
@@ -128,7 +129,7 @@ async def test_failures_in_a_row_wait_longer_and_those_after_long_work_do_not() 
 
 @virtual_time
 async def test_a_stop_while_nothing_runs_comes_at_once() -> None:
-    supervisor = Supervisor(Client(Wire()), {"t": Ticking(*[1] * 20)}, grace_s=20)
+    supervisor = Supervisor(Client(Wire()), "t", Ticking(*[1] * 20), grace_s=20)
     async with supervised(supervisor):
         await asyncio.sleep(100)
         began = asyncio.get_running_loop().time()
@@ -155,7 +156,7 @@ class Hanging:
 @virtual_time
 async def test_a_stop_is_bounded_whatever_hangs() -> None:
     loop = asyncio.get_running_loop()
-    supervisor = Supervisor(Client(Wire()), {"t": Hanging()}, grace_s=5)
+    supervisor = Supervisor(Client(Wire()), "t", Hanging(), grace_s=5)
     task = asyncio.create_task(supervisor.run())
     await asyncio.sleep(1)
     began = loop.time()
@@ -163,10 +164,3 @@ async def test_a_stop_is_bounded_whatever_hangs() -> None:
     assert loop.time() - began == 6
     await asyncio.sleep(1000)
     assert task.done()
-
-
-@virtual_time
-async def test_without_operators_there_is_nothing_to_run() -> None:
-    supervisor = Supervisor(Client(Wire()), {}, grace_s=5)
-    await asyncio.wait_for(supervisor.run(), 1)
-    await asyncio.wait_for(supervisor.stop(), 1)
