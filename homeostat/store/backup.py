@@ -5,9 +5,9 @@ while planes serve and write, and is read back before it gets its name.
 
 **The trap of an older state.** Clients hold revisions that were given after the backup. Were they given again, a watch
 would resume in the middle of a history that never was, and an update could overwrite what its author has not seen. So a
-restored store goes on at a revision that nobody can have been given, and forgets history: every watch from before answers
-410 and lists anew. Records keep their revisions. Only where nothing was written after the backup (`resume`) do revisions go
-on as they were, with history; moving a store is always that.
+restored store goes on at a revision that nobody can have been given, and forgets history: every watch from before
+answers 410 and lists anew. Records keep their revisions. Only where nothing was written after the backup (`resume`) do
+revisions go on as they were, with history; moving a store is always that.
 """
 
 from __future__ import annotations
@@ -162,8 +162,7 @@ def _held_against(replay: Replay, rows: Sequence[Row], reader: BackupReader) -> 
 @contextmanager
 def _reading(path: Path) -> Iterator[BackupReader]:
     try:
-        file = path.open("rb")
+        with path.open("rb") as file:
+            yield BackupReader(file, path)
     except OSError as error:
         raise BackupError(f'"{path}" cannot be read: {error.strerror}') from error
-    with file:
-        yield BackupReader(file, path)

@@ -6,8 +6,8 @@
     a frame of length 0
     SHA-256 of all before               32 bytes
 
-Damage of any kind is a `BackupError`. The checksum tells damage, not malice: who can write the file can make one that fits;
-only sealed values, which are bound to their key, cannot be made up.
+Damage of any kind is a `BackupError`. The checksum tells damage, not malice: who can write the file can make one that
+fits; only sealed values, which are bound to their key, cannot be made up.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _rows = msgspec.msgpack.Decoder(list[Row])
 
 
 class BackupError(StoreError):
-    """The file is no backup, or one that was damaged."""
+    """The file is no backup, is damaged, or cannot be had."""
 
 
 class Header(Contents, frozen=True, kw_only=True):
@@ -55,16 +55,18 @@ class _Format(msgspec.Struct):
 def writing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
     """A file beside `path` for its owner alone, which takes its name at the end of the block, or is gone."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    opened = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(opened, "w+b") as file:
-            yield file, beside
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        _sync(path.parent)
-    finally:
-        beside.unlink(missing_ok=True)
+        opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(opened, "wb") as file:
+                yield file, beside
+                os.fsync(file.fileno())
+            beside.replace(path)
+            _sync(path.parent)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise BackupError(f'"{path}" cannot be written: {error.strerror}') from error
 
 
 def _sync(directory: Path) -> None:
@@ -132,7 +134,9 @@ class BackupReader:
         try:
             found = msgspec.json.decode(line, type=_Format).format
             if found != FORMAT:
-                raise BackupError(f'"{self._path}" has format {found}, this program knows {FORMAT}; use its own version')
+                raise BackupError(
+                    f'"{self._path}" has format {found}, this program knows {FORMAT}; use its own version'
+                )
             return msgspec.json.decode(line, type=Header)
         except msgspec.DecodeError as error:
             raise self.damaged(error) from error

@@ -8,7 +8,7 @@ each takes the place of what was there, and they add up to as many records as th
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -19,6 +19,7 @@ from homeostat.store.seal import Seal
 CHUNK_BYTES = 1 << 20
 """Of values in one chunk of rows, or one row: what is in memory at a time."""
 
+_MOST_ROWS = 5_000
 _DELETED = OPERATIONS["DELETED"]
 
 
@@ -129,9 +130,9 @@ class Chunker:
         self._rows: list[Row] = []
         self._bytes = 0
 
-    def add(self, row: Iterable[object]) -> list[Row] | None:
+    def add(self, row: Iterable[Any]) -> list[Row] | None:
         """The chunk that this row completes, if it does."""
-        made = Row._make(row)  # type: ignore[arg-type]
+        made = Row._make(row)
         self._rows.append(made)
         self._bytes += len(made.value)
         return self.rest() if self._bytes >= CHUNK_BYTES or len(self._rows) >= _MOST_ROWS else None
@@ -139,6 +140,3 @@ class Chunker:
     def rest(self) -> list[Row]:
         rows, self._rows, self._bytes = self._rows, [], 0
         return rows
-
-
-_MOST_ROWS = 5_000

@@ -163,7 +163,10 @@ class Store(Protocol):
         """Watches and snapshots may start here or later."""
 
     async def sync(self) -> int:
-        """Catch up with every write acknowledged before this call, on any replica."""
+        """Catch up with every write acknowledged before this call, on any replica.
+
+        `UnreachableError` while the database cannot be asked; `LostError` once this replica cannot follow any more.
+        """
 
     async def reach(self, revision: int, *, timeout_s: float) -> None:
         """Wait until reads show `revision`; `FutureRevisionError` after the time."""

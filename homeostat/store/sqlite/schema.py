@@ -11,9 +11,12 @@ from pathlib import Path
 
 from homeostat.store.base import StoreError
 from homeostat.store.migration import migrations
+from homeostat.store.seal import Seal
 
 _APPLICATION_ID = 0x486F6D65
 _OLDEST_SQLITE = (3, 37, 0)
+BUSY_MS = 5_000
+"""How long a statement waits for somebody else's."""
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
@@ -25,7 +28,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; 3.37 or newer is needed")
     # SQLite gives its other files the mode of this one.
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = sqlite3.connect(path, isolation_level=None, timeout=5)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
     try:
         _refuse_foreign(connection, path)
         for setting in (
@@ -46,9 +49,31 @@ def connect_writer(path: Path) -> sqlite3.Connection:
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=5)
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=BUSY_MS / 1000
+    )
     connection.execute("PRAGMA cache_size = -1024")
     return connection
+
+
+def require_readable(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse what is not a database of ours with the tables as this program knows them."""
+    _refuse_foreign(connection, path)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    newest = migrations("sqlite")[-1][0]
+    if version != newest:
+        raise StoreError(
+            f'"{path}" has schema {version}, this program reads {newest}; use the program that serves it, '
+            "or serve it once with this one"
+        )
+
+
+def check_seal(connection: sqlite3.Connection, seal: Seal) -> None:
+    told = seal.told()
+    connection.execute("INSERT INTO meta VALUES ('seal', ?) ON CONFLICT DO NOTHING", (told,))
+    (found,) = connection.execute("SELECT value FROM meta WHERE name = 'seal'").fetchone()
+    if found != told:
+        raise StoreError(f'the database is sealed as "{found}" (key id, resources), not as "{told}"')
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:

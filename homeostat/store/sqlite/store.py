@@ -128,7 +128,7 @@ class SqliteStore(Replica):
         while not self._group.is_busy and await self._do(Writer.vacuum, _VACUUM_PAGES):
             pass
         if not self._group.is_busy:
-            await self._do(Writer.checkpoint, "TRUNCATE")
+            await self._do(Writer.empty_log)
         self.database_bytes = await self._do(Writer.size_bytes)
 
     async def maintain(self, *, keep_s: float = 300, every_s: float = 30) -> None:

@@ -14,12 +14,12 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import NamedTuple
 
-from homeostat.store.base import Event, Record, StoreError
+from homeostat.store.base import Event, Record
 from homeostat.store.rows import record_of
 from homeostat.store.seal import Seal
 from homeostat.store.sqlite.lock import Lock
 from homeostat.store.sqlite.rows import COLUMNS, parameters
-from homeostat.store.sqlite.schema import connect_writer
+from homeostat.store.sqlite.schema import BUSY_MS, check_seal, connect_writer
 
 _MOST_ROWS = 256  # of one statement
 _PAGE_BYTES = 4096
@@ -50,7 +50,7 @@ class Writer:
         self._unchecked_bytes = 0
 
     def load(self) -> Loaded:
-        self._check_seal()
+        check_seal(self._connection, self._seal)
         ask = self._connection.execute
         compacted, swept = (ask("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0] for name in _MARKS)
         (newest,) = ask("SELECT coalesce(max(revision), 0) FROM log").fetchone()
@@ -78,6 +78,15 @@ class Writer:
 
     def checkpoint(self, mode: str) -> None:
         self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+
+    def empty_log(self) -> None:
+        """Bring the write-ahead log into the database and cut it to nothing, unless somebody reads: a backup may take
+        long, and commits wait for whoever waits for it."""
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self.checkpoint("TRUNCATE")
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
 
     def sweep(self, compacted: int, above: int, upto: int) -> None:
         """Delete what (`above`, `upto`] frees: what these changes took the place of, and deletions among them."""
@@ -109,7 +118,7 @@ class Writer:
 
     def close(self) -> None:
         with suppress(sqlite3.Error):
-            self.checkpoint("TRUNCATE")  # the next start need not read the write-ahead log
+            self.empty_log()  # the next start need not read the write-ahead log
         self._connection.close()
         self._lock.release()
 
@@ -117,14 +126,6 @@ class Writer:
         size = 1 << (len(events) - 1).bit_length()
         padding = repeat(None, (size - len(events)) * COLUMNS)
         self._connection.execute(_insert_sql(size), list(chain(parameters(events, at, self._seal), padding)))
-
-    def _check_seal(self) -> None:
-        tell = self._connection.execute
-        told = self._seal.told()
-        tell("INSERT INTO meta VALUES ('seal', ?) ON CONFLICT DO NOTHING", (told,))
-        (found,) = tell("SELECT value FROM meta WHERE name = 'seal'").fetchone()
-        if found != told:
-            raise StoreError(f'the database is sealed as "{found}" (key id, resources), not as "{told}"')
 
 
 class _Transaction:

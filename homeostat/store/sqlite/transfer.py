@@ -1,0 +1,180 @@
+"""A database file as the source or the target of a backup or a move.
+
+A source is a read transaction on a connection of its own: it sees one moment, needs no lock, and holds up no writer;
+until it ends, the write-ahead log only grows. A target is one transaction under the lock of whoever serves the file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from homeostat.store.backuprows import Chunker, Contents, Row
+from homeostat.store.base import StoreError
+from homeostat.store.seal import Seal
+from homeostat.store.sqlite.lock import Lock
+from homeostat.store.sqlite.schema import check_seal, connect_reader, connect_writer, require_readable
+from homeostat.store.thread import ConnectionThread
+
+T = TypeVar("T")
+
+_ROWS = "SELECT revision, resource, namespace, name, operation, created, previous, value FROM log ORDER BY revision"
+_CONTENTS = """
+    SELECT max(coalesce(max(revision), 0), compacted), compacted, swept, count(revision),
+        count(revision) FILTER (WHERE operation < 3) - count(revision) FILTER (WHERE previous > 0 AND revision > swept)
+    FROM (SELECT (SELECT value FROM meta WHERE name = 'compacted') AS compacted,
+        (SELECT value FROM meta WHERE name = 'swept') AS swept) LEFT JOIN log
+"""
+_INSERT = "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class _Chunks:
+    """Rows of a connection, a chunk at a call, in whatever thread the connection is of."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._rows: sqlite3.Cursor | None = None
+
+    def next_chunk(self) -> list[Row]:
+        """Empty at the end."""
+        if self._rows is None:
+            self._rows = self._connection.execute(_ROWS)
+        chunker = Chunker()
+        for row in self._rows:
+            if chunk := chunker.add(row):
+                return chunk
+        self._rows = None
+        return chunker.rest()
+
+
+class _Snapshot(_Chunks):
+    def __init__(self, path: Path, *, is_alone: bool) -> None:
+        if not path.exists():
+            raise StoreError(f'there is no database "{path}"')
+        with ExitStack() as undo:
+            if is_alone:
+                undo.callback(Lock.take(path).release)
+            super().__init__(connect_reader(path))
+            undo.callback(self._connection.close)
+            require_readable(self._connection, path)
+            self._connection.execute("BEGIN")
+            self.contents = self._read_contents()
+            self._undo = undo.pop_all()
+
+    def close(self) -> None:
+        self._undo.close()
+
+    def _read_contents(self) -> Contents:
+        ask = self._connection.execute
+        revision, oldest, swept, rows, records = ask(_CONTENTS).fetchone()
+        told = ask("SELECT value FROM meta WHERE name = 'seal'").fetchone()
+        seal = told[0] if told else ""
+        return Contents(revision=revision, oldest=oldest, swept=swept, rows=rows, records=records, seal=seal)
+
+
+class _Filling(_Chunks):
+    def __init__(self, path: Path, seal: Seal, at: float) -> None:
+        self._at = at
+        with ExitStack() as undo:
+            undo.callback(Lock.take(path).release)
+            super().__init__(connect_writer(path))
+            undo.callback(self._connection.close)
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._require_empty(path)
+            check_seal(self._connection, seal)
+            self._undo = undo.pop_all()
+
+    def add(self, rows: Sequence[Row]) -> None:
+        self._connection.executemany(_INSERT, ((*row, self._at) for row in rows))
+
+    def mark(self, oldest: int, swept: int) -> None:
+        tell = self._connection.executemany
+        tell("UPDATE meta SET value = ? WHERE name = ?", [(oldest, "compacted"), (swept, "swept")])
+
+    def keep(self) -> None:
+        self._connection.execute("COMMIT")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        """What was not kept goes with the connection."""
+        self._undo.close()
+
+    def _require_empty(self, path: Path) -> None:
+        (records,) = self._connection.execute("SELECT count(*) FROM state").fetchone()
+        (revision,) = self._connection.execute(
+            "SELECT max(coalesce(max(revision), 0), (SELECT value FROM meta WHERE name = 'compacted')) FROM log"
+        ).fetchone()
+        if revision:
+            raise StoreError(
+                f'"{path}" is not empty: it has {records} objects at revision {revision}; '
+                "move it and its -wal away, or name another database"
+            )
+
+
+class SqliteSource:
+    def __init__(self, thread: ConnectionThread[_Snapshot], path: Path, contents: Contents) -> None:
+        self._thread, self._path = thread, path
+        self.contents = contents
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path, *, is_alone: bool = False) -> AsyncIterator[SqliteSource]:
+        """The file as it is now; `is_alone` refuses one that is served, and keeps others from serving it."""
+        thread: ConnectionThread[_Snapshot] = ConnectionThread("store-source")
+        try:
+            with _told(path, "read"):
+                await thread.connect(lambda: _Snapshot(path, is_alone=is_alone))
+                contents = await thread.run(lambda snapshot: snapshot.contents)
+            yield cls(thread, path, contents)
+        finally:
+            await thread.close(_Snapshot.close)
+
+    async def chunks(self) -> AsyncIterator[Sequence[Row]]:
+        with _told(self._path, "read"):
+            while rows := await self._thread.run(_Snapshot.next_chunk):
+                yield rows
+
+
+class SqliteTarget:
+    def __init__(self, thread: ConnectionThread[_Filling], path: Path) -> None:
+        self._thread, self._path = thread, path
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path, *, seal: Seal, now: float) -> AsyncIterator[SqliteTarget]:
+        """A file that is empty or not there; all of it is in the database when the block is left, or nothing."""
+        thread: ConnectionThread[_Filling] = ConnectionThread("store-target")
+        try:
+            with _told(path, "written"):
+                await thread.connect(lambda: _Filling(path, seal, now))
+            target = cls(thread, path)
+            yield target
+            await target._do(_Filling.keep)
+        finally:
+            await thread.close(_Filling.close)
+
+    async def add(self, rows: Sequence[Row]) -> None:
+        await self._do(lambda filling: filling.add(rows))
+
+    async def chunks(self) -> AsyncIterator[Sequence[Row]]:
+        while rows := await self._do(_Filling.next_chunk):
+            yield rows
+
+    async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
+        # The newest revision is the greater of this mark and the last row's.
+        await self._do(lambda filling: filling.mark(oldest, swept))
+
+    async def _do(self, job: Callable[[_Filling], T]) -> T:
+        with _told(self._path, "written"):
+            return await self._thread.run(job)
+
+
+@contextmanager
+def _told(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f'"{path}" cannot be {what}: {error}') from error
