@@ -18,7 +18,6 @@ from homeostat.runtime.controller import Controller
 from homeostat.runtime.leader import Election, LeadershipLostError
 from homeostat.runtime.phase import Waiting
 from homeostat.runtime.setup import Job, Setup
-from homeostat.runtime.verdict import sole_error
 from homeostat.runtime.watcher import Watcher
 from homeostat.runtime.writes import RefusedWriteError, writing_in
 
@@ -98,7 +97,7 @@ class Host:
                 with writing_in(self.setup.scope()):
                     return await job()
             except (RefusedWriteError, ExceptionGroup) as error:
-                if not isinstance(sole_error(error), RefusedWriteError):
+                if isinstance(error, ExceptionGroup) and error.split(RefusedWriteError)[1] is not None:
                     raise
                 log.info("a job begins anew", extra={"operator": self.setup.name, "reason": str(error)})
             await asyncio.sleep(_BEGIN_ANEW_AFTER_S)

@@ -18,6 +18,7 @@ from homeostat.objects.kind import CONFIG_MAP, SECRET, Kind
 from homeostat.runtime.look import Options
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import Setup
+from homeostat.runtime.writes import RefusedWriteError
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod
 from tests.runtime.wire import Wire, thing
@@ -208,6 +209,33 @@ async def test_jobs_are_cancelled_after_the_last_look() -> None:
     assert sorted(gadgets.ended) == ["a", "b"]
     assert gadgets.ticks >= ticks + 9
     assert isinstance(gadgets.job_ended_with, asyncio.CancelledError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(RefusedWriteError("a"), id="one"),
+        pytest.param(ExceptionGroup("both", [RefusedWriteError("a"), RefusedWriteError("b")]), id="two at once"),
+    ],
+)
+@virtual_time
+async def test_a_job_whose_writes_were_refused_begins_anew(error: Exception) -> None:
+    wire, gadgets = full_wire(), Gadgets()
+    errors = [error]
+
+    async def job() -> None:
+        if errors:
+            raise errors.pop()
+        await gadgets.tick()
+
+    def register(setup: Setup) -> None:
+        setup.run(job)
+
+    manager = Manager(Client(wire))
+    manager.add("gadgets", register)
+    async with manager.running():
+        await asyncio.sleep(5)
+        assert gadgets.ticks == 4
 
 
 @virtual_time
