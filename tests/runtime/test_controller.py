@@ -142,6 +142,8 @@ async def test_a_deleted_object_is_cleaned_up_after_and_then_goes(shop: Shop, wi
             await shop.client.get(f"{shop.notes}/a")
         await shop.client.merge(shop.path("a"), {"metadata": {"finalizers": []}})
         await eventually(lambda: is_gone(shop, "a"))
+        controller = widgets.controller
+        await eventually(lambda: [len(controller.breaker), len(controller._scopes)], lambda left: left == [0, 0])
 
 
 @pytest.mark.parametrize(

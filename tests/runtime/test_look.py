@@ -120,6 +120,7 @@ async def test_a_receipt_is_written_before_the_next_effect(client: Client, ledge
         await eventually(lambda: client.get(path("a")), lambda obj: obj["status"]["conditions"][0]["reason"] == "Ran")
     assert obj["status"]["run"] == "run-1"
     assert [action for _, action in widgets.writer.acts] == [Start(), Remove()]
+    assert ledger.written == ["PATCH status"] * 3
 
 
 async def test_notices_are_told_once_the_status_is_written(client: Client, ledger: Ledger) -> None:

@@ -71,6 +71,7 @@ async def test_a_watch_ends_with_the_last_who_wants_it_and_a_controllers_figures
         wire.feed(GADGET.path(""), "ADDED", thing("late", 20))
         await asyncio.sleep(1)
         assert [each.metadata.name for each in others.cache] == ["late"]
+        assert mine._handlers == ()
         assert "gadgets-second" not in manager.metrics.text().decode()
 
 
