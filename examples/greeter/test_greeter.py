@@ -3,6 +3,7 @@ from pathlib import Path
 
 import greeter
 import pytest
+import pytest_asyncio
 
 from homeostat.client.base import Client
 from homeostat.objects.conditions import READY, STALLED
@@ -17,7 +18,7 @@ MORNING = greeter.GREETING.path("default", "morning")
 NOTE = CONFIG_MAP.path("default", "morning")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     async with open_test_plane(tmp_path, greeter, has_housekeeping=True) as plane:
         yield plane.client

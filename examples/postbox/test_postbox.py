@@ -3,6 +3,7 @@ from pathlib import Path
 
 import postbox
 import pytest
+import pytest_asyncio
 
 from homeostat.client.base import Client
 from homeostat.objects.conditions import READY, RECONCILING
@@ -32,7 +33,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
     return Box(tmp_path / "box")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture
 async def client(tmp_path: Path, box: Box) -> AsyncIterator[Client]:  # noqa: ARG001
     async with open_test_plane(tmp_path / "data", postbox) as plane:
         card = {"metadata": {"name": "summer"}, "spec": {"text": "wish you were here"}}

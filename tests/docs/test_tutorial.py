@@ -8,6 +8,7 @@ import sys
 from asyncio import create_subprocess_exec, wait_for
 from asyncio.subprocess import PIPE, STDOUT
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import pytest
 
@@ -44,13 +45,31 @@ def test_what_is_shown_stands_in_an_example(shown: str) -> None:
     assert any(shown in text for text in _FILES.values())
 
 
-async def test_the_tests_of_the_examples_pass() -> None:
-    plugins = ["-p", "asyncio", "-p", "timeout", "-p", "no:cacheprovider"]
-    command = [sys.executable, "-m", "pytest", "-q", *plugins, *_FOLDERS]
-    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    run = await create_subprocess_exec(*command, cwd=EXAMPLES, env=environ, stdout=PIPE, stderr=STDOUT)
+async def _pytest(folder: Path, *arguments: str) -> str:
+    """As one does who installed what the tutorial names and nothing more."""
+    command = [sys.executable, "-m", "pytest", "-p", "asyncio", "-p", "no:cacheprovider", *arguments]
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    run = await create_subprocess_exec(*command, cwd=folder, env=environ, stdout=PIPE, stderr=STDOUT)
     told, _ = await wait_for(run.communicate(), 50)
     assert run.returncode == 0, told.decode()
+    return told.decode()
+
+
+@pytest.mark.parametrize("folder", _FOLDERS)
+async def test_an_example_is_tested_where_it_is(folder: str) -> None:
+    assert "warning" not in (await _pytest(EXAMPLES / folder)).lower()
+
+
+@pytest.mark.parametrize("leave_out", ["", "pytest.ini"], ids=["whole", "its code alone"])
+async def test_a_copy_of_an_example_is_tested_anywhere(tmp_path: Path, leave_out: str) -> None:
+    own = Path(copytree(_GREETER.parent, tmp_path / "own", ignore=ignore_patterns(leave_out, "__pycache__")))
+    await _pytest(own, "-k", "drift")
+
+
+def test_the_packages_named_for_the_tests_are_those_they_use() -> None:
+    (named,) = re.findall(r"^pip install (.+)$", text_of("docs/tutorial.md"), re.MULTILINE)
+    used = {name for text in _FILES.values() for name in re.findall(r"^import (pytest\w*)$", text, re.MULTILINE)}
+    assert {name.replace("-", "_") for name in named.split()} == used
 
 
 @pytest.mark.parametrize("folder", _FOLDERS)
