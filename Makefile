@@ -44,16 +44,19 @@ clean: ## Remove .venv, caches and builds
 
 $(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "homeostat needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
+	@echo "Making $(VENV) ... (the first time only; some 30 seconds, nothing is installed elsewhere)" >&2
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 -m venv failed; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/pip install -q --disable-pip-version-check 'uv>=0.8'
 	@touch $@
 
 $(VENV)/.core: $(VENV)/.uv requirements/core.txt pyproject.toml
+	@echo "Installing into $(VENV) what the plane needs ..." >&2
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --compile-bytecode --require-hashes -r requirements/core.txt
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --no-deps -e .
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q homeostat
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core requirements/dev.txt
+	@echo "Installing into $(VENV) what tests and checks need ..." >&2
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --require-hashes -r requirements/dev.txt
 	@touch $@
