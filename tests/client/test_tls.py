@@ -12,8 +12,11 @@ from dataclasses import replace
 import pytest
 
 from homeostat.client.connect import open_client
+from homeostat.client.dialer import Dialer
 from homeostat.client.endpoint import Endpoint, ExecPlugin
 from homeostat.client.http import UnreachableError, open_transport
+from homeostat.client.pool import Pool
+from homeostat.client.tls import make_context
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import encode
 from homeostat.plane import Plane
@@ -48,6 +51,18 @@ async def test_a_plugin_may_give_a_certificate(endpoint: Endpoint) -> None:
         assert (await transport.send("GET", NAMESPACE)).status in {401, 403}
     async with open_client(replace(bare, plugin=plugin)) as client:
         assert (await client.get(NAMESPACE))["metadata"]["name"] == "default"
+
+
+async def test_a_connection_made_with_a_former_certificate_is_not_used_again(endpoint: Endpoint) -> None:
+    dialer = Dialer(endpoint.server)
+    request = f"GET {NAMESPACE} HTTP/1.1\r\nHost: {dialer.host}\r\n\r\n".encode()
+    shown, hidden = make_context(endpoint, endpoint.certificate, endpoint.key), make_context(endpoint, None, None)
+    pool = Pool(dialer, connections=1, answer_s=5.0)
+    try:
+        statuses = [(await pool.ask(request, context))[0].status for context in (shown, hidden, shown)]
+    finally:
+        await pool.close()
+    assert statuses == [200, 403, 200]
 
 
 class Tunnel:
