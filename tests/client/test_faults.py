@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.client import dialer, inprocess
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.endpoint import Endpoint
 from homeostat.client.http import open_transport
 from homeostat.client.projection import Changed, Projection
 from homeostat.client.proxies import proxy_of
 from homeostat.client.retries import Patience, Retrying
+from homeostat.edge.stream import frame
 from homeostat.objects.errors import ExpiredError, TooManyRequestsError, UnavailableError
 from homeostat.objects.kind import POD
 
@@ -202,6 +204,35 @@ async def test_requests_wait_for_their_turn_and_watches_do_not_take_it() -> None
         for each in watches:
             await each.aclose()
     assert most == 2
+
+
+async def test_a_server_that_greets_nobody_is_given_up_and_has_seen_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_left = asyncio.Event()
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        is_left.set()
+
+    monkeypatch.setattr(dialer, "_WITHIN_S", 0.1)
+    server = await asyncio.start_server(hold, "127.0.0.1", 0)
+    address = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with asyncio.timeout(5), open_transport(Endpoint(server=address)) as transport:
+        with pytest.raises(UnreachableError, match="no answer in time") as caught:
+            await transport.send("POST", "/api/v1/pods")
+    assert not caught.value.was_sent
+    await asyncio.wait_for(is_left.wait(), 5)
+    server.close()
+
+
+async def test_a_reader_in_process_that_falls_behind_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inprocess, "_LIMIT_BYTES", 20)
+    stream = inprocess.LocalStream()
+    for text in (b"one\n", b"two\n", b"three\n", b"four\n"):
+        stream.send(frame(text))
+    assert stream.closed
+    assert [line async for line in stream.lines()] == [b"one", b"two", b"three"]
 
 
 async def test_a_proxy_is_asked_in_place_of_the_server() -> None:
