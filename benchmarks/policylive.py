@@ -16,6 +16,7 @@ import msgspec
 
 from benchmarks.bench import Bench, open_bench
 from benchmarks.bench import Scale as Callers
+from benchmarks.connection import Connection
 from benchmarks.load import drive
 from benchmarks.measurement import DISTURBED, percentile
 from benchmarks.runtimesides import Side, operate
@@ -210,21 +211,25 @@ async def _send(bench: Bench, scale: Scale, sent: dict[str, float]) -> list[floa
     """Every Pod that changes is the first of its namespace; in one round it becomes worse and in the next better."""
     begin = perf_counter()
     answered: list[float] = []
+    free: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
+    for each in bench.callers:
+        free.put_nowait(each)
 
-    async def send(at: int, number: int, image: str) -> None:
+    async def send(number: int, image: str) -> None:
         patch = [{"op": "replace", "path": "/spec/containers/0/image", "value": image}]
         path = f"/api/v1/namespaces/{_namespace(number)}/pods/{_name(number)}"
         encoded = msgspec.json.encode(patch)
         request = bench.target.request("PATCH", path, encoded, type="application/json-patch+json")
         sent[_namespace(number)] = moment = perf_counter()
-        answer = await bench.callers[at % len(bench.callers)].ask(request)
-        answered.append(answer.at - moment)
+        caller = await free.get()
+        answered.append((await caller.ask(request)).at - moment)
+        free.put_nowait(caller)
 
     async with asyncio.TaskGroup() as tasks:
         for at in range(scale.changes):
             await asyncio.sleep(max(0.0, begin + at / scale.changes_per_s - perf_counter()))
             turn, number = divmod(at, scale.namespaces)
-            tasks.create_task(send(at, number, "web:v1" if turn % 2 else "web:latest"))
+            tasks.create_task(send(number, "web:v1" if turn % 2 else "web:latest"))
     return answered
 
 
