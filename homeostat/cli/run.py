@@ -137,6 +137,7 @@ async def _run(choice: Choice) -> None:
         if choice.is_dry_run:
             await _plan(manager, choice.output)
         else:
+            await _check_leases(client, leases)
             await _operate(stack, manager, choice, endpoint)
 
 
@@ -154,6 +155,25 @@ async def _check_kinds(client: Client, choice: Choice) -> None:
                 f"the server does not have {told}, which {name} works with; "
                 f"to install: homeostat crds --operators {choice.named} | kubectl apply --server-side -f -"
             )
+
+
+async def _check_leases(client: Client, namespace: str) -> None:
+    """Where there is no such namespace nobody would ever lead."""
+    from homeostat.objects.errors import ForbiddenError, NotFoundError
+    from homeostat.objects.kind import NAMESPACE
+
+    if not namespace:
+        return
+    try:
+        await client.get(NAMESPACE.path("", namespace))
+    except NotFoundError as error:
+        raise Failure(
+            f'there is no namespace "{namespace}" for the leases of --leader-elect; '
+            f"create it (kubectl create namespace {namespace}) or choose another with --lease-namespace"
+        ) from error
+    except ForbiddenError:
+        # Whoever may write leases need not be allowed to read namespaces.
+        return
 
 
 async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint) -> None:

@@ -13,6 +13,7 @@ Promises, each with a test of the same name:
 - a lease is not free because its own times are old
 - a wall clock that jumps or stands still changes nothing
 - a lease that is deleted makes no second leader
+- a lease that cannot be had is told with what to do, and again every minute
 
 Whether a lease has run out is judged by this process alone: by how long it has seen no change, on the clock of its
 event loop. Clocks of other machines do not matter; a difference in how fast they run does, and the gap between
@@ -32,7 +33,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import LEASE
 from homeostat.objects.timestamp import format_micro_time
@@ -42,6 +43,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 _JITTER = 1.2
 _TICK = timedelta(microseconds=1)
+_TELL_EVERY_S = 60.0
 
 
 class LeadershipLostError(Exception):
@@ -85,12 +87,12 @@ class Election:
     ) -> None:
         self.identity = identity
         self._client, self._terms, self._now, self._chance = client, terms, now, chance
-        self._name = name
+        self._namespace, self._name = namespace, name
         self._all, self._path = LEASE.path(namespace), LEASE.path(namespace, name)
         self._loop = asyncio.get_running_loop()
         self._lease: JsonObject | None = None
         self._seen_at = self._free_at = 0.0
-        self._leads_until = 0.0
+        self._leads_until = self._warned_at = 0.0
         self._told = datetime.min.replace(tzinfo=UTC)
         self.trouble = ""
         """Why the last try to get or to keep the lease failed; empty if it did not."""
@@ -173,11 +175,17 @@ class Election:
             async with asyncio.timeout(self._terms.renew_s / 2):
                 await self._claim()
         except (ApiError, UnreachableError, TimeoutError) as error:
-            if not self.trouble:
-                log.warning("the lease cannot be reached", extra={"lease": self._path, "reason": repr(error)})
-            self.trouble = f"{self._path}: {str(error) or 'no answer'}"
+            self._tell(str(error) or "no answer", _remedy(error, self._namespace))
         else:
             self.trouble = ""
+
+    def _tell(self, reason: str, remedy: str) -> None:
+        now = self._loop.time()
+        if not self.trouble or now >= self._warned_at + _TELL_EVERY_S:
+            self._warned_at = now
+            told = {"lease": self._path, "reason": reason, "remedy": remedy}
+            log.warning("the lease cannot be had; trying on", extra=told)
+        self.trouble = f"{self._path}: {reason}; {remedy}"
 
     async def _claim(self) -> None:
         # The term counts from before the request: nobody can have seen the renewal earlier.
@@ -255,3 +263,13 @@ class Election:
 def _holder(lease: JsonObject) -> str:
     found: str = (lease.get("spec") or {}).get("holderIdentity") or ""
     return found
+
+
+def _remedy(error: Exception, namespace: str) -> str:
+    match error:
+        case NotFoundError():
+            return f'create the namespace "{namespace}", or choose another for the leases (--lease-namespace)'
+        case ForbiddenError():
+            return f'allow get, create and update of leases.coordination.k8s.io in the namespace "{namespace}"'
+        case _:
+            return "see that the server answers"

@@ -219,6 +219,31 @@ def test_a_missing_definition_is_told_with_what_to_type(up: Up, tmp_path: Path) 
     )
 
 
+def test_leases_in_a_namespace_that_is_not_there_are_refused_at_the_start(ready: Cli) -> None:
+    ended = ready("run", "--operators", GREETER, "--leader-elect", "--lease-namespace", "nowhere")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        'error: there is no namespace "nowhere" for the leases of --leader-elect; '
+        "create it (kubectl create namespace nowhere) or choose another with --lease-namespace\n"
+    )
+
+
+def test_one_who_may_not_read_namespaces_stands_for_the_lead_anyway(ready: Cli, tmp_path: Path) -> None:
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "narrow"}
+    rules = [{"apiGroups": ["example.test"], "resources": ["*"], "verbs": ["*"]}]
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "narrow"}}
+    apply(ready, {**kind, "kind": "ClusterRole", "rules": rules})
+    apply(
+        ready, {**kind, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": [{"kind": "User", "name": "nina"}]}
+    )
+    config = tmp_path / "kubeconfig"
+    config.write_text(ready.here("token", "create", "nina", "-o", "kubeconfig").out)
+    remedy = 'allow get, create and update of leases.coordination.k8s.io in the namespace "nowhere"'
+    with operating(ready, "--kubeconfig", str(config), "--leader-elect", "--lease-namespace", "nowhere") as run:
+        until(lambda: remedy in run.probe("/readyz")[1])
+        assert run.end()[0] == 0
+
+
 def test_a_busy_health_port_is_told(ready: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -312,6 +312,19 @@ async def test_the_times_of_a_lease_are_those_of_the_wall(open_road: OpenRoad) -
     assert (spec["acquireTime"], spec["renewTime"]) == ("2026-01-01T00:00:00.000000Z", "2026-01-02T00:00:00.000000Z")
 
 
+@virtual_time
+async def test_a_lease_that_cannot_be_had_is_told_with_what_to_do_and_again_every_minute(
+    open_road: OpenRoad, caplog: pytest.LogCaptureFixture
+) -> None:
+    election = Election(Client(open_road()), "nowhere", "operators", "first")
+    with suppress(TimeoutError):
+        async with asyncio.timeout(150):
+            await election.acquire()
+    told = [vars(each)["remedy"] for each in caplog.records]
+    assert told == ['create the namespace "nowhere", or choose another for the leases (--lease-namespace)'] * 3
+    assert election.trouble.endswith(told[0])
+
+
 @pytest.mark.parametrize(
     "terms",
     [
