@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from sys import getrefcount
+
 import pytest
 
+from homeostat.objects.declared import Declared
 from homeostat.objects.json import JsonObject, encode
 from homeostat.runtime.decoding import Added, Bookmark, GarbledError, Projection, Refused, Unfit, name_of, version_of
 from tests.runtime.projections import Pod, pod
@@ -46,6 +49,15 @@ def test_the_others_of_a_page_are_decoded() -> None:
     assert page.objects == [pod("a", 1), pod("c", 3)]
     assert [(each.name, each.version) for each in page.unfit] == [("b", 2)]
     assert (page.token, page.version) == ("more", 7)
+
+
+def test_a_kept_object_does_not_keep_the_bytes_it_came_in() -> None:
+    declared = Projection(Declared)
+    items = [wire("a", 1, status={"ready": True})]
+    line, body = event("ADDED", items[0]), encode({"metadata": {"resourceVersion": "7"}, "items": items})
+    before = getrefcount(line), getrefcount(body)
+    kept = [declared.event(line), *declared.page(body).objects]
+    assert (len(kept), getrefcount(line), getrefcount(body)) == (2, *before)
 
 
 @pytest.mark.parametrize("items", [b"null", b"[]"])
