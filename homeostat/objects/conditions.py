@@ -62,13 +62,6 @@ def set_condition(current: Iterable[Condition], new: Condition, *, now: datetime
     return (*conditions[:at], _dated(new, moment, now), *remove_condition(conditions[at + 1 :], new.type))
 
 
-def set_conditions(current: Iterable[Condition], new: Iterable[Condition], *, now: datetime) -> tuple[Condition, ...]:
-    conditions = tuple(current)
-    for each in new:
-        conditions = set_condition(conditions, each, now=now)
-    return conditions
-
-
 def _dated(condition: Condition, moment: str | None, now: datetime) -> Condition:
     moment = moment or format_time(now)
     if condition.last_transition_time == moment:

@@ -39,7 +39,7 @@ class LostError(Exception):
 
 
 class Workers(Generic[K]):
-    """`on_error` is told of each failure before it is retried. Neither it nor `conclude` waits or raises."""
+    """`conclude` neither waits nor raises."""
 
     def __init__(
         self,
@@ -48,11 +48,10 @@ class Workers(Generic[K]):
         *,
         name: str,
         count: int = 1,
-        on_error: Callable[[K, Exception], None] | None = None,
         conclude: Callable[[K, Exception | None], None] | None = None,
     ) -> None:
         self._queue, self._handle = queue, handle
-        self._name, self._count, self._on_error = name, count, on_error
+        self._name, self._count = name, count
         self._conclude = conclude or self._forget_or_retry
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -101,8 +100,6 @@ class Workers(Generic[K]):
         if error is None:
             self._queue.forget(key)
             return
-        if self._on_error is not None:
-            self._on_error(key, error)
         asked_s = min(error.retry_after_s, _LONGEST_RETRY_AFTER_S) if isinstance(error, ApiError) else 0.0
         delay_s = self._queue.retry(key, at_least_s=asked_s)
         told = {

@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -12,7 +13,6 @@ from homeostat.objects.conditions import (
     is_true,
     remove_condition,
     set_condition,
-    set_conditions,
     summarise,
 )
 
@@ -150,15 +150,21 @@ def test_the_time_of_a_condition_is_when_its_status_last_changed(news: list[Cond
     assert [each.type for each in conditions] == list(since)
 
 
+def set_all(current: tuple[Condition, ...], new: Iterable[Condition], moment: datetime) -> tuple[Condition, ...]:
+    for each in new:
+        current = set_condition(current, each, now=moment)
+    return current
+
+
 @given(st.lists(NEW), st.lists(NEW))
 def test_setting_the_same_again_changes_nothing(current: list[Condition], new: list[Condition]) -> None:
     last = {each.type: each for each in new}.values()
-    once = set_conditions(set_conditions((), current, now=EARLIER), last, now=EARLIER)
-    assert set_conditions(once, last, now=NOW) == once
+    once = set_all(set_all((), current, EARLIER), last, EARLIER)
+    assert set_all(once, last, NOW) == once
 
 
 @given(st.lists(NEW), NEW)
 def test_a_condition_set_and_removed_leaves_the_others(current: list[Condition], new: Condition) -> None:
-    held = set_conditions((), current, now=EARLIER)
+    held = set_all((), current, EARLIER)
     removed = remove_condition(held, new.type)
     assert remove_condition(set_condition(held, new, now=NOW), new.type) == removed

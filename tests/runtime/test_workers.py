@@ -23,13 +23,10 @@ def now() -> float:
 
 @asynccontextmanager
 async def working(
-    handle: Callable[[str], Awaitable[None]],
-    *,
-    count: int = 1,
-    on_error: Callable[[str, Exception], None] | None = None,
+    handle: Callable[[str], Awaitable[None]], *, count: int = 1
 ) -> AsyncIterator[tuple[WorkQueue[str], Workers[str]]]:
     queue: WorkQueue[str] = WorkQueue(backoff=Backoff(first_s=1, cap_s=60), chance=lambda: 0.0)
-    workers = Workers(queue, handle, name="test", count=count, on_error=on_error)
+    workers = Workers(queue, handle, name="test", count=count)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(workers.run())
         yield queue, workers
@@ -112,16 +109,6 @@ def test_a_server_that_asks_for_patience_gets_it(error: ApiError, tried_again_at
 
     ask()
     assert script.tried_at == [0, tried_again_at]
-
-
-@virtual_time
-async def test_every_failure_is_told() -> None:
-    told: list[tuple[str, str]] = []
-    script = Script(ConflictError("lost"), RuntimeError("broken"))
-    async with working(script, on_error=lambda key, error: told.append((key, str(error)))) as (queue, _):
-        queue.add("web")
-        await asyncio.sleep(10)
-    assert told == [("web", "lost"), ("web", "broken")]
 
 
 @virtual_time
