@@ -23,6 +23,7 @@ from homeostat.objects.errors import (
     NotFoundError,
     TimedOutError,
     TooManyRequestsError,
+    UnauthorizedError,
     UnavailableError,
     status_of,
 )
@@ -57,6 +58,8 @@ from homeostat.store.base import StoreError
 log = logging.getLogger(__name__)
 
 _PERHAPS_STALE = (NotFoundError, ConflictError, ForbiddenError)
+_PERHAPS_UNKNOWN = (UnauthorizedError, ForbiddenError)
+_TELL_KINDS = ("/api", "/openapi/")
 
 VERBS = {
     "create": create,
@@ -131,7 +134,10 @@ class App:
         labels = ("", "", "")
         code = 500
         try:
-            user = self.user_of(request)
+            try:
+                user = self.user_of(request)
+            except _PERHAPS_UNKNOWN:
+                user = await self._look_again(request)
             path = parse_path(request.path)
             if path is None:
                 reply = await self._page(request, user)
@@ -168,6 +174,12 @@ class App:
         store = self.backend.store
         return store.is_shared and await store.sync() > seen
 
+    async def _look_again(self, request: Request) -> User:
+        """Who was not known, or not allowed to act as another: on all that any replica has acknowledged."""
+        if self.backend.store.is_shared:
+            await self.backend.store.sync()
+        return self.user_of(request)
+
     def user_of(self, request: Request) -> User:
         user = self._caller(request)
         wanted = impersonation(request.headers, user)
@@ -199,6 +211,8 @@ class App:
             raise NotFoundError("the server could not find the requested resource")
         if request.method not in {"GET", "HEAD"}:
             raise MethodNotAllowedError(f"{request.method} is not supported on {request.path}")
+        if self.backend.store.is_shared and request.path.startswith(_TELL_KINDS):
+            await self.backend.store.sync()  # another replica may have acknowledged a definition
         return await page(request, user)
 
     def _resolve(self, request: Request, path: ObjectPath) -> tuple[Kind, str, str]:
