@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from homeostat.objects.json import JsonObject
 
 
 class KubeconfigError(Exception):
     """A configuration or a credential that cannot be used; says which and what to do."""
+
+
+def is_address(text: str) -> bool:
+    """Whether it is a URL that can be connected to: http or https, with a host, and with a port that there is."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

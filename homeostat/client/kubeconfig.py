@@ -13,9 +13,8 @@ from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from homeostat.client.endpoint import Endpoint, KubeconfigError
+from homeostat.client.endpoint import Endpoint, KubeconfigError, is_address
 from homeostat.client.kubeuser import impersonation_of, plugin_of
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
@@ -115,15 +114,17 @@ def _refuse(entry: JsonObject, fields: Sequence[str], told: str) -> None:
 
 def _server(cluster: JsonObject, told: str) -> str:
     server = str(cluster.get("server") or "").rstrip("/")
-    parts = urlsplit(server)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if "@" in server:
+        # Not told, for what stands before it may be a password.
+        raise KubeconfigError(f"{told}: the address of the server has a user in it; credentials go into users")
+    if not is_address(server):
         raise KubeconfigError(f'{told}: "{server}" is not the address of a server; expected https://host:port')
     return server
 
 
 def _proxy(cluster: JsonObject, told: str) -> str:
     proxy = str(cluster.get("proxy-url") or "")
-    if proxy and (urlsplit(proxy).scheme not in {"http", "https"} or not urlsplit(proxy).hostname):
+    if proxy and not is_address(proxy):
         # It may have a password in it, so it is not told.
         raise KubeconfigError(
             f"{told}: this proxy-url is not supported; expected http://host:port or https://host:port"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
-from homeostat.client.endpoint import Endpoint
+from homeostat.client.endpoint import Endpoint, KubeconfigError, is_address
 
 
 def proxy_of(endpoint: Endpoint, environ: Mapping[str, str] = os.environ) -> str:
@@ -21,7 +21,11 @@ def proxy_of(endpoint: Endpoint, environ: Mapping[str, str] = os.environ) -> str
     passed_by = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
     if not told or any(_covers(each.strip(), host) for each in passed_by.split(",")):
         return ""
-    return told if "://" in told else f"http://{told}"
+    proxy = told if "://" in told else f"http://{told}"
+    if not is_address(proxy):
+        # It may have a password in it, so it is not told.
+        raise KubeconfigError(f"the variable {name} names no proxy that is supported; expected http://host:port")
+    return proxy
 
 
 def _is_loopback(host: str) -> bool:

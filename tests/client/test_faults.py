@@ -12,7 +12,7 @@ import pytest
 
 from homeostat.client import dialer, inprocess
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.endpoint import Endpoint
+from homeostat.client.endpoint import Endpoint, KubeconfigError
 from homeostat.client.http import open_transport
 from homeostat.client.projection import Changed, Projection
 from homeostat.client.proxies import proxy_of
@@ -262,3 +262,10 @@ async def test_a_proxy_is_asked_in_place_of_the_server() -> None:
 )
 def test_the_environment_names_a_proxy_and_who_needs_none(server: str, environ: dict[str, str], proxy: str) -> None:
     assert proxy_of(Endpoint(server=server), environ) == proxy
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:secret@p", "http://me:secret@p:x", "http://:1"])
+def test_a_proxy_of_the_environment_that_cannot_be_used_is_refused_without_showing_it(proxy: str) -> None:
+    with pytest.raises(KubeconfigError, match="https_proxy names no proxy that is supported") as caught:
+        proxy_of(Endpoint(server="https://k8s.example"), {"HTTPS_PROXY": proxy})
+    assert "secret" not in str(caught.value)

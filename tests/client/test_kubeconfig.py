@@ -119,6 +119,9 @@ def test_secrets_are_not_in_what_is_printed(tmp_path: Path) -> None:
     told = repr(load_endpoint([write(tmp_path / "config", user=user)]))
     assert "topsecret" not in told
     assert "key" not in told
+    with pytest.raises(KubeconfigError, match="credentials go into users") as caught:
+        load_endpoint([write(tmp_path / "config", cluster={"server": "https://me:topsecret@k8s.example"})])
+    assert "topsecret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +132,9 @@ def test_secrets_are_not_in_what_is_printed(tmp_path: Path) -> None:
         pytest.param({"clusters": []}, 'no cluster named "c"', id="unknown cluster"),
         pytest.param({"users": "none"}, 'no user named "u"', id="users that are no list"),
         pytest.param({"cluster": {"server": "k8s.example"}}, "https://host:port", id="an address without a scheme"),
+        pytest.param({"cluster": {"server": "https://k8s.example:99999"}}, "https://host:port", id="no such port"),
+        pytest.param({"cluster": {"server": "https://[::1"}}, "https://host:port", id="half an address"),
+        pytest.param({"cluster": {"proxy-url": "http://p:x"}}, "proxy-url is not supported", id="a proxy's port"),
         pytest.param({"cluster": {"proxy-url": "socks5://p"}}, "proxy-url is not supported", id="socks proxy"),
         pytest.param({"user": {"username": "root"}}, '"username", which is not supported', id="password"),
         pytest.param({"user": {"auth-provider": {"name": "gcp"}}}, "not supported", id="auth provider"),
