@@ -15,7 +15,7 @@ from homeostat.operators import housekeeping
 from homeostat.operators.catalog import load_operator, operator_name
 from homeostat.plane.plane import Plane
 from homeostat.runtime.leader import Election, LeadershipLostError, unique_identity
-from homeostat.runtime.supervisor import Supervisor
+from homeostat.runtime.supervisor import Figures, Supervisor
 from homeostat.runtime.tracing import Tracer
 from homeostat.server.expiry import expire_events
 from homeostat.server.tls import Pki
@@ -64,8 +64,7 @@ def supervisors_of(plane: Plane, tracer: Tracer) -> list[Supervisor]:
         )
         for name in sorted(plane.settings.operators - {"housekeeping"})
     ]
-    for each in supervisors:
-        plane.app.metrics.include(each)
+    plane.app.metrics.include(Figures(supervisors))
     return supervisors
 
 

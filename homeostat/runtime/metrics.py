@@ -102,6 +102,20 @@ class Metrics:
         self._elections: dict[str, Callable[[], bool]] = {}
         self._collectors: list[Collector] = []
 
+    @classmethod
+    def joined(cls, several: Iterable[Metrics]) -> Metrics:
+        """The figures of several managers as of one, where each series stands once. Their controllers' names differ."""
+        whole = cls()
+        for each in several:
+            whole._tallies |= each._tallies
+            whole._queues |= each._queues
+            whole._breakers |= each._breakers
+            whole._elections |= each._elections
+            whole._informers += each._informers
+            whole._recorders += each._recorders
+            whole._collectors += each._collectors
+        return whole
+
     def reconciled(self, controller: str, outcome: str, seconds: float) -> None:
         tally = self._tallies.get((controller, outcome))
         if tally is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from homeostat.client.base import Client
 from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
+from homeostat.runtime.metrics import Metrics
 from homeostat.runtime.setup import OperatorModule
 from homeostat.runtime.tracing import OFF, Tracer
 from homeostat.runtime.verdict import sole_error
@@ -79,10 +80,6 @@ class Supervisor:
             async with asyncio.timeout(self._grace_s + 1.0):
                 await self._ended.wait()
 
-    def collect(self) -> Iterator[Metric]:
-        if self.manager is not None:
-            yield from self.manager.metrics.collect()
-
     async def _run_once(self) -> None:
         await install(self._client, self._module.KINDS)
         manager = Manager(self._client, leases=self._leases, grace_s=self._grace_s, tracer=self._tracer)
@@ -103,3 +100,14 @@ class Supervisor:
         with suppress(TimeoutError):
             async with asyncio.timeout(delay_s):
                 await self._stopping.wait()
+
+
+class Figures:
+    """What the managers that run now have counted, together."""
+
+    def __init__(self, supervisors: Sequence[Supervisor]) -> None:
+        self._supervisors = supervisors
+
+    def collect(self) -> Iterator[Metric]:
+        running = [each.manager.metrics for each in self._supervisors if each.manager is not None]
+        return Metrics.joined(running).collect()

@@ -16,7 +16,7 @@ from homeostat.objects.errors import UnavailableError
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.setup import Setup
-from homeostat.runtime.supervisor import Supervisor
+from homeostat.runtime.supervisor import Figures, Supervisor
 from homeostat.testing.clock import virtual_time
 from homeostat.testing.eventually import eventually
 from tests.runtime.faulty import FaultyTransport
@@ -90,21 +90,34 @@ async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
 ) -> None:
     fragile = Fragile(3)
     supervisor = Supervisor(client, "widgets", fragile, grace_s=1, backoff=QUICK)
+    figures = Figures([supervisor])
     with caplog.at_level(logging.ERROR):
         async with supervised(supervisor):
-            await eventually(lambda: supervisor.manager is not None and b"homeostat_queue" in exposition(supervisor))
+            await eventually(lambda: b"homeostat_queue" in exposition(figures))
             first = supervisor.manager
             await eventually(lambda: len(fragile.begun) == 4)
             assert supervisor.manager is not first
             await client.create(path(), widget("a"))
             await eventually(lambda: client.get(path("a")), has_text("hello"))
-            assert b'homeostat_queue_depth{controller="widgets"' in exposition(supervisor)
+            assert b'homeostat_queue_depth{controller="widgets"' in exposition(figures)
     told = [each for each in caplog.records if each.message == "operator failed and begins anew"]
     assert [each.__dict__["failures"] for each in told] == [1, 2, 3]
     assert {each.__dict__["operator"] for each in told} == {"widgets"}
     assert [each.exc_info is not None for each in told] == [True, False, False]
     assert supervisor.manager is None
-    assert list(supervisor.collect()) == []
+    assert exposition(figures).count(b"widgets") == 0
+
+
+@virtual_time
+async def test_the_figures_of_several_operators_stand_once_each() -> None:
+    client = Client(Wire())
+    both = [Supervisor(client, name, Ticking(1000), grace_s=1) for name in ("one", "two")]
+    async with supervised(both[0]), supervised(both[1]):
+        await asyncio.sleep(1)
+        lines = exposition(Figures(both)).decode().splitlines()
+        series = [each.rpartition(" ")[0] for each in lines if not each.startswith("#")]
+        assert "homeostat_events_written_total" in series
+        assert len(series) == len(set(series))
 
 
 async def test_a_server_that_refuses_definitions_at_first_gets_them_later(client: Client) -> None:
