@@ -4,7 +4,8 @@ A request of a controller is small and there are many, so that what a library sp
 and bodies, a task and timers) is most of what it costs. Here it is one write, one future, and httptools reading.
 
 Promises: one exchange at a time; an answer that is cut off is a `ConnectionError` and never a short body; what is read
-faster than it is taken stops the reading; a server that speaks out of turn is not listened to again.
+faster than it is taken stops the reading; a server that speaks out of turn is not listened to again; neither a head nor
+an answer fills the memory. Nothing is decompressed. What follows the last chunk says nothing about the answer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from typing import cast
 import httptools
 
 _MOST_WAITING = 1 << 20
+_MOST_WHOLE = 1 << 30
+_MOST_AROUND = 1 << 17
+"""What may come without any of it being of a body: heads, interim answers, chunk extensions, trailers."""
 _CLOSED_WITHIN_S = 1.0
 _CUT_OFF = "the connection broke before the answer was whole"
 
@@ -53,7 +57,9 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_reusable(self) -> bool:
-        return self._is_idle and self._error is None and self._transport is not None
+        transport = self._transport
+        # One that was closed over there is told of in the next turn of the loop; to write to it is to write nothing.
+        return self._is_idle and self._error is None and transport is not None and not transport.is_closing()
 
     @property
     def transport(self) -> asyncio.Transport | None:
@@ -74,6 +80,15 @@ class Connection(asyncio.Protocol):
         while self._head is None:
             await self._more()
         return self._head
+
+    async def rest(self, most: int) -> bytes:
+        """What follows the head, all of it; a `ConnectionError` where it is longer than told."""
+        found = bytearray()
+        async for piece in self.pieces():
+            found += piece
+            if len(found) > most:
+                raise _oversized(most)
+        return bytes(found)
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """What is there already comes as one."""
@@ -113,7 +128,8 @@ class Connection(asyncio.Protocol):
                 self._timer.cancel()
 
     def _look(self, silence_s: float) -> None:
-        left_s = self._heard_at + silence_s - self._loop.time()
+        # Who is not read cannot be heard.
+        left_s = silence_s if self._is_paused else self._heard_at + silence_s - self._loop.time()
         if left_s > 0:
             # Not set anew with all that comes: a timer costs more than an event.
             self._timer = self._loop.call_later(left_s, self._look, silence_s)
@@ -124,7 +140,7 @@ class Connection(asyncio.Protocol):
         self._head: Head | None = None
         self._headers: dict[bytes, bytes] = {}
         self._waiting: list[bytes] = []
-        self._size = 0
+        self._size = self._around = 0
         self._is_whole = False
 
     def _send(self, request: bytes, *, is_stream: bool) -> None:
@@ -164,10 +180,13 @@ class Connection(asyncio.Protocol):
             self.abort()
             return
         self._heard_at = self._loop.time()
+        self._around += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self.abort(ConnectionError(f"what came is not HTTP: {error}"))
+        if self._around > _MOST_AROUND:
+            self.abort(_oversized(_MOST_AROUND))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
@@ -188,14 +207,19 @@ class Connection(asyncio.Protocol):
             raise ConnectionError("an answer that nobody asked for")
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._head is not None:
+            return
         name, headers = name.lower(), self._headers
         headers[name] = b"%b, %b" % (headers[name], value) if name in headers else value
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         if status < 200:
+            if status < 100:
+                raise ConnectionError(f"{status} is not the status of an answer")
             self._headers = {}
             return
+        self._around = 0
         self._head = Head(status, self._headers)
         if self._is_stream:
             self._wake()
@@ -203,11 +227,14 @@ class Connection(asyncio.Protocol):
     def on_body(self, piece: bytes) -> None:
         self._waiting.append(piece)
         self._size += len(piece)
+        self._around = 0
         if self._is_stream:
             self._wake()
             if self._size > _MOST_WAITING and not self._is_paused and self._transport is not None:
                 self._is_paused = True
                 self._transport.pause_reading()
+        elif self._size > _MOST_WHOLE:
+            self.abort(_oversized(_MOST_WHOLE))
 
     def on_message_complete(self) -> None:
         if self._head is None:
@@ -218,5 +245,9 @@ class Connection(asyncio.Protocol):
 
 
 def _ends_with_connection(head: Head) -> bool:
-    """A body without a length goes on until the server closes."""
+    """A body without a length goes on until the server closes, and only what it holds can tell that it was cut off."""
     return not head.headers.keys() & {b"content-length", b"transfer-encoding"}
+
+
+def _oversized(most: int) -> ConnectionError:
+    return ConnectionError(f"more than {most} bytes came, which no answer needs")

@@ -2,20 +2,26 @@
 
 What is encrypted goes through a proxy in a tunnel that the proxy cannot look into; what is not is asked of the proxy.
 Every wait has an end, and whatever goes wrong here is a `DialError`: the server has seen nothing of a request.
+
+A server is spoken to in clear only where its URL says `http`, and a proxy likewise; an address that no request could
+name is a `KubeconfigError` when the dialer is made.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from base64 import b64encode
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from homeostat.client.connection import Connection
+from homeostat.client.endpoint import KubeconfigError, is_address
 from homeostat.client.unreachable import reason_of
 
 _WITHIN_S = 10.0
 _PORTS = {"http": 80, "https": 443}
+_is_plain = re.compile(r"[!-~]*").fullmatch
 
 
 class DialError(Exception):
@@ -23,24 +29,28 @@ class DialError(Exception):
 
 
 class Dialer:
-    """`prefix` is what a request puts before its path; `headers` are for the proxy, where that is who is asked.
-    Blocking when it is made.
+    """`address` is for people, without what a URL may have of a password. `prefix` is what a request puts before its
+    path; `headers` are for the proxy, where that is who is asked. Blocking when it is made.
     """
 
     def __init__(self, server: str, *, tls_name: str = "", proxy: str = "") -> None:
-        self._server, self._proxy = urlsplit(server), urlsplit(proxy) if proxy else None
+        self._server, self._proxy = _parsed(server, "server"), _parsed(proxy, "proxy") if proxy else None
         self._is_tls = self._server.scheme == "https"
         self._tls_name = tls_name or self._server.hostname or ""
         # Made once, since to read what the system trusts takes long.
-        self._proxy_trust = ssl.create_default_context() if proxy.startswith("https:") else None
+        is_hidden = self._proxy is not None and self._proxy.scheme == "https"
+        self._proxy_trust = ssl.create_default_context() if is_hidden else None
         base = self._server.path.rstrip("/")
         is_asked = self._proxy is not None and not self._is_tls
         self.host = _authority(self._server)
+        self.address = f"{self._server.scheme}://{self.host}{base}"
         self.prefix = f"http://{self.host}{base}" if is_asked else base
         self.headers = _authorization(self._proxy) if self._proxy is not None and is_asked else ""
 
     async def dial(self, context: ssl.SSLContext | None) -> Connection:
-        """`context` is the server's; None where nothing is encrypted."""
+        """`context` is the server's; None where its URL says that nothing is encrypted."""
+        if self._is_tls != (context is not None):
+            raise DialError("whether it is encrypted is for its URL to say")
         try:
             async with asyncio.timeout(_WITHIN_S):
                 if self._proxy is None:
@@ -56,7 +66,7 @@ class Dialer:
             head = await outer.open(
                 f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{_authorization(proxy)}\r\n".encode("latin-1")
             )
-            if head.status != 200:
+            if head.status // 100 != 2:
                 raise DialError(f"its proxy answers {head.status}")
             assert outer.transport is not None
             inner = Connection()
@@ -76,6 +86,14 @@ async def _connect(to: SplitResult, context: ssl.SSLContext | None, tls_name: st
         Connection, to.hostname or "", _port(to), ssl=context, server_hostname=tls_name if context is not None else None
     )
     return connection
+
+
+def _parsed(url: str, what: str) -> SplitResult:
+    """The URL is not repeated in the error: it may have a password in it."""
+    parts = urlsplit(url) if is_address(url) else None
+    if parts is None or _is_plain(f"{parts.hostname}{parts.path}") is None:
+        raise KubeconfigError(f"the address of the {what} cannot be used; expected http(s)://host:port")
+    return parts
 
 
 def _port(to: SplitResult) -> int:

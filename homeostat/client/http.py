@@ -4,11 +4,13 @@ Promises: redirects are not followed, so a credential goes to the server of the 
 that was refused is shown once more if it can be renewed; every wait has an end; whatever keeps an answer from arriving
 is an `UnreachableError`. Requests share a bounded pool and wait for their turn in it; a stream has a connection of its
 own, so that watches cannot starve requests. What the server warns of is handed to `on_warning` as it comes. Answers are
-not compressed: between a controller and its server the CPU is dearer than the line.
+not compressed: between a controller and its server the CPU is dearer than the line. HEAD, which has no use here, is not
+spoken.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -34,8 +36,11 @@ _ANSWER_S = 75.0
 _UNAUTHORIZED = 401
 _JSON = "application/json"
 _MOST_HEADS = 64
+_MOST_REFUSAL = 1 << 20
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _WARNING = re.compile(r'\s*299 \S+ "((?:[^"\\]|\\.)*)"')
 _is_target = re.compile(r"/[!-~]*").fullmatch
+_is_name = re.compile(r"[!#-'*+.^-z|~0-9A-Z-]+").fullmatch
 _is_value = re.compile(r"[\t -~\x80-\xff]*").fullmatch
 
 
@@ -48,13 +53,14 @@ class HttpTransport:
         *,
         dialer: Dialer,
         pool: Pool,
+        answer_s: float,
         silence_s: float,
         on_warning: Callable[[str], None],
     ) -> None:
-        self._server, self._impersonation = endpoint.server, endpoint.impersonation
+        self._server, self._impersonation = dialer.address, endpoint.impersonation
         self._dialer, self._pool = dialer, pool
         self._trust, self._credential = Trust(endpoint), credential_of(endpoint)
-        self._silence_s, self._on_warning = silence_s, on_warning
+        self._opened_s, self._silence_s, self._on_warning = min(answer_s, silence_s), silence_s, on_warning
         self._heads: dict[tuple[str, str, str], str] = {}
 
     async def send(
@@ -94,10 +100,10 @@ class HttpTransport:
         connection: Connection | None = None
         try:
             connection = await self._dialer.dial(await self._context(shown))
-            with connection.given_up_after(self._silence_s):
+            async with asyncio.timeout(self._opened_s):
                 head = await connection.open(request)
                 if head.status != 200:
-                    body = b"".join([piece async for piece in connection.pieces()])
+                    body = await connection.rest(_MOST_REFUSAL)
                     await connection.close()
                     return self._response(head, body)
         except BaseException as error:
@@ -122,6 +128,8 @@ class HttpTransport:
     def _request(
         self, method: str, target: str, shown: Shown, accept: str, content_type: str = "", body: bytes = b""
     ) -> bytes:
+        if method not in _METHODS:
+            raise BadRequestError(f"{method!r} is not a method that is spoken here")
         key = (accept, content_type, shown.token)
         head = self._heads.get(key) or self._head(key)
         length = "" if method == "GET" and not body else f"Content-Length: {len(body)}\r\n"
@@ -136,8 +144,8 @@ class HttpTransport:
             fields.append(("Authorization", f"Bearer {token}"))
         fields += self._impersonation
         for name, value in fields:
-            if _is_value(value) is None:
-                raise BadRequestError(f"the header {name} would have characters that HTTP cannot carry")
+            if _is_name(name) is None or _is_value(value) is None:
+                raise BadRequestError(f"the header {name!r} would have characters that HTTP cannot carry")
         head = "".join(f"{name}: {value}\r\n" for name, value in fields) + self._dialer.headers
         if len(self._heads) >= _MOST_HEADS:
             self._heads.clear()
@@ -185,6 +193,8 @@ async def open_transport(
     dialer = Dialer(endpoint.server, tls_name=endpoint.tls_server_name, proxy=proxy_of(endpoint))
     pool = Pool(dialer, connections=connections, answer_s=answer_s)
     try:
-        yield HttpTransport(endpoint, dialer=dialer, pool=pool, silence_s=silence_s, on_warning=on_warning)
+        yield HttpTransport(
+            endpoint, dialer=dialer, pool=pool, answer_s=answer_s, silence_s=silence_s, on_warning=on_warning
+        )
     finally:
         await pool.close()

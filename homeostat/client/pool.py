@@ -2,7 +2,8 @@
 
 Promises: the next turn is of who has waited longest; neither the wait for it nor that for an answer is longer than
 `answer_s`, else a `TimeoutError`; a connection whose exchange was broken off, or that was made with a former
-certificate, is not used again. All answers have the same time, so one timer serves them all.
+certificate, is not used again; nothing is kept open once it is closed. All answers have the same time, so one timer
+serves them all.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Pool:
         self._idle: deque[tuple[Connection, ssl.SSLContext | None, float]] = deque()
         self._deadlines: dict[Connection, float] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     async def ask(self, request: bytes, context: ssl.SSLContext | None) -> tuple[Head, bytes]:
         if self._turns.locked():
@@ -35,12 +37,14 @@ class Pool:
             await self._turns.acquire()
         try:
             connection = self._kept(context) or await self._dialer.dial(context)
+            if self._is_closed:
+                connection.abort()
             self._expect(connection)
             try:
                 return await connection.ask(request)
             finally:
                 del self._deadlines[connection]
-                if connection.is_reusable:
+                if connection.is_reusable and not self._is_closed:
                     self._idle.append((connection, context, self._loop.time()))
                 else:
                     connection.abort()
@@ -48,6 +52,7 @@ class Pool:
             self._turns.release()
 
     async def close(self) -> None:
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
         connections = [each for each, _, _ in self._idle] + list(self._deadlines)

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 from homeostat.client.endpoint import Endpoint, KubeconfigError
 
@@ -15,7 +16,7 @@ class Trust:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._is_tls = endpoint.server.startswith("https:")
+        self._is_tls = urlsplit(endpoint.server).scheme == "https"
         self._shown = (endpoint.certificate, endpoint.key)
         self._context = make_context(endpoint, *self._shown) if self._is_tls else None
 
