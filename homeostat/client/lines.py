@@ -6,10 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator
 
 
 async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Every line that is whole, of whatever length; what follows the last line break is dropped.
-
-    aiohttp's own readline gives up at 128 KiB, and an object may be larger.
-    """
+    """Every line that is whole, of whatever length; what follows the last line break is dropped."""
     rest: list[bytes] = []
     async for chunk in chunks:
         head, *lines = chunk.split(b"\n")
