@@ -46,8 +46,7 @@ class _Chunks:
         for row in self._rows:
             if chunk := chunker.add(row):
                 return chunk
-        self._rows = None
-        return chunker.rest()
+        return chunker.rest()  # and the next time nothing, for the cursor has ended
 
 
 class _Snapshot(_Chunks):
