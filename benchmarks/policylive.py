@@ -16,9 +16,9 @@ import msgspec
 
 from benchmarks.bench import Bench, open_bench
 from benchmarks.bench import Scale as Callers
-from benchmarks.connection import Connection
 from benchmarks.load import drive
-from benchmarks.measurement import DISTURBED, percentile
+from benchmarks.measurement import DISTURBED
+from benchmarks.policychanges import Changes, Rounds, measure_changes, name_of, namespace_of
 from benchmarks.runtimesides import Side, operate
 from benchmarks.served import scratch, serve
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
@@ -49,17 +49,6 @@ class Scale(msgspec.Struct, frozen=True):
     changes_per_s: int = 100
     tries: int = 4
     """How often the changes are measured while others disturb; the quietest counts."""
-
-
-class Changes(msgspec.Struct, frozen=True):
-    p50_ms: float
-    p99_ms: float
-    answered_p99_ms: float
-    """Until the plane had answered the change itself."""
-    cpu_ms: float
-    """Of the operator, for each."""
-    other: float
-    """What share of one core everybody else used meanwhile."""
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -99,25 +88,12 @@ async def _quietest(bench: Bench, client: Client, pid: int, scale: Scale) -> Cha
     found: list[Changes] = []
     for _ in range(scale.tries):
         await asyncio.sleep(_SETTLE_S)
-        found.append(await _changes(bench, client, pid, scale))
+        found.append(
+            await measure_changes(bench, client, pid, Rounds(scale.namespaces, scale.changes, scale.changes_per_s))
+        )
         if found[-1].other <= DISTURBED:
             break
     return min(found, key=lambda each: each.other)
-
-
-async def _changes(bench: Bench, client: Client, pid: int, scale: Scale) -> Changes:
-    processes = Processes([*bench.processes.server, pid])
-    before, cpu = processes.usage(), cpu_seconds(pid)
-    taken, answered = await _change(bench, client, scale)
-    taken.sort()
-    answered.sort()
-    return Changes(
-        p50_ms=percentile(taken, 0.5) * 1e3,
-        p99_ms=percentile(taken, 0.99) * 1e3,
-        answered_p99_ms=percentile(answered, 0.99) * 1e3,
-        cpu_ms=(cpu_seconds(pid) - cpu) / len(taken) * 1e3,
-        other=(processes.usage() - before).other,
-    )
 
 
 @asynccontextmanager
@@ -158,9 +134,9 @@ async def _tracked(port: int, pods: int) -> None:
 async def _create(bench: Bench, scale: Scale) -> float:
     post = bench.target.request
     for number in range(scale.namespaces):
-        await bench.ask("POST", "/api/v1/namespaces", {"metadata": {"name": _namespace(number)}}, expect=(201,))
+        await bench.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace_of(number)}}, expect=(201,))
     bodies = (
-        post("POST", f"/api/v1/namespaces/{_namespace(at % scale.namespaces)}/pods", msgspec.json.encode(_pod(at)))
+        post("POST", f"/api/v1/namespaces/{namespace_of(at % scale.namespaces)}/pods", msgspec.json.encode(_pod(at)))
         for at in range(scale.pods)
     )
     began = perf_counter()
@@ -173,7 +149,7 @@ async def _evaluate(bench: Bench, client: Client, pid: int, scale: Scale) -> tup
     kind = DEVOPS_POLICY.kind
     body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "main"}, "spec": _SPEC}
     encoded = msgspec.json.encode(body)
-    requests = [bench.target.request("POST", kind.path(_namespace(at)), encoded) for at in range(scale.namespaces)]
+    requests = [bench.target.request("POST", kind.path(namespace_of(at)), encoded) for at in range(scale.namespaces)]
     began, cpu = perf_counter(), cpu_seconds(pid)
     await drive(bench.callers, requests, expect=201)
     while True:
@@ -181,64 +157,6 @@ async def _evaluate(bench: Bench, client: Client, pid: int, scale: Scale) -> tup
         if sum("healthScore" in (each.get("status") or {}) for each in found) == scale.namespaces:
             return cpu_seconds(pid) - cpu, perf_counter() - began
         await asyncio.sleep(_LOOK_EVERY_S)
-
-
-async def _change(bench: Bench, client: Client, scale: Scale) -> tuple[list[float], list[float]]:
-    """Seconds from sending the change of a Pod until the status that tells of it is seen, and until it is answered."""
-    path = DEVOPS_POLICY.kind.path("")
-    found, revision = await client.list(path)
-    counted = {each["metadata"]["namespace"]: each["status"]["violations"] for each in found}
-    sent: dict[str, float] = {}
-    taken: list[float] = []
-
-    async def see() -> None:
-        async for event in client.watch(path, resourceVersion=revision):
-            namespace, status = event.obj["metadata"]["namespace"], event.obj["status"]
-            if status["violations"] != counted[namespace] and namespace in sent:
-                counted[namespace] = status["violations"]
-                taken.append(perf_counter() - sent.pop(namespace))
-                if len(taken) == scale.changes:
-                    return
-
-    seeing = asyncio.create_task(see())
-    answered = await _send(bench, scale, sent)
-    async with asyncio.timeout(_WITHIN_S):
-        await seeing
-    return taken, answered
-
-
-async def _send(bench: Bench, scale: Scale, sent: dict[str, float]) -> list[float]:
-    """Every Pod that changes is the first of its namespace; in one round it becomes worse and in the next better."""
-    begin = perf_counter()
-    answered: list[float] = []
-    free: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
-    for each in bench.callers:
-        free.put_nowait(each)
-
-    async def send(number: int, image: str) -> None:
-        patch = [{"op": "replace", "path": "/spec/containers/0/image", "value": image}]
-        path = f"/api/v1/namespaces/{_namespace(number)}/pods/{_name(number)}"
-        encoded = msgspec.json.encode(patch)
-        request = bench.target.request("PATCH", path, encoded, type="application/json-patch+json")
-        sent[_namespace(number)] = moment = perf_counter()
-        caller = await free.get()
-        answered.append((await caller.ask(request)).at - moment)
-        free.put_nowait(caller)
-
-    async with asyncio.TaskGroup() as tasks:
-        for at in range(scale.changes):
-            await asyncio.sleep(max(0.0, begin + at / scale.changes_per_s - perf_counter()))
-            turn, number = divmod(at, scale.namespaces)
-            tasks.create_task(send(number, "web:v1" if turn % 2 else "web:latest"))
-    return answered
-
-
-def _namespace(number: int) -> str:
-    return f"team-{number:03d}"
-
-
-def _name(number: int) -> str:
-    return f"web-{number:06d}"
 
 
 def _pod(number: int) -> JsonObject:
@@ -254,5 +172,5 @@ def _pod(number: int) -> JsonObject:
         }
         for name in ("main", "sidecar")
     ]
-    metadata = {"name": _name(number), "labels": {"app": f"web-{workload}", "pod-template-hash": "5d4f8b9c7f"}}
+    metadata = {"name": name_of(number), "labels": {"app": f"web-{workload}", "pod-template-hash": "5d4f8b9c7f"}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}}
