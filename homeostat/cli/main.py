@@ -22,6 +22,9 @@ _COMMANDS = {
     "apply": "Make objects as files declare them.",
     "delete": "Delete objects by name or by file.",
     "kubeconfig": "Print the kubeconfig of a data directory.",
+    "backup": "Write all objects to a file, or check such a file.",
+    "restore": "Fill an empty database from a backup.",
+    "migrate-store": "Move a plane to another database.",
     "token": "Create, list and revoke bearer tokens.",
     "version": "Print the version.",
 }
@@ -36,7 +39,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"homeostat.cli.{cmd_name}").command
+        command: click.Command = import_module(f"homeostat.cli.{cmd_name.replace('-', '')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import click
 
 from homeostat import __version__
+from homeostat.cli.database import database_option
 from homeostat.cli.datadir import data_option
 from homeostat.cli.failure import Failure
 
@@ -37,13 +38,7 @@ _STOP_WITHIN_S = 4.8
     type=click.IntRange(0, 65535),
     help="Port to listen on; 0 takes a free one.",
 )
-@click.option(
-    "--database",
-    metavar="URL",
-    default="",
-    envvar="HOMEOSTAT_DATABASE",
-    help="sqlite:///PATH or postgresql://USER@HOST/NAME; also $HOMEOSTAT_DATABASE.  [default: a file in the data]",
-)
+@database_option
 @click.option("--address", metavar="URL", default="", help="What clients call the plane.  [default: where it listens]")
 @click.option("--open", "is_open", is_flag=True, help="Plain HTTP without credentials; on a loopback address only.")
 @click.option(
@@ -55,7 +50,14 @@ _STOP_WITHIN_S = 4.8
 )
 @click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
 def command(
-    data: Path, bind: str, port: int, database: str, address: str, is_open: bool, operators: str, verbose: int
+    data: Path,
+    bind: str,
+    port: int,
+    database: Path | str | None,
+    address: str,
+    is_open: bool,
+    operators: str,
+    verbose: int,
 ) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
 
@@ -68,6 +70,10 @@ def command(
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
     host = _host(bind, is_open=is_open)
+    if is_open and isinstance(database, str):
+        raise click.UsageError(
+            "--open asks for no credentials, and replicas on one PostgreSQL do; leave out one of them"
+        )
     # Most of what a decode makes is gone soon, and next to nothing of it is a cycle.
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
@@ -78,7 +84,7 @@ def command(
         address=_address(address),
         port=port,
         is_open=is_open,
-        database=_database(database),
+        database=database,
         operators=_operators(operators, OPERATORS),
     )
     _serve(settings, verbose)
@@ -101,19 +107,6 @@ def _host(bind: str, *, is_open: bool) -> str:
     if is_open and not address.is_loopback:
         raise click.UsageError(f"--open lets in everyone who can connect, and {bind} is not a loopback address")
     return str(address)
-
-
-def _database(url: str) -> Path | str | None:
-    if not url:
-        return None
-    scheme, _, rest = url.partition("://")
-    if scheme in {"postgresql", "postgres"}:
-        return url
-    if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
-        raise click.UsageError(
-            "--database takes sqlite:///PATH (four slashes for a path from the root) or postgresql://USER@HOST/NAME"
-        )
-    return Path(rest[1:]).absolute()
 
 
 def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
