@@ -23,17 +23,22 @@ from homeostat.plane.plane import Plane
 from homeostat.plane.settings import OPERATORS, Settings
 from homeostat.plane.storage import KeptStore, open_store
 from homeostat.runtime.tracing import OFF, Tracer
+from homeostat.runtime.verdict import sole_error
 from homeostat.server.app import refusal
 from homeostat.server.bootstrap import first_objects
 from homeostat.server.privatefile import make_private_directory
 from homeostat.server.tls import Pki, server_context
+from homeostat.store.base import StoreError
 
 __all__ = ["OPERATORS", "Plane", "Settings", "open_plane"]
 
 
 @asynccontextmanager
 async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterator[Plane]:
-    """A plane that serves until the block is left; then watches are closed and running requests finished."""
+    """A plane that serves until the block is left; then watches are closed and running requests finished.
+
+    `StoreError` where the store cannot be had, and when it is lost for good: whoever runs the plane starts it again.
+    """
     make_private_directory(settings.data)
     store = await open_store(settings)
     try:
@@ -41,6 +46,10 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
         pki = prepare_credentials(settings)
         async with _running(settings, pki, store, tracer) as plane:
             yield plane
+    except BaseExceptionGroup as group:
+        # Of all that ends with it, the store's end is what there is to tell.
+        lost = group.subgroup(StoreError)
+        raise (group if lost is None else sole_error(lost)) from None
     finally:
         await store.close()
 

@@ -1,4 +1,4 @@
-"""Three replicas on one PostgreSQL for the tests that leave them whole, a client of each a test, and a namespace that nobody else has."""
+"""Three replicas on one PostgreSQL for the tests that leave them whole, and a server for those that do not."""
 
 from __future__ import annotations
 

@@ -64,14 +64,22 @@ class Replica:
 
     def readiness(self) -> tuple[int, str]:
         """What `/readyz` answers to somebody without credentials; 0 for no answer."""
-        unverified = ssl._create_unverified_context()
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=unverified, timeout=5)
         try:
-            connection.request("GET", "/readyz")
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
+            return self._read("/readyz", ssl._create_unverified_context())
         except (OSError, http.client.HTTPException):
             return 0, ""
+
+    def metrics(self) -> str:
+        context = ssl.create_default_context(cafile=self.data / "pki" / "ca.crt")
+        context.load_cert_chain(self.data / "pki" / "admin.crt", self.data / "pki" / "admin.key")
+        return self._read("/metrics", context)[1]
+
+    def _read(self, path: str, context: ssl.SSLContext) -> tuple[int, str]:
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=5)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
         finally:
             connection.close()
 

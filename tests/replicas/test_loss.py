@@ -1,0 +1,122 @@
+"""A replica that dies takes nothing with it: no acknowledged write, and no chore for longer than its lease."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import AlreadyExistsError, NotFoundError
+from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.replicas.replica import Replica, open_clients, running_replicas
+
+NAMESPACES = "/api/v1/namespaces"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+TAKEN_OVER_WITHIN_S = 25.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    try:
+        with running_postgres() as running:
+            yield running
+    except MissingPostgresError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def group(server: Postgres, tmp_path: Path) -> Iterator[Sequence[Replica]]:
+    with running_replicas(tmp_path / "data", server.url_at(server.port)) as running:
+        yield running
+
+
+def leading(replicas: Sequence[Replica], operator: str) -> list[Replica]:
+    """Those whose metrics say that they lead."""
+    line = re.compile(rf'homeostat_leading{{lease="[^"]*homeostat-{operator}"}} 1')
+    return [each for each in replicas if line.search(each.metrics())]
+
+
+def wait_for_leader(replicas: Sequence[Replica], operator: str) -> Replica:
+    ends_at = time.monotonic() + TAKEN_OVER_WITHIN_S
+    while not (found := leading(replicas, operator)):
+        assert time.monotonic() < ends_at, f"nobody leads {operator}"
+        time.sleep(0.3)
+    assert len(found) == 1
+    return found[0]
+
+
+class Load:
+    """Creates through one replica, and through the next when that is gone."""
+
+    def __init__(self, clients: Sequence[Client], writer: int) -> None:
+        self._clients, self._writer, self._turn = clients, writer, writer
+        self.acknowledged: set[str] = set()
+        self.cut = 0
+        self.is_over = False
+
+    async def run(self) -> None:
+        number = 0
+        while not self.is_over:
+            name = f"load-{self._writer}-{number}"
+            try:
+                await self._clients[self._turn % len(self._clients)].create(CONFIG_MAPS, {"metadata": {"name": name}})
+            except UnreachableError:
+                self.cut += 1
+                self._turn += 1
+                continue
+            except AlreadyExistsError:
+                pass  # it was stored and its answer was lost with the replica
+            self.acknowledged.add(name)
+            number += 1
+
+
+async def test_a_killed_replica_loses_nothing_acknowledged_and_its_chores_are_taken_over(
+    group: Sequence[Replica],
+) -> None:
+    leader = await asyncio.to_thread(wait_for_leader, group, "policy")
+    survivors = [each for each in group if each is not leader]
+    async with open_clients([each.endpoint for each in group]) as clients:
+        loads = [Load(clients, writer) for writer in range(9)]
+        writing = [asyncio.ensure_future(load.run()) for load in loads]
+        await asyncio.sleep(0.7)
+        leader.kill()
+        await asyncio.sleep(0.7)
+        for load in loads:
+            load.is_over = True
+        await asyncio.gather(*writing)
+    wanted = {name for load in loads for name in load.acknowledged}
+    assert sum(load.cut for load in loads) >= 3
+    assert len(wanted) > 50
+    async with open_clients([each.endpoint for each in survivors]) as clients:
+        await clients[0].create(NAMESPACES, {"metadata": {"name": "going"}})
+        await clients[1].delete(f"{NAMESPACES}/going")
+        for client in clients:
+            assert wanted <= await names(client)
+        await asyncio.to_thread(wait_for_leader, survivors, "policy")
+        await gone(clients[0], f"{NAMESPACES}/going")
+    leader.begin()
+    await asyncio.to_thread(leader.wait_until_ready)
+    async with open_clients([leader.endpoint]) as (again,):
+        assert wanted <= await names(again)
+
+
+async def names(client: Client) -> set[str]:
+    found, _ = await client.list(CONFIG_MAPS)
+    return {each["metadata"]["name"] for each in found}
+
+
+async def gone(client: Client, path: str) -> None:
+    """The housekeeper, whoever it is now, has emptied and removed it."""
+    async with asyncio.timeout(TAKEN_OVER_WITHIN_S):
+        for _ in count():
+            try:
+                await client.get(path)
+            except NotFoundError:
+                return
+            await asyncio.sleep(0.3)

@@ -1,0 +1,139 @@
+"""The database goes away and comes back: retriable answers, nothing stale shown as fresh, no restart needed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.client.connect import open_client
+from homeostat.objects.errors import ApiError, UnavailableError
+from tests.postgres import MissingPostgresError, Postgres, running_postgres, running_standby
+from tests.replicas.replica import Replica, open_clients, running_replicas
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture
+def server() -> Iterator[Postgres]:
+    try:
+        with running_postgres() as running:
+            yield running
+    except MissingPostgresError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def pair(server: Postgres, tmp_path: Path) -> Iterator[Sequence[Replica]]:
+    url = server.url_at(server.port)
+    with running_replicas(tmp_path / "data", url, "--operators", "housekeeping", count=2) as running:
+        yield running
+
+
+async def refused(client: Client, method: str) -> ApiError:
+    body = {"metadata": {"name": "refused"}} if method == "POST" else None
+    with pytest.raises(UnavailableError) as caught:
+        await client.request(method, CONFIG_MAPS, body=body)
+    return caught.value
+
+
+class Watch:
+    """A watch that is open once it has told of the first object."""
+
+    def __init__(self, client: Client) -> None:
+        self.names: list[str] = []
+        self._changed = asyncio.Condition()
+        self._task = asyncio.ensure_future(self._run(client))
+
+    async def until(self, name: str) -> list[str]:
+        async with asyncio.timeout(30), self._changed:
+            await self._changed.wait_for(lambda: name in self.names or self._task.done())
+        return self.names
+
+    async def _run(self, client: Client) -> None:
+        async for event in client.watch(CONFIG_MAPS, labelSelector="told=yes"):
+            async with self._changed:
+                self.names.append(event.obj["metadata"]["name"])
+                self._changed.notify_all()
+
+
+def config_map(name: str) -> dict[str, object]:
+    return {"metadata": {"name": name, "labels": {"told": "yes"}}}
+
+
+async def test_without_its_database_a_plane_refuses_for_a_while_and_goes_on_by_itself(
+    server: Postgres, pair: Sequence[Replica]
+) -> None:
+    async with open_clients([each.endpoint for each in pair]) as clients:
+        one, two = clients
+        await one.create(CONFIG_MAPS, config_map("before"))
+        watch = Watch(two)
+        await watch.until("before")
+        server.stop()
+        answers = await asyncio.gather(*(refused(each, method) for each in clients for method in ("GET", "POST")))
+        assert [answer.retry_after_s for answer in answers] == [1] * 4
+        cached = await two.request("GET", CONFIG_MAPS, {"resourceVersion": "0", "labelSelector": "told=yes"})
+        assert [each["metadata"]["name"] for each in cached["items"]] == ["before"]
+        told = [await asyncio.to_thread(each.readiness) for each in pair]
+        assert [status for status, _ in told] == [503, 503]
+        assert all("does not answer" in text for _, text in told)
+        server.start()
+        for number, each in enumerate(pair):
+            async with open_client(each.endpoint) as patient:
+                await patient.create(CONFIG_MAPS, config_map(f"after-{number}"))
+            await asyncio.to_thread(each.wait_until_ready)
+        assert await watch.until("after-1") == ["before", "after-0", "after-1"]
+        password = urlsplit(server.url_at(server.port)).password
+        assert password
+        shown = [*map(str, answers), *(text for _, text in told), *(each.said() for each in pair)]
+        assert not [text for text in shown if password in text]
+        assert "homeostat_store_failures" in pair[0].metrics()
+
+
+async def test_a_standby_takes_over_and_no_acknowledged_write_is_lost(server: Postgres, tmp_path: Path) -> None:
+    with running_standby(server) as standby:
+        await commit_on_both(server)
+        both = server.url_at(server.port).replace("/postgres", f",127.0.0.1:{standby.port}/postgres")
+        with running_replicas(tmp_path / "data", both, "--operators", "none", count=2) as pair:
+            async with open_client(pair[0].endpoint) as one, open_client(pair[1].endpoint) as two:
+                watch = Watch(two)
+                for number in range(20):
+                    await (one, two)[number % 2].create(CONFIG_MAPS, config_map(f"n{number:02}"))
+                server.stop(is_crash=True)
+                writing = asyncio.ensure_future(one.create(CONFIG_MAPS, config_map("n20")))
+                await asyncio.to_thread(standby.promote)
+                await writing
+                for number in range(21, 40):
+                    await (one, two)[number % 2].create(CONFIG_MAPS, config_map(f"n{number:02}"))
+                assert await watch.until("n39") == [f"n{number:02}" for number in range(40)]
+
+
+async def commit_on_both(primary: Postgres) -> None:
+    """Commits wait for the standby, or those it lacks would be lost with the primary."""
+    owner = await asyncpg.connect(primary.url)
+    await owner.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    await owner.execute("SELECT pg_reload_conf()")
+    async with asyncio.timeout(10):
+        while await owner.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 0:
+            await owner.fetchval("SELECT pg_sleep(0.05)")
+    await owner.close()
+
+
+async def test_a_replica_of_a_database_that_was_set_back_ends_and_says_why(
+    server: Postgres, pair: Sequence[Replica]
+) -> None:
+    async with open_clients([pair[0].endpoint]) as (client,):
+        await client.create(CONFIG_MAPS, config_map("lost"))
+    owner = await asyncpg.connect(server.url)
+    await owner.execute("DELETE FROM homeostat.log WHERE revision > 5")
+    await owner.execute("DELETE FROM homeostat.batch WHERE last > 5")
+    await owner.close()
+    for each in pair:
+        assert await asyncio.to_thread(each.wait) == 1
+        assert "an older state was restored; start it again" in each.said()
+        assert "Traceback" not in each.said()
