@@ -110,4 +110,4 @@ class Figures:
 
     def collect(self) -> Iterator[Metric]:
         running = [each.manager.metrics for each in self._supervisors if each.manager is not None]
-        return Metrics.joined(running).collect()
+        return Metrics.joined(running).collect() if running else iter(())
