@@ -67,7 +67,8 @@ class PoliciesInForce:
             return
         held = dict(self._by_namespace.pop(change.namespace, {}))
         held.pop(change.name, None)
-        evaluator = None if new is None or new.is_terminating else compile_policy(new.spec)
+        name = change.name if change.namespace else f"{CLUSTER_DEVOPS_POLICY.kind.kind} {change.name}"
+        evaluator = None if new is None or new.is_terminating else compile_policy(new.spec, name=name)
         if isinstance(evaluator, Evaluator):
             held[change.name] = evaluator
         if held:

@@ -33,7 +33,7 @@ async def test_a_pod_that_breaks_a_policy_is_denied_and_told_all_of_it(webhook: 
     await webhook.declare(DENYING)
     assert await webhook.denies() == (
         "Denied by DevOpsPolicy: container 'main' uses :latest tag, "
-        "container 'main' missing liveness probe, container 'main' missing readiness probe"
+        "container 'main' missing liveness probe, container 'main' missing readiness probe (policy main)"
     )
     answer = await webhook.ask(GOOD)
     assert (answer.status, answer.response) == (200, {"uid": "u-1", "allowed": True})
@@ -45,7 +45,7 @@ async def test_every_policy_of_the_namespace_and_of_the_cluster_has_its_say(webh
     await webhook.declare({"requireReadinessProbe": True, "enforcementMode": "enforce"}, "a")
     await declare_wide(webhook, {"requireLivenessProbe": True, "enforcementMode": "enforce"})
     wanted = "Denied by DevOpsPolicy: container 'main' missing readiness probe, container 'main' uses :latest tag, "
-    wanted += "container 'main' missing liveness probe"
+    wanted += "container 'main' missing liveness probe (policies a, b, ClusterDevOpsPolicy all)"
     await eventually(webhook.denies, lambda message: message == wanted)
     assert "liveness" in await webhook.denies(namespace="elsewhere")
 

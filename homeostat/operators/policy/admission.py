@@ -9,6 +9,7 @@ changed does not forbid the change: nobody could label it, or take a finalizer f
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -22,6 +23,7 @@ from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.spec import Admission, AdmissionMode, PolicySpec
 
 MOST_WARNINGS: Final = 20
+MOST_NAMES: Final = 5
 LONGEST_MESSAGE: Final = 4096
 _USUAL = Admission()
 
@@ -38,10 +40,14 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """`denials` are the findings that forbid it, `warnings` those that do not."""
+    """`denials` are the findings that forbid it, `warnings` those that do not.
+
+    `deniers` are the names of the policies behind each denial.
+    """
 
     denials: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
+    deniers: tuple[tuple[str, ...], ...] = ()
 
     @property
     def is_allowed(self) -> bool:
@@ -49,7 +55,9 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        return f"Denied by DevOpsPolicy: {', '.join(each.message for each in self.denials)}"[:LONGEST_MESSAGE]
+        by = _told_names(dict.fromkeys(name for each in self.deniers for name in each if name))
+        told = f"Denied by DevOpsPolicy: {', '.join(each.message for each in self.denials)}"
+        return f"{told[: LONGEST_MESSAGE - len(by)]}{by}"
 
 
 ALLOWED: Final = Verdict()
@@ -95,7 +103,8 @@ def judge(request: Request, policies: Iterable[Evaluator], *, now: float) -> Ver
         return verdict
     before = {_key(each) for each in _judge(request.old, policies, now).denials}
     old = tuple(each for each in verdict.denials if _key(each) in before)
-    return Verdict(tuple(each for each in verdict.denials if _key(each) not in before), (*old, *verdict.warnings))
+    new = [pair for pair in zip(verdict.denials, verdict.deniers, strict=True) if _key(pair[0]) not in before]
+    return Verdict(tuple(each for each, _ in new), (*old, *verdict.warnings), tuple(names for _, names in new))
 
 
 def _key(finding: Finding) -> tuple[str, str, str]:
@@ -107,6 +116,7 @@ def _judge(request: Request, policies: Iterable[Evaluator], now: float) -> Verdi
     if pod is None or pod.spec is None or is_system(request.namespace):
         return ALLOWED
     denials: dict[tuple[str, str, str], Finding] = {}
+    deniers: dict[tuple[str, str, str], tuple[str, ...]] = {}
     warnings: dict[tuple[str, str, str], Finding] = {}
     for policy in policies:
         mode = mode_of(policy.spec)
@@ -114,11 +124,14 @@ def _judge(request: Request, policies: Iterable[Evaluator], now: float) -> Verdi
             continue
         bound = (policy.spec.admission or _USUAL).severity
         for finding in policy.declared(pod, now=now, body=request.body).findings:
-            is_denied = mode == "deny" and is_as_grave(finding.check.severity, bound)
-            into = denials if is_denied else warnings
-            into.setdefault(_key(finding), finding)
+            key = _key(finding)
+            if mode == "deny" and is_as_grave(finding.check.severity, bound):
+                denials.setdefault(key, finding)
+                deniers[key] = (*deniers.get(key, ()), policy.name)
+            else:
+                warnings.setdefault(key, finding)
     left = tuple(finding for key, finding in warnings.items() if key not in denials)
-    return Verdict(tuple(denials.values()), left)
+    return Verdict(tuple(denials.values()), left, tuple(deniers.values()))
 
 
 def mode_of(spec: PolicySpec) -> AdmissionMode:
@@ -134,6 +147,15 @@ def answer(uid: str, verdict: Verdict = ALLOWED) -> JsonObject:
     if verdict.warnings:
         response["warnings"] = _told(verdict.warnings)
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+
+
+def _told_names(names: Iterable[str]) -> str:
+    """Of policies, at the end of a message; of as many as its reader needs to find them."""
+    first = list(islice(names, MOST_NAMES + 1))
+    if not first:
+        return ""
+    told = ", ".join(first[:MOST_NAMES])
+    return f" ({'policy' if len(first) == 1 else 'policies'} {told}{' and more' if len(first) > MOST_NAMES else ''})"
 
 
 def _told(warnings: tuple[Finding, ...]) -> list[str]:

@@ -69,14 +69,15 @@ class Evaluator:
         "_pending_limit",
         "_rules",
         "_workloads",
+        "name",
         "spec",
     )
 
-    def __init__(self, spec: PolicySpec) -> None:
-        """`PolicyFaultError` where the spec means nothing."""
+    def __init__(self, spec: PolicySpec, *, name: str = "") -> None:
+        """`PolicyFaultError` where the spec means nothing. The name is for people."""
         _check_thresholds(spec)
         check_defaults(spec)
-        self.spec = spec
+        self.spec, self.name = spec, name
         self._declared: tuple[Test, ...] = tests_of(spec, DECLARED)
         self._observed: tuple[Test, ...] = tests_of(spec, OBSERVED)
         self._known: dict[int, tuple[PodSpec, Result]] = {}
@@ -177,9 +178,9 @@ class Evaluator:
         return inf if deadline is None or deadline <= now else deadline
 
 
-def compile_policy(spec: PolicySpec) -> Evaluator | Fault:
+def compile_policy(spec: PolicySpec, *, name: str = "") -> Evaluator | Fault:
     try:
-        return Evaluator(spec)
+        return Evaluator(spec, name=name)
     except PolicyFaultError as error:
         return error.fault
 

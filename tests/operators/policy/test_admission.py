@@ -75,6 +75,21 @@ def test_the_message_tells_every_finding() -> None:
     assert len(verdict(pod_json(WRONG, {**WRONG, "name": "second"})).denials) == 6
 
 
+def test_the_message_ends_with_the_policies_that_deny() -> None:
+    tags = PolicySpec(forbid_latest_tag=True, enforcement_mode="enforce")
+    named = [evaluator_of(DENYING, "all"), evaluator_of(ALL, "audits"), evaluator_of(tags, "tags")]
+    latest = request_of(pod_json(container("a:latest")))
+    assert judge(latest, named, now=NOW).message == (
+        "Denied by DevOpsPolicy: container 'main' uses :latest tag (policies all, tags)"
+    )
+    unready = request_of(pod_json(container("a:latest", readiness=False)), oldObject=pod_json(container("a:latest")))
+    assert judge(unready, named, now=NOW).message == (
+        "Denied by DevOpsPolicy: container 'main' missing readiness probe (policy all)"
+    )
+    many = [evaluator_of(tags, f"p{at}") for at in range(9)]
+    assert judge(latest, many, now=NOW).message.endswith("(policies p0, p1, p2, p3, p4 and more)")
+
+
 def test_a_pod_that_does_not_run_yet_is_not_asked_how_it_runs() -> None:
     runtime = PolicySpec(max_restart_count=0, forbid_pending_duration=0, enforcement_mode="enforce")
     assert verdict(pod_json(restarts=9, phase="Pending"), runtime) == ALLOWED
@@ -185,7 +200,9 @@ def test_warnings_are_bounded() -> None:
 
 def test_a_denial_is_bounded() -> None:
     many = [{**WRONG, "name": f"c{at}"} for at in range(10_000)]
-    assert len(verdict(pod_json(*many)).message) <= 4096
+    found = judge(request_of(pod_json(*many)), [evaluator_of(DENYING, "strict")], now=NOW)
+    assert len(found.message) == 4096
+    assert found.message.endswith(" (policy strict)")
 
 
 NO_REVIEW = [

@@ -73,8 +73,8 @@ WORST = to_pod(
 )
 
 
-def evaluator_of(spec: PolicySpec) -> Evaluator:
-    compiled = compile_policy(spec)
+def evaluator_of(spec: PolicySpec, name: str = "") -> Evaluator:
+    compiled = compile_policy(spec, name=name)
     assert not isinstance(compiled, Fault), str(compiled)
     return compiled
 
