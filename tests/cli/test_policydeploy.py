@@ -152,7 +152,7 @@ async def _declare(admin: Client) -> None:
     await admin.create(POD.path("shop"), body)
     rule = {"name": "account", "expression": "has(object.spec.nothing)"}
     spec = {"enforcementMode": "enforce", "requireLivenessProbe": True, "requireDisruptionBudget": True}
-    kept = {"auditResults": {"retention": 1}}
+    kept = {"auditResults": {"retention": 1}, "defaultProbe": {"tcpPort": 80}}
     body = {"metadata": {"name": "main"}, "spec": {**spec, **kept, "forbidLatestTag": True, "rules": [rule]}}
     for kind, namespace in ((DEVOPS_POLICY.kind, "shop"), (CLUSTER_DEVOPS_POLICY.kind, "")):
         own = body if namespace else {**body, "spec": {"forbidLatestTag": True}}

@@ -52,6 +52,13 @@ class PolicyStatus(Status, frozen=True, omit_defaults=True):
     pods: Count | None = None
     exempted: Count | None = None
     planned_remediations: Annotated[tuple[str, ...], Meta(max_length=MOST_WORKLOADS)] = ()
+    containers_without_port: Annotated[
+        tuple[str, ...],
+        Meta(
+            max_length=MOST_WORKLOADS,
+            description="Containers that lack a probe and get none, for no port to probe is known.",
+        ),
+    ] = ()
 
 
 class NamespaceScore(Part, frozen=True):

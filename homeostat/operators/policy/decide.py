@@ -21,11 +21,12 @@ from homeostat.operators.policy.enforcement import Cooling, Patch, Step, step_of
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.score import Class
 from homeostat.operators.policy.spec import Enforcement
-from homeostat.operators.policy.status import held_status, last_evaluated, status_fields
+from homeostat.operators.policy.status import WITHOUT_PORT, held_status, last_evaluated, status_fields
 from homeostat.operators.policy.world import Policy, World
 
 _ORDER: Final[tuple[Class, ...]] = ("Healthy", "Stable", "Degraded", "Critical")
 _SOONEST_S: Final = 0.1
+_MOST_NAMES: Final = 5
 
 
 class ForgetSeries(msgspec.Struct, frozen=True):
@@ -50,7 +51,7 @@ def decide(policy: Policy, world: World) -> Decision[Action]:
         conditions=(_healthy(fields), *_ready(held, fields["message"], len(patches), len(audits))),
         requeue_after=timedelta(seconds=_wait_s(policy, world, steps)),
         status={**fields, "lastEvaluated": last_evaluated(held, fields, world.now)},
-        notices=_class_notices(held, fields),
+        notices=(*_class_notices(held, fields), *_port_notices(held, fields)),
     )
 
 
@@ -98,3 +99,17 @@ def _class_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
     is_worse = _ORDER.index(after) > _ORDER.index(before)
     told = f"{before} ({held.get('healthScore')}) became {after}: {fields['message']}"
     return (Notice("Warning" if is_worse else "Normal", "ClassChanged", told),)
+
+
+def _port_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
+    """Of the containers that are new among those without a port."""
+    known = held.get(WITHOUT_PORT) or ()
+    new = [each for each in fields[WITHOUT_PORT] or () if each not in known]
+    if not new:
+        return ()
+    more = f" and {len(new) - _MOST_NAMES} more" if len(new) > _MOST_NAMES else ""
+    told = (
+        f"{', '.join(new[:_MOST_NAMES])}{more}: no probe is injected, for no port is known; declare a containerPort, "
+        "or set spec.defaultProbe.tcpPort or fallbackPort"
+    )
+    return (Notice("Warning", "NoProbePort", told),)

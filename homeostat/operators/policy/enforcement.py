@@ -2,7 +2,8 @@
 
 From the Pods come plans, one a workload however many Pods it has; from a plan and the workload as it is comes a step:
 a patch, or the reason why there is none. A container that only the Pod has, because a webhook put it there, and one
-that the template has already put right are no part of a patch, so that a second look finds nothing left to do.
+that the template has already put right are no part of a patch, so that a second look finds nothing left to do. A
+container that lacks a probe and has no port to probe is left as it is and named in the step.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from homeostat.operators.policy.check import MISSING_LIVENESS, MISSING_READINESS
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod
-from homeostat.operators.policy.remedy import Injection, Part, lacking, patch_of
+from homeostat.operators.policy.remedy import PROBES, Injection, Part, lacking, patch_of, port_for
 from homeostat.operators.policy.spec import Enforcement, PolicySpec
 from homeostat.operators.policy.workload import OwnerKey, Workload, owner_of
 
@@ -32,7 +33,7 @@ _CHECKS: dict[Part, Check] = {
 }
 _PARTS: dict[str, Part] = {check.type: part for part, check in _CHECKS.items()}
 
-Refusal = Literal["Gone", "OptedOut", "NothingToDo"]
+Refusal = Literal["Gone", "OptedOut", "NothingToDo", "NoPort"]
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -48,11 +49,13 @@ class Patch(msgspec.Struct, frozen=True):
     owner: OwnerKey
     body: JsonObject
     resource_version: str = ""
+    portless: tuple[str, ...] = ()
 
 
 class LeftAlone(msgspec.Struct, frozen=True):
     owner: OwnerKey
     reason: Refusal
+    portless: tuple[str, ...] = ()
 
 
 class Cooling(msgspec.Struct, frozen=True):
@@ -60,6 +63,7 @@ class Cooling(msgspec.Struct, frozen=True):
 
     owner: OwnerKey
     until: float
+    portless: tuple[str, ...] = ()
 
 
 Step = Patch | LeftAlone | Cooling
@@ -105,24 +109,30 @@ def step_of(plan: Plan, workload: Workload | None, spec: PolicySpec, *, now: dat
         return LeftAlone(plan.owner, "Gone")
     if workload.annotations.get(OPT_OUT) == "disabled":
         return LeftAlone(plan.owner, "OptedOut")
-    missing = _missing(plan, workload, spec)
-    if not missing:
-        return LeftAlone(plan.owner, "NothingToDo")
+    given, portless = _given(plan, workload, spec)
+    if not given:
+        return LeftAlone(plan.owner, "NoPort" if portless else "NothingToDo", portless)
     ends = _cools_until(workload, spec)
     if ends > now.timestamp():
-        return Cooling(plan.owner, ends)
-    return Patch(plan.owner, patch_of(workload, missing, spec, now=now), workload.metadata.resource_version)
+        return Cooling(plan.owner, ends, portless)
+    return Patch(plan.owner, patch_of(workload, given, spec, now=now), workload.metadata.resource_version, portless)
 
 
-def _missing(plan: Plan, workload: Workload, spec: PolicySpec) -> list[Injection]:
+def _given(plan: Plan, workload: Workload, spec: PolicySpec) -> tuple[list[Injection], tuple[str, ...]]:
+    """What the template lacks of the plan and can be given, and the containers that no probe can be given to."""
     template = workload.template.spec
     declared = {each.name: each for each in (template.containers if template else None) or ()}
-    found = (
-        Injection(each.container, each.parts.intersection(lacking(declared[each.container], spec)))
-        for each in plan.injections
-        if each.container in declared
-    )
-    return [each for each in found if each.parts]
+    given: list[Injection] = []
+    portless: list[str] = []
+    for each in plan.injections:
+        container = declared.get(each.container)
+        parts = each.parts.intersection(() if container is None else lacking(container, spec))
+        if container is not None and parts & PROBES and not port_for(container, spec.default_probe):
+            portless.append(each.container)
+            parts -= PROBES
+        if parts:
+            given.append(Injection(each.container, parts))
+    return given, tuple(portless)
 
 
 def _cools_until(workload: Workload, spec: PolicySpec) -> float:

@@ -53,6 +53,11 @@ class SecurityContext(_Seen, frozen=True):
 
 class Port(_Seen, frozen=True):
     container_port: int = 0
+    protocol: str | None = None
+
+    @property
+    def is_tcp(self) -> bool:
+        return self.protocol in (None, "", "TCP")
 
 
 class Container(_Seen, frozen=True):

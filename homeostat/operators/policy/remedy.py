@@ -1,7 +1,9 @@
 """What may be put right without asking: probes and resources that containers lack, as a patch of their workload.
 
-A tag, restarts and a Pod that waits are never put right. What was injected is written on the workload, so that it can
-be taken back. Pure.
+A tag, restarts and a Pod that waits are never put right. Nor is a missing probe where neither the policy nor the
+container names a port: a probe of a port where nobody listens kills a container that was well. The original guesses
+8080 there; `defaultProbe.fallbackPort` has it so. What was injected is written on the workload, so that it can be taken
+back. Pure.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from homeostat.operators.policy.workload import Workload
 Part = Literal["livenessProbe", "readinessProbe", "resources"]
 
 PARTS: Final[tuple[Part, ...]] = ("livenessProbe", "readinessProbe", "resources")
-USUAL_PORT: Final = 8080
+PROBES: Final[frozenset[Part]] = frozenset({"livenessProbe", "readinessProbe"})
 _INITIAL_DELAY_S, _PERIOD_S = 5, 10
+_USUAL = DefaultProbe()
 
 
 class Injection(msgspec.Struct, frozen=True):
@@ -36,7 +39,7 @@ class Injection(msgspec.Struct, frozen=True):
 
 
 def lacking(container: Container, spec: PolicySpec) -> list[Part]:
-    """What the policy both wants of the container and can give it."""
+    """What the policy wants of the container and has a value for, but perhaps no port."""
     parts: list[Part] = []
     if spec.require_liveness_probe and container.liveness_probe is None:
         parts.append("livenessProbe")
@@ -48,13 +51,19 @@ def lacking(container: Container, spec: PolicySpec) -> list[Part]:
     return parts
 
 
+def port_for(container: Container, given: DefaultProbe | None) -> int:
+    """The policy's port, or else the container's first for TCP, or else the policy's last resort; 0 without any."""
+    given = given or _USUAL
+    first = next((each.container_port for each in container.ports or () if each.is_tcp), 0)
+    return given.tcp_port or first or given.fallback_port or 0
+
+
 def probe_for(container: Container, given: DefaultProbe | None) -> JsonObject:
-    """A connection to the policy's port, or else to the container's first, or else to the usual one."""
-    given = given or DefaultProbe()
-    first = container.ports[0].container_port if container.ports else 0
+    """A connection to the port, which there must be."""
+    given = given or _USUAL
     delay, period = given.initial_delay_seconds, given.period_seconds
     return {
-        "tcpSocket": {"port": given.tcp_port or first or USUAL_PORT},
+        "tcpSocket": {"port": port_for(container, given)},
         "initialDelaySeconds": _INITIAL_DELAY_S if delay is None else delay,
         "periodSeconds": _PERIOD_S if period is None else period,
     }

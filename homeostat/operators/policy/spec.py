@@ -27,7 +27,9 @@ Interval = Annotated[int, Meta(ge=1, le=86400)]
 Seconds = Annotated[int, Meta(ge=0, le=2**53)]
 Weight = Annotated[int, Meta(ge=0, le=1000)]
 Score = Annotated[int, Meta(ge=0, le=100)]
+PortNumber = Annotated[int, Meta(ge=1, le=65535)]
 Text = Annotated[str, Meta(min_length=1, max_length=1024)]
+Cel = Annotated[str, Meta(min_length=1, max_length=4096)]
 Label = Annotated[str, Meta(max_length=317)]
 
 
@@ -41,16 +43,21 @@ class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class DefaultProbe(Part, frozen=True, kw_only=True):
-    tcp_port: Annotated[int, Meta(ge=1, le=65535)] | None = None
-    initial_delay_seconds: Count | None = None
-    period_seconds: Count | None = None
+    """A probe of a port where nobody listens kills the container, so no port is guessed unless one is named here."""
+
+    tcp_port: Annotated[PortNumber | None, _said("To probe in every container; else its first TCP port.")] = None
+    fallback_port: Annotated[
+        PortNumber | None, _said("To probe where a container declares no TCP port; without it that one gets no probe.")
+    ] = None
+    initial_delay_seconds: Annotated[Count | None, _said("Before the first probe; 5 unless told.")] = None
+    period_seconds: Annotated[Count | None, _said("Between two probes; 10 unless told.")] = None
 
 
 class DefaultResources(Part, frozen=True, kw_only=True):
-    cpu_request: Text | None = None
-    cpu_limit: Text | None = None
-    memory_request: Text | None = None
-    memory_limit: Text | None = None
+    cpu_request: Annotated[Text | None, _said("100m unless told.")] = None
+    cpu_limit: Annotated[Text | None, _said("500m unless told.")] = None
+    memory_request: Annotated[Text | None, _said("128Mi unless told.")] = None
+    memory_limit: Annotated[Text | None, _said("256Mi unless told.")] = None
 
 
 class SeverityOverrides(Part, frozen=True, kw_only=True):
@@ -98,9 +105,9 @@ class Thresholds(Part, frozen=True, kw_only=True):
         SchemaRule("self.healthy >= self.stable && self.stable >= self.degraded", "the thresholds must descend"),
     )
 
-    healthy: Score = 80
-    stable: Score = 60
-    degraded: Score = 40
+    healthy: Annotated[Score, _said("From here on Healthy.")] = 80
+    stable: Annotated[Score, _said("From here on Stable.")] = 60
+    degraded: Annotated[Score, _said("From here on Degraded; below it is Critical.")] = 40
 
 
 class MatchExpression(Part, frozen=True, kw_only=True):
@@ -122,41 +129,51 @@ class Exemption(Part, frozen=True, kw_only=True):
     `names` are patterns with `*` and `?` of Pods or of the workloads they belong to.
     """
 
-    reason: Text
-    expires: Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None = None
-    checks: tuple[Text, ...] = ()
-    names: tuple[Text, ...] = ()
-    containers: tuple[Text, ...] = ()
-    selector: Selector | None = None
+    reason: Annotated[Text, _said("Why, for those who come later.")]
+    expires: Annotated[
+        Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None, _said("When it ends; never without it.")
+    ] = None
+    checks: Annotated[tuple[Text, ...], _said("Checks by their type, latest_tag, or rules by their name.")] = ()
+    names: Annotated[tuple[Text, ...], _said("Patterns of Pods' or workloads' names.")] = ()
+    containers: Annotated[tuple[Text, ...], _said("Names of containers.")] = ()
+    selector: Annotated[Selector | None, _said("Labels of Pods.")] = None
 
 
 class Rule(Part, frozen=True, kw_only=True):
     """A check of one's own: a CEL expression over `object`, the Pod, that holds for good ones."""
 
-    name: Annotated[str, Meta(pattern="^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$")]
-    expression: Annotated[str, Meta(min_length=1, max_length=4096)]
-    message: Text | None = None
-    message_expression: Annotated[str, Meta(min_length=1, max_length=4096)] | None = None
-    severity: Severity = "medium"
-    weight: Weight = 3
+    name: Annotated[str, Meta(pattern="^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"), _said("The type of its findings.")]
+    expression: Annotated[Cel, _said("In CEL over object, the Pod; true for good ones.")]
+    message: Annotated[Text | None, _said("What is told where it does not hold.")] = None
+    message_expression: Annotated[Cel | None, _said("The same made by CEL; message where that fails.")] = None
+    severity: Annotated[Severity, _said("How grave a finding is.")] = "medium"
+    weight: Annotated[Weight, _said("How many points a finding costs.")] = 3
 
 
 class Admission(Part, frozen=True, kw_only=True):
     """Without a mode, a policy that enforces denies and one that audits warns."""
 
-    mode: AdmissionMode | None = None
-    severity: Severity = "low"
-    """Findings below it are warnings."""
+    mode: Annotated[
+        AdmissionMode | None,
+        _said("deny, warn, or off to say nothing; without it a policy that enforces denies and one that audits warns."),
+    ] = None
+    severity: Annotated[Severity, _said("Findings less grave than this are warnings, also where others deny.")] = "low"
 
 
 class Enforcement(Part, frozen=True, kw_only=True):
-    dry_run: bool = False
-    cooldown_seconds: Seconds = 300
+    dry_run: Annotated[bool, _said("Change nothing; status.plannedRemediations says what would be changed.")] = False
+    cooldown_seconds: Annotated[Seconds, _said("Before a workload that was changed back is patched again.")] = 300
 
 
 class AuditResults(Part, frozen=True, kw_only=True):
-    retention: Annotated[int, Meta(ge=0, le=1000)] = 10
-    max_violations: Annotated[int, Meta(ge=0, le=1000)] = 100
+    retention: Annotated[int, Meta(ge=0, le=1000), _said("How many PolicyAuditResults to keep; 0 for none.")] = 10
+    max_violations: Annotated[int, Meta(ge=0, le=1000), _said("How many violations each of them lists.")] = 100
+
+
+_ENFORCE = (
+    "Whether to put probes and resources right (enforce), or only to tell (audit). "
+    "Workloads are found by their Pods: one without Pods is not looked at."
+)
 
 
 class PolicySpec(Part, frozen=True, kw_only=True):
@@ -165,10 +182,8 @@ class PolicySpec(Part, frozen=True, kw_only=True):
     require_readiness_probe: Annotated[bool | None, _said("Every container has a readiness probe.")] = None
     max_restart_count: Annotated[Count | None, _said("Containers that restarted more often are found.")] = None
     forbid_pending_duration: Annotated[Seconds | None, _said("Seconds that a Pod may be Pending.")] = None
-    enforcement_mode: Annotated[Mode | None, _said("Whether to put probes and resources right, or only to tell.")] = (
-        None
-    )
-    default_probe: Annotated[DefaultProbe | None, _said("The probe that containers without one get.")] = None
+    enforcement_mode: Annotated[Mode | None, _said(_ENFORCE)] = None
+    default_probe: Annotated[DefaultProbe | None, _said("The TCP probe that containers without one get.")] = None
     default_resources: Annotated[DefaultResources | None, _said("What containers without resources get.")] = None
     severity_overrides: Annotated[SeverityOverrides | None, _said("How grave a check is, other than usual.")] = None
 

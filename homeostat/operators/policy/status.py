@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
@@ -21,6 +22,15 @@ from homeostat.operators.policy.remedy import is_patched
 from homeostat.operators.policy.score import classify, is_healthy, summary
 from homeostat.operators.policy.tally import Totals
 from homeostat.operators.policy.world import Policy, World
+
+WITHOUT_PORT: Final = "containersWithoutPort"
+_OF_ENFORCEMENT: Final = (
+    "remediationsApplied",
+    "remediationsFailed",
+    "remediatedWorkloads",
+    "plannedRemediations",
+    WITHOUT_PORT,
+)
 
 
 def held_status(policy: Policy) -> JsonObject:
@@ -47,15 +57,16 @@ def status_fields(policy: Policy, world: World, steps: list[Step]) -> JsonObject
 
 def _remediations(policy: Policy, world: World, steps: list[Step]) -> JsonObject:
     if not policy.spec.is_enforced:
-        names = ("remediationsApplied", "remediationsFailed", "remediatedWorkloads", "plannedRemediations")
-        return dict.fromkeys(names)
+        return dict.fromkeys(_OF_ENFORCEMENT)
     patched = sorted(key for key, each in world.workloads.items() if is_patched(each))
     planned = sorted(str(each.owner) for each in steps if isinstance(each, Patch))
+    portless = sorted(f"{each.owner}/{name}" for each in steps for name in each.portless)
     return {
         "remediationsApplied": len(patched),
         "remediationsFailed": len(world.failures),
         "remediatedWorkloads": patched[:MOST_WORKLOADS] or None,
         "plannedRemediations": planned[:MOST_WORKLOADS] or None,
+        WITHOUT_PORT: portless[:MOST_WORKLOADS] or None,
     }
 
 

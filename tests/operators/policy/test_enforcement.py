@@ -25,7 +25,8 @@ from homeostat.operators.policy.spec import (
 from homeostat.operators.policy.workload import Workload, deployment_name, owner_of
 from tests.operators.policy.worlds import ALL, MOMENT, container, evaluator_of, pod_json, to_pod
 
-ENFORCED = msgspec.structs.replace(ALL, enforcement_mode="enforce")
+CAREFUL = msgspec.structs.replace(ALL, enforcement_mode="enforce")
+ENFORCED = msgspec.structs.replace(CAREFUL, default_probe=DefaultProbe(fallback_port=8080))
 WITH_RESOURCES = msgspec.structs.replace(ENFORCED, default_resources=DefaultResources())
 REPLICA_SET = ("ReplicaSet", "web-app-5d4f8b9c7f")
 BARE = container("nginx:1", liveness=False, readiness=False)
@@ -112,8 +113,9 @@ def test_other_workloads_own_their_pods_themselves(kind: str) -> None:
 
 PORTS = [
     pytest.param(DefaultProbe(tcp_port=3000), (Port(9090),), 3000, id="the policy's"),
-    pytest.param(DefaultProbe(), (Port(9090), Port(1)), 9090, id="the container's first"),
-    pytest.param(None, None, 8080, id="the usual"),
+    pytest.param(DefaultProbe(fallback_port=8080), (Port(9090), Port(1)), 9090, id="the container's first"),
+    pytest.param(None, (Port(53, "UDP"), Port(9153, "TCP")), 9153, id="the container's first for TCP"),
+    pytest.param(DefaultProbe(fallback_port=8080), None, 8080, id="the last resort"),
 ]
 
 
@@ -127,7 +129,7 @@ def test_a_probe_has_a_port(given: DefaultProbe | None, ports: tuple[Port, ...] 
 
 
 def test_probes_and_resources_can_be_set() -> None:
-    probe = probe_for(Container(), DefaultProbe(initial_delay_seconds=0, period_seconds=30))
+    probe = probe_for(Container(), DefaultProbe(tcp_port=80, initial_delay_seconds=0, period_seconds=30))
     assert (probe["initialDelaySeconds"], probe["periodSeconds"]) == (0, 30)
     assert resources_for(DefaultResources(cpu_limit="2")) == {
         "requests": {"cpu": "100m", "memory": "128Mi"},
@@ -186,6 +188,22 @@ def test_a_patched_workload_needs_no_second_patch_and_can_be_reverted() -> None:
     assert restored["spec"]["template"]["spec"] == body["spec"]["template"]["spec"]
     assert not is_patched(read(restored))
     assert revert_of(read(restored)) is None
+
+
+@pytest.mark.parametrize("ports", [None, [], [{"containerPort": 53, "protocol": "UDP"}]], ids=["no", "none", "UDP"])
+def test_no_port_is_guessed_and_the_container_is_named(ports: list[JsonObject] | None) -> None:
+    bare = {**BARE, "ports": ports}
+    plan = plan_for(bare, spec=CAREFUL)
+    assert step_of(plan, read(deployment(bare)), CAREFUL, now=MOMENT) == LeftAlone(plan.owner, "NoPort", ("main",))
+
+
+def test_a_container_without_port_keeps_nothing_else_from_being_put_right() -> None:
+    other = {**BARE, "name": "other", "ports": [{"containerPort": 9090}]}
+    spec = msgspec.structs.replace(CAREFUL, default_resources=DefaultResources())
+    patch = patch_for(deployment(BARE, other), plan_for(BARE, other, spec=spec), spec)
+    given = {each["name"]: each.keys() - {"name"} for each in patch.body["spec"]["template"]["spec"]["containers"]}
+    assert given == {"main": {"resources"}, "other": {*PROBES, "resources"}}
+    assert patch.portless == ("main",)
 
 
 def test_containers_are_told_by_name_and_not_by_place() -> None:

@@ -149,6 +149,22 @@ async def test_what_the_policy_lets_off_is_not_put_right(plane: Api) -> None:
         await is_left_alone(live)
 
 
+async def test_no_port_is_guessed_and_that_is_told(api: Api) -> None:
+    async with operating(api) as live:
+        await roll_out(live, await deploy(live))
+        await live.declare({**SPEC, "defaultProbe": {"periodSeconds": 30}, "defaultResources": None})
+        told = f"deployment/{live.namespace}/web/main"
+        await live.shows(containersWithoutPort=[told], remediationsApplied=0, plannedRemediations=None)
+        await is_left_alone(live)
+        (event,) = await eventually(lambda: live.events("NoProbePort"))
+        assert event["note"].startswith(f"{told}: no probe is injected, for no port is known; declare a containerPort")
+        named = [{**BARE, "ports": [{"containerPort": 9090}]}]
+        path = DEPLOYMENT.path(live.namespace, "web")
+        await live.client.merge(path, {"spec": {"template": {"spec": {"containers": named}}}})
+        await live.shows(containersWithoutPort=None, remediationsApplied=1)
+        assert container_of(await workload(live))["livenessProbe"]["tcpSocket"] == {"port": 9090}
+
+
 async def test_nobody_is_fought_over_a_patch_before_the_cooldown_ends(plane: Api) -> None:
     async with operating(plane) as live:
         await roll_out(live, await deploy(live))
