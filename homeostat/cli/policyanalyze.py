@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import msgspec
 
 from homeostat.cli.connection import kubeconfig_paths, reporting_errors, told
 from homeostat.cli.failure import Failure, UnreachableFailure, one_line
@@ -30,7 +31,7 @@ from homeostat.objects.errors import ApiError
 from homeostat.operators.policy.document import PolicyDocument, policy_document
 from homeostat.operators.policy.inspection import aggregate_line
 from homeostat.operators.policy.manifest import Trouble
-from homeostat.operators.policy.report.report import Report
+from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
 from homeostat.operators.policy.spec import POLICY_FREE
 
 _EVERYTHING = sys.maxsize
@@ -76,13 +77,14 @@ def command(
     with reporting_errors():
         paths = kubeconfig_paths(kubeconfig)
         names = _chosen(paths, contexts, is_all=all_contexts)
-        most = limit or _EVERYTHING if output == "table" else _EVERYTHING
+        is_short = output == "table" and not is_long
+        most = 0 if is_short else _EVERYTHING
         surveys, troubles = asyncio.run(_survey_all(paths, names, policies, namespace, most))
     if not surveys:
         raise UnreachableFailure("; ".join(f"{each.source}: {each.message}" for each in troubles))
     if output == "table" and output_file is None:
         _print_counts(surveys, per_cluster=per_cluster)
-    report = _report(surveys, troubles, policies, is_short=output == "table" and not is_long)
+    report = _report(surveys, troubles, policies)
     print_report(report, output=output, output_file=output_file, limit=limit, heading="CLUSTER")
     severities = {severity for each in surveys for severity in each.totals.severities}
     if is_below(bars, severities=severities, scores=report.scores):
@@ -116,10 +118,13 @@ async def _survey_all(
                 return await survey_cluster(
                     client, policies, cluster=name, namespace=namespace, now=now, limit=limit, on_pods=on_pods
                 )
-        except (UnreachableError, KubeconfigError, ProjectionError) as error:
-            return Trouble(name, 0, str(error))
-        except ApiError as error:
-            return Trouble(name, 0, told(error))
+        except ProjectionError as error:
+            trouble = Trouble(name, 0, str(error))
+        except (UnreachableError, KubeconfigError, ApiError) as error:
+            if len(names) == 1:
+                raise
+            trouble = Trouble(name, 0, told(error) if isinstance(error, ApiError) else str(error))
+        return trouble
 
     with _progress(names) as hear:
         found = await asyncio.gather(*(one(name, hear(name)) for name in names))
@@ -127,17 +132,26 @@ async def _survey_all(
     return surveys, [each for each in found if isinstance(each, Trouble)]
 
 
-def _report(
-    surveys: Sequence[Survey], troubles: Sequence[Trouble], policies: Sequence[PolicyDocument], *, is_short: bool
-) -> Report:
-    """The clusters, under each policy its aggregate where there are several. A short one leaves the findings out."""
+def _report(surveys: Sequence[Survey], troubles: Sequence[Trouble], policies: Sequence[PolicyDocument]) -> Report:
+    """The clusters under each policy, with their aggregate where there are several."""
     several = len({each.cluster for each in surveys}) > 1
-    lines = []
+    lines: list[ScoreLine] = []
     for policy in policies:
         own = [each.line for each in surveys if each.policy == policy.title]
-        lines += [*own, aggregate_line(own)] if several else own
-    entries = () if is_short else tuple(entry for each in surveys for entry in each.entries)
-    return Report(entries, tuple(lines), tuple(troubles))
+        shown = [*own, aggregate_line(own)] if several else own
+        lines += [_named(each, f"{each.title} {policy.title}") for each in shown] if len(policies) > 1 else shown
+    entries = (entry for each in surveys for entry in (_of_clusters(each) if several else each.entries))
+    return Report(tuple(entries), tuple(lines), tuple(troubles))
+
+
+def _named(line: ScoreLine, title: str) -> ScoreLine:
+    return msgspec.structs.replace(line, title=title)
+
+
+def _of_clusters(survey: Survey) -> Iterator[Entry]:
+    """The findings, each with the cluster before its policy."""
+    for each in survey.entries:
+        yield msgspec.structs.replace(each, policy=f"{survey.cluster}: {each.policy}")
 
 
 def _print_counts(surveys: Sequence[Survey], *, per_cluster: bool) -> None:

@@ -95,10 +95,25 @@ def test_clusters_add_up_and_one_that_is_away_is_left_out(shop: Up, tmp_path: Pa
     assert ["two", "latest_tag", "2"] in done.rows
 
 
+def test_findings_name_their_cluster_and_lines_their_policy_where_there_are_several(shop: Up, tmp_path: Path) -> None:
+    config = contexts(shop, tmp_path / "config")
+    arguments = ("--kubeconfig", config, "--contexts", "one,two", "--bundle", "baseline", "--bundle", "permissive")
+    found = shop.cli.here("policy", "analyze", *arguments, "-n", "shop", "-o", "json").json
+    assert [each["title"] for each in found["scores"]] == [
+        f"{cluster} {policy}" for policy in ("baseline", "permissive") for cluster in ("one", "two", "aggregate")
+    ]
+    assert {each["policy"] for each in found["violations"]} == {
+        f"{cluster}: {policy}" for policy in ("baseline", "permissive") for cluster in ("one", "two")
+    }
+    listed = shop.cli.here("policy", "analyze", "--violations", "--limit", "1", "-n", "shop").out
+    assert "... and " in listed
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("--contexts", "away"), 3, "away: "),
+        (("--contexts", "away"), 3, "127.0.0.1:1"),
+        (("--contexts", "away,away"), 3, "127.0.0.1:1"),
         (("--contexts", "one,nobody"), 1, "no context nobody"),
         (("--contexts", "one", "--all-contexts"), 2, "exclude each other"),
         (("--contexts", "one", "--fail-on", "score<95"), 1, ""),
