@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 
+_MOST = 1 << 26
+"""Many times what the largest object takes; without an end, a line would fill the memory."""
 
-async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Every line that is whole, of whatever length; what follows the last line break is dropped."""
+
+async def split_lines(chunks: AsyncIterable[bytes], *, most: int = _MOST) -> AsyncIterator[bytes]:
+    """Every line that is whole; what follows the last line break is dropped. A longer one is a `ConnectionError`."""
     rest: list[bytes] = []
+    size = 0
     async for chunk in chunks:
         head, *lines = chunk.split(b"\n")
         rest.append(head)
+        size += len(head)
         for line in lines:
             if whole := b"".join(rest):
                 yield whole
-            rest = [line]
+            rest, size = [line], len(line)
+        if size > most:
+            raise ConnectionError(f"a line of more than {most} bytes came")

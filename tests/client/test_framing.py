@@ -169,6 +169,18 @@ async def test_an_answer_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatc
         await read(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 5000\r\n\r\n", b"x" * 2000, is_stream=True)
 
 
+async def test_a_line_does_not_fill_the_memory() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for piece in (b"one\ntwo", b"\nsix", b"teen", b"\n"):
+            yield piece
+
+    assert [line async for line in split_lines(pieces(), most=7)] == [b"one", b"two", b"sixteen"]
+    lines = split_lines(pieces(), most=6)
+    assert [await anext(lines), await anext(lines)] == [b"one", b"two"]
+    with pytest.raises(ConnectionError, match="more than 6 bytes"):
+        await anext(lines)
+
+
 async def test_headers_of_one_name_are_joined_and_trailers_are_not_headers() -> None:
     wire = Wire()
     asked = asyncio.ensure_future(wire.connection.ask(REQUEST))

@@ -109,6 +109,51 @@ async def test_nobody_there_is_told_apart_from_an_answer_that_did_not_come() -> 
             await pool.ask(REQUEST, None)
 
 
+async def test_the_next_turn_is_of_who_has_waited_longest() -> None:
+    served: list[int] = []
+    async with pooled(2) as (pool, _):
+
+        async def ask(number: int) -> None:
+            await pool.ask(REQUEST, None)
+            served.append(number)
+
+        await asyncio.gather(*(ask(number) for number in range(40)))
+    # Of two who have their turn at once, either may be done first.
+    assert all(abs(place - number) <= 2 for place, number in enumerate(served))
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_closing_ends_what_is_under_way_wherever_it_is(turns: int) -> None:
+    async with pooled(2, is_answering=False) as (pool, _):
+        asks = [asyncio.create_task(pool.ask(REQUEST, None)) for _ in range(4)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await pool.close()
+        ends = await asyncio.wait_for(asyncio.gather(*asks, return_exceptions=True), 2)
+        assert all(isinstance(each, ConnectionError) for each in ends)
+
+
+async def test_a_connection_that_was_closed_while_idle_is_not_used_for_the_next() -> None:
+    connections = 0
+
+    async def answer_and_go(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer_and_go, "127.0.0.1", 0)
+    pool = Pool(Dialer(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"), connections=1, answer_s=5.0)
+    for _ in range(20):
+        assert (await pool.ask(REQUEST, None))[1] == b"{}"
+        await asyncio.sleep(0.005)
+    await pool.close()
+    server.close()
+    assert connections == 20
+
+
 @pytest.mark.parametrize(
     ("path", "accept"),
     [("/a b", ""), ("/a\r\nX: y", ""), ("a", ""), ("/ä", ""), ("/a", "text/x\r\nX: y")],
@@ -117,6 +162,25 @@ async def test_what_would_become_another_request_is_refused(path: str, accept: s
     async with open_transport(Endpoint(server="http://127.0.0.1:1")) as transport:
         with pytest.raises(BadRequestError):
             await transport.send("GET", path, accept=accept)
+
+
+@pytest.mark.parametrize("method", ["HEAD", "CONNECT", "get", "GET /other HTTP/1.1\r\nX:", ""])
+async def test_a_method_that_is_not_spoken_is_refused(method: str) -> None:
+    async with open_transport(Endpoint(server="http://127.0.0.1:1")) as transport:
+        with pytest.raises(BadRequestError):
+            await transport.send(method, "/")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [("Impersonate-Extra-a\r\nX", "y"), ("Impersonate-Extra-a b", "y"), ("", "y"), ("Impersonate-User", "a\nX: y")],
+)
+async def test_a_header_that_would_become_another_is_refused(header: tuple[str, str]) -> None:
+    async with open_transport(Endpoint(server="http://127.0.0.1:1", impersonation=(header,))) as transport:
+        with pytest.raises(BadRequestError, match="characters that HTTP cannot carry"):
+            await transport.send("GET", "/")
+        with pytest.raises(BadRequestError, match="characters that HTTP cannot carry"):
+            await transport.stream("/")
 
 
 @pytest.mark.parametrize(
