@@ -32,8 +32,8 @@ def command(file: Path, is_resumed: bool, data: Path, database: Path | str | Non
     """Fill an empty database with the objects of FILE, all of them or none.
 
     The data directory must have the seal.key of the plane that the backup was made of; put its pki and tokens.json
-    there too, or every kubeconfig and token is void. Objects keep their uid and resourceVersion. New revisions begin far
-    above any that clients may have seen, so that their watches answer 410 and list anew; --resume is for a move.
+    there too, or every kubeconfig and token is void. Objects keep their uid and resourceVersion. New revisions begin
+    far above any that clients may have seen, so that their watches answer 410 and list anew; --resume is for a move.
 
     \b
     Examples:
