@@ -1,4 +1,4 @@
-"""A client and a server that hangs up, drips, floods or squeezes: nothing hangs, nothing grows, no write goes out twice."""
+"""A server that hangs up, drips, floods or squeezes: nothing hangs, nothing grows, no write goes out twice."""
 
 from __future__ import annotations
 
