@@ -1,7 +1,8 @@
 """Opens connections to one server: directly, or through the proxy that stands before it.
 
 What is encrypted goes through a proxy in a tunnel that the proxy cannot look into; what is not is asked of the proxy.
-Every wait has an end, and whatever goes wrong here is a `DialError`: the server has seen nothing of a request.
+Every wait has an end; of several addresses of a name, one that is down does not keep from the others. Whatever goes
+wrong here is a `DialError`: the server has seen nothing of a request.
 
 A server is spoken to in clear only where its URL says `http`, and a proxy likewise; an address that no request could
 name is a `KubeconfigError` when the dialer is made.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import ssl
 from base64 import b64encode
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -40,6 +42,7 @@ class Dialer:
         # Made once, since to read what the system trusts takes long.
         is_hidden = self._proxy is not None and self._proxy.scheme == "https"
         self._proxy_trust = ssl.create_default_context() if is_hidden else None
+        self._reached = ""
         base = self._server.path.rstrip("/")
         is_asked = self._proxy is not None and not self._is_tls
         self.host = _authority(self._server)
@@ -54,11 +57,32 @@ class Dialer:
         try:
             async with asyncio.timeout(_WITHIN_S):
                 if self._proxy is None:
-                    return await _connect(self._server, context, self._tls_name)
-                connection = await _connect(self._proxy, self._proxy_trust, self._proxy.hostname or "")
+                    return await self._connect(self._server, context, self._tls_name)
+                connection = await self._connect(self._proxy, self._proxy_trust, self._proxy.hostname or "")
                 return connection if context is None else await self._tunnel(connection, self._proxy, context)
         except (OSError, ValueError) as error:
             raise DialError(reason_of(error)) from error
+
+    async def _connect(self, to: SplitResult, context: ssl.SSLContext | None, tls_name: str) -> Connection:
+        """To one of the addresses of a name, and next time to the same one first. Each has its share of the time, for a
+        machine that is down does not even refuse.
+        """
+        loop, port = asyncio.get_running_loop(), _port(to)
+        ends_at = loop.time() + _WITHIN_S
+        found = await loop.getaddrinfo(to.hostname or "", port, type=socket.SOCK_STREAM)
+        addresses = sorted({str(each[4][0]): None for each in found}, key=lambda each: each != self._reached)
+        for left in range(len(addresses), 0, -1):
+            self._reached = addresses[-left]
+            try:
+                async with asyncio.timeout((ends_at - loop.time()) / left):
+                    _, connection = await loop.create_connection(
+                        Connection, self._reached, port, ssl=context, server_hostname=tls_name if context else None
+                    )
+                return connection
+            except OSError:
+                if left == 1:
+                    raise
+        raise OSError("its name has no address")
 
     async def _tunnel(self, outer: Connection, proxy: SplitResult, context: ssl.SSLContext) -> Connection:
         try:
@@ -78,14 +102,6 @@ class Dialer:
         except BaseException:
             outer.abort()
             raise
-
-
-async def _connect(to: SplitResult, context: ssl.SSLContext | None, tls_name: str) -> Connection:
-    loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(
-        Connection, to.hostname or "", _port(to), ssl=context, server_hostname=tls_name if context is not None else None
-    )
-    return connection
 
 
 def _parsed(url: str, what: str) -> SplitResult:

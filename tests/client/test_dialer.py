@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from tests.client.test_tls import Tunnel, proxying
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 SECRET = "hunter2"
+SILENT = "192.0.2.1"
 
 
 @asynccontextmanager
@@ -165,6 +168,36 @@ async def test_a_proxy_that_refuses_is_told_and_the_server_has_seen_nothing(answ
     assert not caught.value.was_sent
     assert len(heard) == 1
     assert SECRET.encode() not in heard[0]
+
+
+@pytest.mark.parametrize("down", ["127.0.0.2", SILENT], ids=["refuses", "says nothing"])
+async def test_of_several_addresses_one_that_is_down_is_passed_over_and_then_not_asked_first(
+    monkeypatch: pytest.MonkeyPatch, down: str
+) -> None:
+    monkeypatch.setattr(dialer_module, "_WITHIN_S", 1.0)
+    loop = asyncio.get_running_loop()
+    asked: list[str] = []
+    connect = loop.create_connection
+
+    async def resolved(_host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in (down, "127.0.0.1")]
+
+    async def connecting(factory: Callable[[], asyncio.Protocol], host: str, *rest: Any, **options: Any) -> Any:
+        asked.append(host)
+        if host == SILENT:
+            await asyncio.Event().wait()
+        return await connect(factory, host, *rest, **options)
+
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    monkeypatch.setattr(loop, "getaddrinfo", resolved)
+    monkeypatch.setattr(loop, "create_connection", connecting)
+    async with listening(wait) as address:
+        dialer = Dialer(f"http://plane.example:{address.rpartition(':')[2]}")
+        for _ in range(2):
+            await (await dialer.dial(None)).close()
+    assert asked == [down, "127.0.0.1", "127.0.0.1"]
 
 
 @pytest.mark.parametrize("through_proxy", [False, True])
