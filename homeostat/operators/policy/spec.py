@@ -157,7 +157,7 @@ class Admission(Part, frozen=True, kw_only=True):
         AdmissionMode | None,
         _said("deny, warn, or off to say nothing; without it a policy that enforces denies and one that audits warns."),
     ] = None
-    severity: Annotated[Severity, _said("Findings less grave than this are warnings, also where others deny.")] = "low"
+    severity: Annotated[Severity, _said("The least that is denied; findings less grave than this only warn.")] = "low"
 
 
 class Enforcement(Part, frozen=True, kw_only=True):
