@@ -22,7 +22,6 @@ from homeostat.objects.errors import (
     MethodNotAllowedError,
     NotFoundError,
     TimedOutError,
-    TooManyRequestsError,
     UnauthorizedError,
     UnavailableError,
     status_of,
@@ -38,6 +37,7 @@ from homeostat.server.call import Answer, Backend, Call
 from homeostat.server.deadlines import Deadlines
 from homeostat.server.eager import Started, run_eagerly
 from homeostat.server.impersonation import impersonation
+from homeostat.server.inflight import InFlight
 from homeostat.server.kinds import Kind
 from homeostat.server.metrics import Metrics
 from homeostat.server.negotiate import JSON, negotiate
@@ -71,38 +71,11 @@ VERBS = {
     "delete": delete,
     "deletecollection": delete_collection,
 }
-_MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _ON_COLLECTIONS = frozenset({"list", "watch"})
 _WITHOUT_OBJECT = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _WITH_OBJECT = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 SystemPage = Callable[[Request, User], Awaitable[Reply]]
-
-
-@dataclass(slots=True)
-class InFlight:
-    """How many calls run at once, reads and writes apart. Watches do not count: idle ones are free."""
-
-    most_reads: int = 400
-    most_writes: int = 200
-    reads: int = 0
-    writes: int = 0
-
-    def enter(self, verb: str) -> None:
-        if verb in _MUTATING:
-            if self.writes >= self.most_writes:
-                raise TooManyRequestsError("too many writes at once, please try again later", retry_after_s=1)
-            self.writes += 1
-        else:
-            if self.reads >= self.most_reads:
-                raise TooManyRequestsError("too many reads at once, please try again later", retry_after_s=1)
-            self.reads += 1
-
-    def leave(self, verb: str) -> None:
-        if verb in _MUTATING:
-            self.writes -= 1
-        else:
-            self.reads -= 1
 
 
 @dataclass(slots=True)
@@ -261,7 +234,9 @@ class App:
         run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]
         if verb == "watch":
             return await run(call)
-        self.in_flight.enter(verb)
+        lane = self.in_flight.lane(verb)
+        if not lane.enter():
+            await lane.turn()
         try:
             if call.body:
                 await settle_body(call)
@@ -270,7 +245,7 @@ class App:
             error.warnings = tuple(call.warnings)
             raise
         finally:
-            self.in_flight.leave(verb)
+            lane.leave()
 
     def _review(self, call: Call) -> Reply:
         obj = parse_body(call)

@@ -1,0 +1,71 @@
+"""How many calls run at once, reads and writes apart.
+
+More wait for their turn, first come first served, so that a crowd is served more slowly and not refused; only when the
+queue is full too is one told to come back later. Watches do not count: idle ones are free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+
+from homeostat.objects.errors import TooManyRequestsError
+
+_MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+
+
+class Lane:
+    """Room for `most`. Who `enter`s without success waits with `turn`; either way `leave` once done."""
+
+    __slots__ = ("_most", "_most_waiting", "_running", "_waiting", "_what")
+
+    def __init__(self, what: str, most: int, most_waiting: int) -> None:
+        self._what, self._most, self._most_waiting = what, most, most_waiting
+        self._running = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def enter(self) -> bool:
+        if self._running >= self._most:
+            return False
+        self._running += 1
+        return True
+
+    async def turn(self) -> None:
+        """`TooManyRequestsError` if too many wait already."""
+        if len(self._waiting) >= self._most_waiting:
+            raise TooManyRequestsError(f"too many {self._what} at once, please try again later", retry_after_s=1)
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.cancelled():
+                self._waiting.remove(place)
+            else:
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        while self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)  # which hands over the room
+                return
+        self._running -= 1
+
+
+@dataclass(slots=True)
+class InFlight:
+    most_reads: int = 400
+    most_writes: int = 200
+    most_waiting: int = 2000
+    reads: Lane = field(init=False)
+    writes: Lane = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reads = Lane("reads", self.most_reads, self.most_waiting)
+        self.writes = Lane("writes", self.most_writes, self.most_waiting)
+
+    def lane(self, verb: str) -> Lane:
+        return self.writes if verb in _MUTATING else self.reads
