@@ -1,4 +1,4 @@
-"""What the tutorial tells to type does what it says: its commands are run, and its output is seen."""
+"""What the readme and the tutorial tell to type does what they say: commands are run, and their output is seen."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Step:
     printed: frozenset[str] = frozenset()
 
 
-def _steps(section: str) -> Iterator[Step]:
+def _steps(section: str, document: str = "docs/tutorial.md") -> Iterator[Step]:
     """Of a section, without what goes on until somebody ends it: the tests serve by themselves."""
-    text = text_of("docs/tutorial.md").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    text = text_of(document).partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     fences = [*_fences.findall(text), ("", "")]
     for (language, code), (following, printed) in pairwise(fences):
         lines = tuple(line for line in code.splitlines() if not _serves.match(line))
@@ -57,11 +57,14 @@ def _plain(text: str) -> frozenset[str]:
 @dataclass(frozen=True, slots=True)
 class Shell:
     kubeconfig: Path
+    directory: Path = _GREETER
 
     async def run(self, line: str) -> str:
         path = f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
         own = {"PATH": path, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.kubeconfig.parent)}
-        run = await create_subprocess_shell(line, cwd=_GREETER, env={**os.environ, **own}, stdout=PIPE, stderr=STDOUT)
+        run = await create_subprocess_shell(
+            line, cwd=self.directory, env={**os.environ, **own}, stdout=PIPE, stderr=STDOUT
+        )
         told, _ = await wait_for(run.communicate(), 30)
         assert run.returncode == 0, f"{line}: {told.decode()}"
         return told.decode()
@@ -71,6 +74,14 @@ class Shell:
             await self.run(line)
         if step.printed:
             await eventually(lambda: self.run(step.lines[-1]), lambda told: step.printed <= _plain(told))
+
+
+async def test_the_first_result_is_as_told(tmp_path: Path) -> None:
+    async with open_plane(Settings(data=tmp_path, port=0)) as plane:
+        shell = Shell(plane.kubeconfig_path, ROOT)
+        with_kubectl, with_ours = _steps("A first result", "README.md")
+        await shell.follow(with_kubectl)
+        await shell.follow(with_ours)
 
 
 async def test_the_session_on_a_plane_is_as_told(tmp_path: Path) -> None:
