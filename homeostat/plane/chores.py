@@ -60,6 +60,7 @@ def supervisors_of(plane: Plane, tracer: Tracer) -> list[Supervisor]:
             load_operator(name),
             grace_s=OPERATORS_GRACE_S,
             leases=leases,
+            directory=plane.settings.data / "operators",
             tracer=tracer,
         )
         for name in sorted(plane.settings.operators - {"housekeeping"})

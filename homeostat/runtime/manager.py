@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from homeostat.client.base import Client
@@ -50,6 +52,7 @@ class Manager:
         terms: Terms = TERMS,
         pace: Pace = Pace(),  # noqa: B008
         grace_s: float = 20.0,
+        directory: Path | None = None,
         metrics: Metrics | None = None,
         tracer: Tracer = OFF,
     ) -> None:
@@ -60,6 +63,7 @@ class Manager:
         self.recorder = Recorder(client, COMPONENT, instance=self.identity)
         self._bare, self._namespace, self._leases, self._terms = client, namespace, leases, terms
         self._grace_s, self._tracer = grace_s, tracer
+        self._directory = directory or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / COMPONENT
         self._hosts: list[Host] = []
         self._stopping = asyncio.Event()
         self.metrics.watch_informers(self.informers)
@@ -77,7 +81,7 @@ class Manager:
         tools = Tools(
             client=self.client, recorder=self.recorder, metrics=self.metrics, tracer=self._tracer, refusal=refusal
         )
-        setup = Setup(name, self.informers, tools=tools, namespace=self._namespace)
+        setup = Setup(name, self.informers, tools=tools, namespace=self._namespace, directory=self._directory)
         register(setup)
         self._hosts.append(Host(setup, election))
         return setup

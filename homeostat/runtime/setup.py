@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -58,8 +59,10 @@ class Setup:
     the operator may look at; empty for all.
     """
 
-    def __init__(self, name: str, informers: Informers, *, tools: Tools, namespace: str) -> None:
+    def __init__(self, name: str, informers: Informers, *, tools: Tools, namespace: str, directory: Path) -> None:
         self.name, self.namespace = name, namespace
+        self.directory = directory / name
+        """A place on disk of the operator's own, to be made when it is needed. What is there may be gone tomorrow."""
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.jobs: list[Job] = []
         self.host: Controls | None = None

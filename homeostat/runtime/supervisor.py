@@ -12,6 +12,7 @@ import logging
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
@@ -43,13 +44,14 @@ class Supervisor:
         *,
         grace_s: float,
         leases: str = "",
+        directory: Path | None = None,
         tracer: Tracer = OFF,
         backoff: Backoff = _BACKOFF,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.manager: Manager | None = None
         self._client, self._name, self._module = client, name, module
-        self._grace_s, self._tracer = grace_s, tracer
+        self._grace_s, self._tracer, self._directory = grace_s, tracer, directory
         self._backoff, self._chance, self._leases = backoff, chance, leases
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
         self._told = ""
@@ -82,7 +84,13 @@ class Supervisor:
 
     async def _run_once(self) -> None:
         await install(self._client, self._module.KINDS)
-        manager = Manager(self._client, leases=self._leases, grace_s=self._grace_s, tracer=self._tracer)
+        manager = Manager(
+            self._client,
+            leases=self._leases,
+            grace_s=self._grace_s,
+            directory=self._directory,
+            tracer=self._tracer,
+        )
         manager.add(self._name, self._module.register)
         self.manager = manager
         if not self._stopping.is_set():

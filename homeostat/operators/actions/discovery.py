@@ -79,6 +79,12 @@ def discover(
     return Catalog(found, troubles | missing)
 
 
+def joined(*catalogs: Catalog[T]) -> Catalog[T]:
+    """What all of them have; of one name the first."""
+    found = {name: each.get(name) for each in reversed(catalogs) for name in each}
+    return Catalog(found, {name: told for each in reversed(catalogs) for name, told in each.troubles.items()})
+
+
 def claimed_types(reconcilers: Catalog[Any]) -> dict[str, str]:
     """The plugin by the name of the resource type that it claims; `ValueError` where two claim one type."""
     claims: dict[str, str] = {}

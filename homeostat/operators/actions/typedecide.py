@@ -22,6 +22,8 @@ from homeostat.operators.actions.misfit import Misfit
 from homeostat.operators.actions.naming import resource_kind
 from homeostat.operators.actions.plugins.declared import differences
 
+DEFINING: Final = "Defining"
+"""Why a type is not ready whose definition the server does not have yet."""
 _LOOK_AGAIN: Final = timedelta(seconds=60)
 _MOST_NAMED: Final = 100
 _MOST_TOLD: Final = 5
@@ -66,7 +68,7 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
         return _settled(plural, world.found or {})
     if world.misfits and not resource_type.spec.is_forced:
         return _incompatible(world.misfits)
-    progress = Condition(READY, "Unknown", "Defining", "the definition is being written")
+    progress = Condition(READY, "Unknown", DEFINING, "the definition is being written")
     return Decision((PutDefinition(wanted),), (progress,), status={"plural": plural, "misfits": None})
 
 
@@ -102,7 +104,7 @@ def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:
         ready = Condition(READY, "False", refused.get("reason") or "Refused", refused.get("message") or "it is refused")
         return Decision(conditions=(ready,), status=status, requeue_after=_LOOK_AGAIN)
     if ("Established", "True") not in {(each.get("type"), each.get("status")) for each in wrong}:
-        ready = Condition(READY, "Unknown", "Defining", "the server has not established the definition yet")
+        ready = Condition(READY, "Unknown", DEFINING, "the server has not established the definition yet")
         return Decision(conditions=(ready,), status=status, requeue_after=timedelta(seconds=1))
     return Decision(conditions=(Condition(READY, "True", "Defined", f"resources are {plural}"),), status=status)
 

@@ -1,0 +1,121 @@
+"""One controller for each kind of resource, as resource types come, change and go.
+
+An office opens when the definition of its kind is in force and closes when the last type of the kind goes. A type that
+changes is looked at by all its resources: its plugin, its configuration or its pace may be another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from homeostat.objects.conditions import READY, find
+from homeostat.operators.actions.api import (
+    FINALIZER,
+    Keep,
+    Resource,
+    ResourceType,
+    ResourceTypeSpec,
+    ResourceTypeStatus,
+)
+from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.operator import Means, ResourceOperator
+from homeostat.operators.actions.typedecide import DEFINING
+from homeostat.runtime.cache import Cache, Change
+from homeostat.runtime.controller import Controller
+from homeostat.runtime.look import Options
+from homeostat.runtime.setup import Setup
+
+log = logging.getLogger(__name__)
+
+_LONGEST_LOOK_S = 2 * 3600.0
+_CONCURRENCY = 16
+
+
+class _Office:
+    """`spec` is the type in force: of several versions of a kind the newest."""
+
+    def __init__(self, setup: Setup, spec: ResourceTypeSpec, means: Means) -> None:
+        self.spec = spec
+        kind = resource_kind(spec)
+        operator = ResourceOperator(lambda: self.spec, means)
+        options = Options(finalizer=FINALIZER, concurrency=_CONCURRENCY, timeout_s=_LONGEST_LOOK_S)
+        self.controller: Controller[Resource, Any, Any] = setup.control(
+            kind, Resource, operator, options, name=kind.plural
+        )
+
+    def change(self, spec: ResourceTypeSpec) -> None:
+        if spec != self.spec:
+            self.spec = spec
+            for each in self.controller.informer.cache:
+                self.controller.look(each.metadata.namespace, each.metadata.name)
+
+
+class Offices:
+    def __init__(self, setup: Setup, types: Cache[ResourceType], means: Means) -> None:
+        self._setup, self._types, self._means = setup, types, means
+        self._offices: dict[str, _Office] = {}
+        self._changed = asyncio.Event()
+
+    def note(self, _: Change[ResourceType]) -> None:
+        self._changed.set()
+
+    def keep_of(self, kind: str) -> Keep:
+        """What is kept of the history of a kind's resources."""
+        office = self._offices.get(kind)
+        return Keep() if office is None else office.spec.history
+
+    async def run(self) -> None:
+        """While the process leads."""
+        self._changed.set()
+        try:
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                await self._arrange(types_in_force(self._types))
+        finally:
+            # The controllers end with the term; the next one opens them anew.
+            offices, self._offices = self._offices, {}
+            for office in offices.values():
+                await self._setup.release(office.controller, grace_s=0.0)
+
+    async def _arrange(self, wanted: dict[str, ResourceTypeSpec]) -> None:
+        for kind, office in list(self._offices.items()):
+            spec = wanted.get(kind)
+            if spec is None or resource_kind(spec) != office.controller.kind:
+                del self._offices[kind]
+                await self._setup.release(office.controller)
+                log.info("resources of a type are left alone", extra={"kind": kind})
+        for kind, spec in wanted.items():
+            if kind in self._offices:
+                self._offices[kind].change(spec)
+            else:
+                self._offices[kind] = _Office(self._setup, spec, self._means)
+                log.info("resources of a type are looked after", extra={"kind": kind})
+
+
+def types_in_force(types: Iterable[ResourceType]) -> dict[str, ResourceTypeSpec]:
+    """By kind: the newest type whose definition the server has, also where a newer form of it is not in force and
+    where it only waits for its last resources to go.
+    """
+    found: dict[str, ResourceType] = {}
+    for each in types:
+        if not _is_defined(each):
+            continue
+        kind = resource_kind(each.spec).kind
+        held = found.get(kind)
+        if held is None or _age(held) < _age(each):
+            found[kind] = each
+    return {kind: each.spec for kind, each in found.items()}
+
+
+def _is_defined(each: ResourceType) -> bool:
+    status = each.read_status(ResourceTypeStatus)
+    ready = find(status.conditions, READY)
+    return bool(status.plural) and ready is not None and ready.reason != DEFINING
+
+
+def _age(each: ResourceType) -> tuple[str, str]:
+    return each.metadata.creation_timestamp or "", each.metadata.name
