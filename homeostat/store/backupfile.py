@@ -1,7 +1,7 @@
 """The file of a backup: its form, written privately and whole or not at all, and read with suspicion.
 
     homeostat backup                    the first line
-    {"format":1,"revision":...}         the second: what is in it, for people too
+    {"revision":...,"format":1,...}     the second: what is in it, for people too
     frames                              two lengths (packed, unpacked; 32 bits each), rows as MessagePack in zlib
     a frame of length 0
     SHA-256 of all before               32 bytes
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import stat
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -53,9 +54,13 @@ class _Format(msgspec.Struct):
 
 @contextmanager
 def writing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A file beside `path` for its owner alone, which takes its name at the end of the block, or is gone."""
+    """A file beside `path` for its owner alone, which takes its name at the end of the block, or is gone.
+
+    Only a backup is replaced: a name that was meant for something else, the database say, is refused.
+    """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
+        _require_replaceable(path)
         opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(opened, "wb") as file:
@@ -67,6 +72,20 @@ def writing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
             beside.unlink(missing_ok=True)
     except OSError as error:
         raise BackupError(f'"{path}" cannot be written: {error.strerror}') from error
+
+
+def _require_replaceable(path: Path) -> None:
+    try:
+        is_file = stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return
+    if not is_file or not _is_backup(path):
+        raise BackupError(f'"{path}" is there already and is no backup; name another file')
+
+
+def _is_backup(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) in {_MAGIC, b""}
 
 
 def _sync(directory: Path) -> None:
@@ -134,9 +153,7 @@ class BackupReader:
         try:
             found = msgspec.json.decode(line, type=_Format).format
             if found != FORMAT:
-                raise BackupError(
-                    f'"{self._path}" has format {found}, this program knows {FORMAT}; use its own version'
-                )
+                raise BackupError(f'"{self._path}" has format {found}, this program knows {FORMAT}; use a newer one')
             return msgspec.json.decode(line, type=Header)
         except msgspec.DecodeError as error:
             raise self.damaged(error) from error

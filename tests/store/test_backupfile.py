@@ -102,7 +102,7 @@ def _checksummed(content: bytes) -> bytes:
         pytest.param(lambda whole: whole[:-1] + b"\0", "its checksum does not match", id="another-checksum"),
         pytest.param(
             lambda whole: _checksummed(whole.replace(b'"format":1', b'"format":2')[:-32]),
-            "has format 2, this program knows 1",
+            "has format 2, this program knows 1; use a newer one",
             id="newer-format",
         ),
         pytest.param(lambda whole: whole.replace(b'"revision"', b'"revisio?"'), "revision", id="header"),
@@ -154,6 +154,28 @@ def test_a_backup_that_fails_leaves_the_one_before(path: Path) -> None:
         write_half(path)
     assert path.read_bytes() == before
     assert left_in(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "directory"])
+def test_only_a_backup_is_replaced(path: Path, tmp_path: Path, kind: str) -> None:
+    other = tmp_path / "homeostat.db"
+    match kind:
+        case "file":
+            other.write_bytes(b"SQLite format 3\0")
+        case "link":
+            write(path)
+            other.symlink_to(path)
+        case "directory":
+            other.mkdir()
+    with pytest.raises(BackupError, match="is there already and is no backup"):
+        write(other)
+    assert {each.name for each in tmp_path.iterdir()} <= {other.name, path.name}
+
+
+def test_a_later_backup_replaces_one_before(path: Path) -> None:
+    write(path)
+    later = write(path, header=msgspec.structs.replace(HEADER, made=1.0))
+    assert path.read_bytes() == later
 
 
 async def test_a_full_disk_leaves_no_backup(path: Path, tmp_path: Path) -> None:
