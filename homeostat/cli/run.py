@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import sys
@@ -220,10 +219,9 @@ def _welcome(choice: Choice, endpoint: Endpoint, where: str) -> str:
 
 async def _plan(manager: Manager, output: str | None) -> None:
     try:
-        async with asyncio.timeout(_SYNC_WITHIN_S):
-            plans = await manager.plan()
-    except TimeoutError:
-        raise Failure(f"no answer within {_SYNC_WITHIN_S:g} s: {_told(manager) or 'an operator takes long'}") from None
+        plans = await manager.plan(within_s=_SYNC_WITHIN_S)
+    except* TimeoutError:
+        raise Failure(f"not everything could be listed within {_SYNC_WITHIN_S:g} s: {_told(manager)}") from None
     _print(plans, output)
     if any(each.trouble for each in plans):
         sys.exit(1)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from homeostat.client.base import Client
-from homeostat.runtime.controller import Plan
+from homeostat.runtime.controller import Controller, Plan
 from homeostat.runtime.host import Host
 from homeostat.runtime.informer import Informers
 from homeostat.runtime.leader import TERMS, Election, Terms, unique_identity
@@ -34,6 +34,7 @@ from homeostat.runtime.writes import Watched
 log = logging.getLogger(__name__)
 
 COMPONENT = "homeostat"
+_PLANS_AT_ONCE = 32
 _FLUSH_WITHIN_S = 5.0
 
 
@@ -126,19 +127,26 @@ class Manager:
         """Why not everything works yet, or any more; empty when it does."""
         return [f"{host.setup.name}: {each}" for host in self._hosts for each in host.troubles()]
 
-    async def plan(self) -> list[Plan[Any]]:
-        """A dry run: what every object would get now. The caller sets the timeout."""
+    async def plan(self, *, within_s: float = 60.0) -> list[Plan[Any]]:
+        """A dry run: what every object would get now, some of them at a time.
+
+        `TimeoutError` where the caches are not filled `within_s`; how long a plan may take is its controller's to say.
+        """
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(self.informers.run())
-            await self.informers.synced()
-            plans = [
-                await controller.plan(obj)
-                for host in self._hosts
-                for controller in host.setup.controllers
-                for obj in controller.informer.cache
-            ]
-            watching.cancel()
-        return plans
+            try:
+                async with asyncio.timeout(within_s):
+                    await self.informers.synced()
+                places = asyncio.Semaphore(_PLANS_AT_ONCE)
+
+                async def plan(controller: Controller[Any, Any, Any], obj: Any) -> Plan[Any]:
+                    async with places:
+                        return await controller.plan(obj)
+
+                controllers = [each for host in self._hosts for each in host.setup.controllers]
+                return await asyncio.gather(*(plan(each, obj) for each in controllers for obj in each.informer.cache))
+            finally:
+                watching.cancel()
 
     def _election(self, name: str) -> Election:
         lease = f"{COMPONENT}-{name}"

@@ -61,14 +61,18 @@ class Setup:
 
     def __init__(self, name: str, informers: Informers, *, tools: Tools, namespace: str, directory: Path) -> None:
         self.name, self.namespace = name, namespace
-        self.directory = directory / name
-        """A place on disk of the operator's own, to be made when it is needed. What is there may be gone tomorrow."""
+        self._directory = directory
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.jobs: list[Job] = []
         self.host: Controls | None = None
         """Told of controllers that come and go while the operator runs."""
         self._shared, self._tools = informers, tools
         self._watched: Counter[Informer[Any]] = Counter()
+
+    @property
+    def directory(self) -> Path:
+        """A place on disk of the operator's own, to be made when it is needed. What is there may be gone tomorrow."""
+        return self._directory / self.name
 
     @property
     def informers(self) -> list[Informer[Any]]:
