@@ -112,6 +112,15 @@ def runtime(quick: bool) -> None:
 
 
 @main.command()
+@click.option("--quick", is_flag=True, help="Shorter phases: within a minute or so.")
+def replicas(quick: bool) -> None:
+    """Measure crowds of writers and lag of watches by store and number of replicas, beside etcd."""
+    from benchmarks import replicas as bench
+
+    run(bench.show_replicas(bench.QUICK if quick else bench.Load()))
+
+
+@main.command()
 @click.option("--quick", is_flag=True, help="Fewer files and Pods: within a minute.")
 def policy(quick: bool) -> None:
     """Measure the policy operator, and its check of files against gatekeeper's."""
