@@ -48,6 +48,15 @@ class Replica:
         """As the administrator."""
         return replace(load_endpoint([self.data / "kubeconfig"]), server=self.url)
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def attach(self, process: subprocess.Popen[bytes]) -> None:
+        """One that somebody else has started on this port."""
+        self._process = process
+
     def begin(self) -> None:
         """Without waiting until it serves. The test process must outlive it: it is not ended by itself."""
         with self.log.open("ab") as log:
