@@ -128,6 +128,30 @@ async def test_what_comes_while_nothing_is_asked_ends_the_connection() -> None:
     assert not wire.connection.is_reusable
 
 
+async def test_a_connection_that_is_being_closed_is_not_used_again() -> None:
+    wire = Wire()
+    assert wire.connection.is_reusable
+    wire.begin_closing()
+    assert not wire.connection.is_reusable
+
+
+async def test_a_reader_that_takes_long_is_not_the_silence_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "_MOST_WAITING", 0)
+    wire = Wire()
+    opened = asyncio.ensure_future(wire.connection.open(REQUEST))
+    await asyncio.sleep(0)
+    wire.say(CHUNKED, b"2\r\na\n\r\n")
+    wire.say(b"2\r\nb\n\r\n")
+    await opened
+    with wire.connection.given_up_after(0.05):
+        pieces = wire.connection.pieces()
+        for wanted in (b"a\n", b"b\n"):
+            await asyncio.sleep(0.2)
+            assert await anext(pieces) == wanted
+        with pytest.raises(TimeoutError):
+            await anext(pieces)
+
+
 async def test_an_answer_that_came_too_late_for_its_asker_is_not_the_next_ones() -> None:
     wire = Wire()
     asked = asyncio.ensure_future(wire.connection.ask(REQUEST))

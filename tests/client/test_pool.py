@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -111,15 +111,33 @@ async def test_nobody_there_is_told_apart_from_an_answer_that_did_not_come() -> 
 
 async def test_the_next_turn_is_of_who_has_waited_longest() -> None:
     served: list[int] = []
-    async with pooled(2) as (pool, _):
+    async with pooled(1) as (pool, _):
 
         async def ask(number: int) -> None:
             await pool.ask(REQUEST, None)
             served.append(number)
 
         await asyncio.gather(*(ask(number) for number in range(40)))
-    # Of two who have their turn at once, either may be done first.
-    assert all(abs(place - number) <= 2 for place, number in enumerate(served))
+    assert served == list(range(40))
+
+
+async def test_what_is_given_up_is_hung_up_on_at_once() -> None:
+    is_left = asyncio.Event()
+
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await reader.read()
+        is_left.set()
+        writer.close()
+
+    server = await asyncio.start_server(wait, "127.0.0.1", 0)
+    pool = Pool(Dialer(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"), connections=1, answer_s=60.0)
+    ask = asyncio.create_task(pool.ask(REQUEST, None))
+    await asyncio.sleep(0.05)
+    ask.cancel()
+    await asyncio.wait_for(is_left.wait(), 5)
+    await pool.close()
+    server.close()
 
 
 @pytest.mark.parametrize("turns", range(8))

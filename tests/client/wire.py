@@ -32,6 +32,10 @@ class Wire(asyncio.Transport):
         self._end.append(error)
         self._flush()
 
+    def begin_closing(self) -> None:
+        """As one whose loss the event loop knows of, and tells in its next turn."""
+        self._is_closing = True
+
     def _flush(self) -> None:
         while self._waiting and not self.is_paused and not self._is_closing:
             self.connection.data_received(self._waiting.popleft())
