@@ -138,6 +138,7 @@ async def test_a_server_behind_a_proxy_must_be_who_it_should_be(endpoint: Endpoi
 
 async def test_a_password_for_the_proxy_is_not_for_the_server() -> None:
     assert Dialer("https://x", proxy=f"http://me:{SECRET}@p:1").headers == ""
+    assert Dialer("http://x", proxy="http://me:a%2Fb@p:1").headers == "Proxy-Authorization: Basic bWU6YS9i\r\n"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from homeostat.client.endpoint import Endpoint
 from homeostat.client.http import HttpTransport, UnreachableError, open_transport
 from homeostat.client.pool import Pool
 from homeostat.edge.loop import loop_factory
+from tests.client.test_tls import Tunnel, proxying
 from tests.client.wire import CHUNKED
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -25,10 +27,10 @@ class Place:
     """Where a test's servers are."""
 
     def __init__(self, pki: Path | None) -> None:
-        self._shown, self.trusted, self._authority = None, None, None
+        self.shown, self.trusted, self._authority = None, None, None
         if pki is not None:
-            self._shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            self._shown.load_cert_chain(pki / "server.crt", pki / "server.key")
+            self.shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            self.shown.load_cert_chain(pki / "server.crt", pki / "server.key")
             self.trusted = ssl.create_default_context(cafile=pki / "ca.crt")
             self._authority = (pki / "ca.crt").read_bytes()
 
@@ -42,18 +44,21 @@ class Place:
             finally:
                 writer.transport.abort()
 
-        server = await asyncio.start_server(served, "127.0.0.1", 0, ssl=self._shown)
+        server = await asyncio.start_server(served, "127.0.0.1", 0, ssl=self.shown)
         try:
-            yield f"http{'s' if self._shown else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            yield f"http{'s' if self.shown else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         finally:
             server.close()
             await asyncio.sleep(0.02)
+
+    def endpoint(self, server: str) -> Endpoint:
+        return Endpoint(server=server, authority=self._authority)
 
     @asynccontextmanager
     async def reaching(self, behaviour: Behaviour) -> AsyncIterator[HttpTransport]:
         async with (
             self.serving(behaviour) as server,
-            open_transport(Endpoint(server=server, authority=self._authority)) as transport,
+            open_transport(self.endpoint(server)) as transport,
         ):
             yield transport
 
@@ -201,6 +206,26 @@ def test_a_request_that_is_cancelled_anywhere_leaves_no_answer_to_the_next(run: 
             await pool.close()
 
     run(fact)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_tunnel_through_a_proxy_carries_every_line(
+    loop: Callable[[], asyncio.AbstractEventLoop], first_start: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(first_start / "pki" / "ca.crt"))
+    place = Place(first_start / "pki")
+
+    async def fact() -> None:
+        shown = place.shown if scheme == "https" else None
+        async with place.serving(streaming(6000, 1000, b"0\r\n\r\n")) as server, proxying(Tunnel(), shown) as address:
+            through = replace(place.endpoint(server), proxy=f"{scheme}://{address}")
+            async with open_transport(through) as transport:
+                found: list[int] = []
+                await take_slowly(await lines_of(transport), found)
+            assert found == list(range(6000))
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(asyncio.wait_for(fact(), 20))
 
 
 def test_a_loop_may_end_with_everything_open(run: Run) -> None:
