@@ -6,6 +6,7 @@ state of now.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import click
@@ -19,6 +20,7 @@ from homeostat.objects.errors import ExpiredError
 from homeostat.objects.json import JsonObject
 
 _WATCH_S = 300
+AGAIN_S = 0.2
 _STYLES = {"ADDED": "green", "DELETED": "red"}
 _EVENT = "EVENT".ljust(len("MODIFIED"))
 """A heading as wide as what comes under it, for rows that are printed already cannot move."""
@@ -77,6 +79,8 @@ async def _watch(
                 revision = _revision_of(event.obj) or revision
                 if event.type != "BOOKMARK":
                     show(event)
+            # A server that ends every watch at once is not to be asked as fast as it can answer.
+            await asyncio.sleep(AGAIN_S)
         except ExpiredError:
             click.echo("the server no longer has the changes in between; starting over", err=True)
             return

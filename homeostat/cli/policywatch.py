@@ -18,6 +18,7 @@ from rich.text import Text
 
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import one_line
+from homeostat.cli.follow import AGAIN_S
 from homeostat.cli.policyobjects import KINDS, no_kind
 from homeostat.cli.table import Table
 from homeostat.client.base import Client, Event
@@ -109,9 +110,13 @@ async def _events(client: Client, kind: Kind, namespace: str) -> AsyncIterator[E
                     path, resourceVersion=revision, allowWatchBookmarks="true", timeoutSeconds=_WATCH_S
                 ):
                     revision = event.obj["metadata"]["resourceVersion"]
-                    if event.type != "BOOKMARK":
-                        known[row_of(event.obj)[:2]] = event.obj
-                        yield event
+                    if event.type == "BOOKMARK":
+                        continue
+                    known[row_of(event.obj)[:2]] = event.obj
+                    if event.type == "DELETED":
+                        del known[row_of(event.obj)[:2]]
+                    yield event
+                await asyncio.sleep(AGAIN_S)
         except ExpiredError:
             continue
 
