@@ -29,14 +29,16 @@ _indices = count(1_000)
 
 class Load(msgspec.Struct, frozen=True):
     crowds: tuple[int, ...] = (1, 10, 100, 1000)
-    phase_s: float = 4.0
+    phase_s: float = 3.0
+    tries: int = 3
+    """The best of them counts, for others may use the machine; errors of all do."""
     churn_per_s: int = 500
     churn_s: float = 6.0
     watchers: int = 10
     """At each address."""
 
 
-QUICK = Load(phase_s=1.5, churn_s=2.0)
+QUICK = Load(phase_s=1.5, tries=1, churn_s=2.0)
 
 
 class Creates(msgspec.Struct, frozen=True):
@@ -97,6 +99,15 @@ class _Crowd:
         self._busy -= 1
         if not self._busy and not self.done.done():
             self.done.set_result(None)
+
+
+async def best_create(targets: Sequence[Target], writers: int, load: Load) -> Creates:
+    found = [await create(targets, writers, load.phase_s) for _ in range(load.tries)]
+    best = max(found, key=lambda each: each.rate)
+    errors = [each for each in found if each.errors]
+    if not errors:
+        return best
+    return msgspec.structs.replace(best, errors=sum(each.errors for each in errors), error=errors[0].error)
 
 
 async def create(targets: Sequence[Target], writers: int, seconds: float) -> Creates:

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from benchmarks.bench import Scale, open_bench
-from benchmarks.replicaphases import QUICK, Churn, Creates, Load, churn, create
+from benchmarks.replicaphases import QUICK, Churn, Creates, Load, best_create, churn, create
 from benchmarks.replicasides import Side, sides
 from benchmarks.report import console
 from benchmarks.usage import Processes
@@ -45,7 +45,7 @@ async def _measure(side: Side, load: Load) -> tuple[list[Creates], Churn]:
         phases = []
         for writers in load.crowds:
             await asyncio.sleep(_REST_S)
-            phases.append(await create(targets, writers, load.phase_s))
+            phases.append(await best_create(targets, writers, load))
             _progress(f"{side.name}, {writers} writers: {phases[-1].rate:,.0f}/s, {phases[-1].errors} errors")
         await asyncio.sleep(_REST_S)
         lag = await churn(targets, load)

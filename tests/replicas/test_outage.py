@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -62,6 +63,12 @@ class Watch:
                 self._changed.notify_all()
 
 
+def figure(replica: Replica, name: str) -> float:
+    found = re.search(rf"^{name} (\S+)$", replica.metrics(), re.MULTILINE)
+    assert found
+    return float(found[1])
+
+
 def config_map(name: str) -> dict[str, object]:
     return {"metadata": {"name": name, "labels": {"told": "yes"}}}
 
@@ -92,7 +99,8 @@ async def test_without_its_database_a_plane_refuses_for_a_while_and_goes_on_by_i
         assert password
         shown = [*map(str, answers), *(text for _, text in told), *(each.said() for each in pair)]
         assert not [text for text in shown if password in text]
-        assert "homeostat_store_failures" in pair[0].metrics()
+        assert [figure(each, "homeostat_store_failures") > 0 for each in pair] == [True, True]
+        assert len({figure(each, "homeostat_store_revision") for each in pair}) == 1
 
 
 async def test_a_standby_takes_over_and_no_acknowledged_write_is_lost(server: Postgres, tmp_path: Path) -> None:
