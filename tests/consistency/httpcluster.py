@@ -49,23 +49,31 @@ class PlaneMember(Member):
         self.port = 0
         await asyncio.to_thread(self._replica.kill)
 
+    async def pause(self, seconds: float) -> None:
+        """Clients go on with what they have asked it, and begin nothing new with it."""
+        self.port = 0
+        self._replica.pause()
+        await asyncio.sleep(seconds)
+        self._replica.resume()
+        self.port = self._replica.port
+
     async def call(self, stack: AsyncExitStack) -> None:
         (self.client,) = await stack.enter_async_context(open_clients([self._replica.endpoint]))
 
 
 class PlaneCluster(Cluster):
     def __init__(self, url: str, data: Path) -> None:
-        self._planes = [PlaneMember(Replica(data, url, "--operators", "housekeeping")) for _ in range(3)]
-        self.members: list[Member] = [*self._planes]
+        self.planes = [PlaneMember(Replica(data, url, "--operators", "housekeeping")) for _ in range(3)]
+        self.members: list[Member] = [*self.planes]
         self._clients = AsyncExitStack()
         self.began_at = 0
         """The revision before the first write."""
 
     async def start(self) -> None:
         await super().start()
-        for plane in self._planes:
+        for plane in self.planes:
             await plane.call(self._clients)
-        made = await self._planes[0].client.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        made = await self.planes[0].client.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         self.began_at = int(made["metadata"]["resourceVersion"])
 
     async def stop(self) -> None:
@@ -73,7 +81,7 @@ class PlaneCluster(Cluster):
         await super().stop()
 
     async def connect(self, chance: random.Random) -> Connection:
-        up = [plane.client for plane in self._planes if plane.port]
+        up = [plane.client for plane in self.planes if plane.port]
         if not up:
             raise ConnectionRefusedError("no plane is up")
         return Conversation(chance.choice(up), self.began_at)

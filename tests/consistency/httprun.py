@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.consistency.clients import Watcher, Writer
-from tests.consistency.faults import Faults
 from tests.consistency.httpcluster import PlaneCluster
+from tests.consistency.httpfaults import PlaneFaults
 from tests.consistency.httplog import Row, Translation, read_log
 from tests.consistency.proxy import running_proxy
 from tests.consistency.run import Report
@@ -45,7 +45,7 @@ async def check(
             await cluster.start()
             authors = [Writer(each, cluster, random.Random(chance.random())) for each in range(writers)]
             readers = [Watcher(cluster, random.Random(chance.random())) for _ in range(watchers)]
-            faults = Faults(server, proxy, cluster, chance)
+            faults = PlaneFaults(server, proxy, cluster, chance)
             async with asyncio.TaskGroup() as tasks:
                 reading = [tasks.create_task(each.run()) for each in readers]
                 writing = [tasks.create_task(each.run()) for each in authors]

@@ -21,7 +21,7 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 TAKEN_OVER_WITHIN_S = 25.0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server() -> Iterator[Postgres]:
     try:
         with running_postgres() as running:
@@ -32,6 +32,7 @@ def server() -> Iterator[Postgres]:
 
 @pytest.fixture
 def group(server: Postgres, tmp_path: Path) -> Iterator[Sequence[Replica]]:
+    """On a database of its own: another data directory has another seal."""
     with running_replicas(tmp_path / "data", server.url_at(server.port)) as running:
         yield running
 
@@ -104,6 +105,25 @@ async def test_a_killed_replica_loses_nothing_acknowledged_and_its_chores_are_ta
     await asyncio.to_thread(leader.wait_until_ready)
     async with open_clients([leader.endpoint]) as (again,):
         assert wanted <= await names(again)
+
+
+async def test_replicas_restarted_one_after_another_lose_nothing_and_end_cleanly(group: Sequence[Replica]) -> None:
+    async with open_clients([each.endpoint for each in group]) as clients:
+        loads = [Load(clients, writer) for writer in range(6)]
+        writing = [asyncio.ensure_future(load.run()) for load in loads]
+        for replica in group:
+            assert await asyncio.to_thread(replica.stop) == 0
+            replica.begin()
+            await asyncio.to_thread(replica.wait_until_ready)
+        for load in loads:
+            load.is_over = True
+        await asyncio.gather(*writing)
+        wanted = {name for load in loads for name in load.acknowledged}
+        assert len(wanted) > 100
+        for client in clients:
+            assert wanted <= await names(client)
+    for replica in group:
+        assert not [line for line in replica.said().splitlines() if " ERROR " in line or "Traceback" in line]
 
 
 async def names(client: Client) -> set[str]:
