@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.objects.errors import AlreadyExistsError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, NotFoundError, UnavailableError
 from tests.postgres import MissingPostgresError, Postgres, running_postgres
 from tests.replicas.replica import Replica, open_clients, running_replicas
 
@@ -67,7 +67,7 @@ class Load:
             name = f"load-{self._writer}-{number}"
             try:
                 await self._clients[self._turn % len(self._clients)].create(CONFIG_MAPS, {"metadata": {"name": name}})
-            except UnreachableError:
+            except (UnreachableError, UnavailableError):  # gone, or about to
                 self.cut += 1
                 self._turn += 1
                 continue
