@@ -14,6 +14,7 @@ from homeostat.cli.policyobjects import get_policy, no_kind, path_of, placed
 from homeostat.client.base import APPLY_PATCH
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import NAMESPACE
 from homeostat.operators.policy.document import PolicyDocumentError, read_policy
 
 _MANAGER = "kube-devops-cli"
@@ -45,9 +46,10 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
     for policy in policies:
         try:
             outcome = await _apply(connection, policy, query)
-        except NotFoundError as error:
-            raise no_kind() from error
         except ApiError as error:
+            # A namespace that is not there is not found either, and is a fault of this one policy.
+            if isinstance(error, NotFoundError) and error.kind != NAMESPACE.plural:
+                raise no_kind() from error
             refused += 1
             hint = "; to take these fields over use --force-conflicts" if isinstance(error, ConflictError) else ""
             Failure(f"{title(policy)}: {told(error)}{hint}").show()

@@ -157,6 +157,19 @@ def test_a_policy_that_means_nothing_is_not_imported(shop: Up, tmp_path: Path) -
     assert shop.cli.here("policy", "diff", path).out.startswith("[!] default/devops-policy: spec.maxRestartCount")
 
 
+def test_a_policy_for_a_namespace_that_is_not_there_is_told_so_and_the_others_are_imported(
+    shop: Up, tmp_path: Path
+) -> None:
+    cli, path = shop.cli, tmp_path / "policies.yaml"
+    lost, placed = (cli.here("policy", "bundle", "baseline", "-n", each).out for each in ("nowhere", "depot"))
+    path.write_text(f"{lost}---\n{placed}")
+    done = cli.here("policy", "import", path)
+    assert done.code == 1
+    assert 'namespaces "nowhere" not found' in done.err
+    assert "homeostat crds" not in done.err
+    assert done.out == "devopspolicy.devops.stochastic.io/devops-policy created\n"
+
+
 def test_what_was_injected_is_taken_back_and_stays_away(shop: Up, tmp_path: Path) -> None:
     obj = {**deployment({**PROBED, "resources": {}}), "metadata": _named("default")}
     obj["metadata"]["annotations"] = {"devops.stochastic.io/injected": '{"main":["livenessProbe"]}'}
