@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
+import asyncpg
 import pytest
 
 from homeostat.client.base import Client
@@ -20,6 +22,20 @@ def postgres() -> Iterator[Postgres]:
             yield server
     except MissingPostgresError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def empty_database(postgres: Postgres) -> str:
+    """Of its own: a plane with another data directory has another seal."""
+    name = f"d{uuid4().hex}"
+
+    async def make() -> None:
+        owner = await asyncpg.connect(postgres.url)
+        await owner.execute(f"CREATE DATABASE {name}")
+        await owner.close()
+
+    asyncio.run(make())
+    return postgres.url_at(postgres.port).replace("/postgres", f"/{name}")
 
 
 @pytest.fixture(scope="package")

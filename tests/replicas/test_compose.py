@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from tests.postgres import Postgres
 from tests.replicas.replica import PROGRAM, Replica, environment, open_clients
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "compose"
@@ -65,11 +64,11 @@ def test_the_balancer_knows_every_replica_by_its_port() -> None:
 class Container:
     """The command of a service, as it would be run in the container."""
 
-    def __init__(self, service: str, postgres: Postgres, folder: Path) -> None:
+    def __init__(self, service: str, database: str, folder: Path) -> None:
         self._service = SERVICES[service]
         self.replica = Replica(folder / "data", "")
         secret = folder / "password"
-        url = urlsplit(postgres.url_at(postgres.port))
+        url = urlsplit(database)
         secret.write_text(str(url.password))
         self._here = {
             "/run/secrets/password": str(secret),
@@ -115,10 +114,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_the_commands_start_replicas_that_serve_one_plane(postgres: Postgres, folder: Path) -> None:
-    password = urlsplit(postgres.url_at(postgres.port)).password
+async def test_the_commands_start_replicas_that_serve_one_plane(empty_database: str, folder: Path) -> None:
+    password = urlsplit(empty_database).password
     assert password
-    one, two = (Container(name, postgres, folder) for name in PLANES[:2])
+    one, two = (Container(name, empty_database, folder) for name in PLANES[:2])
     assert not one.is_healthy()
     with one.running() as first, two.running() as second:
         assert one.is_healthy()

@@ -58,19 +58,15 @@ def test_a_password_in_the_query_is_not_told_either(url: str, tmp_path: Path, qu
     assert "wrong-one" not in said
 
 
-def test_a_schema_of_a_newer_program_is_refused(postgres: Postgres, tmp_path: Path) -> None:
+def test_a_schema_of_a_newer_program_is_refused(empty_database: str, tmp_path: Path) -> None:
     async def make() -> None:
-        owner = await asyncpg.connect(postgres.url)
-        await owner.execute("CREATE DATABASE newer")
-        await owner.close()
-        owner = await asyncpg.connect(newer)
+        owner = await asyncpg.connect(empty_database)
         await owner.execute("CREATE SCHEMA homeostat CREATE TABLE migration (number int PRIMARY KEY, at timestamptz)")
         await owner.execute("INSERT INTO homeostat.migration VALUES (1000, now())")
         await owner.close()
 
-    newer = postgres.url.replace("/postgres?", "/newer?")
     asyncio.run(make())
-    said = refused("--data", str(tmp_path), "--database", newer)
+    said = refused("--data", str(tmp_path), "--database", empty_database)
     assert "has version 1000, this program knows up to" in said
 
 
@@ -86,15 +82,11 @@ def test_open_is_refused_beside_replicas_that_ask_for_credentials(url: str, tmp_
 
 
 async def test_the_address_of_a_balancer_is_in_the_kubeconfig_and_the_certificate(
-    postgres: Postgres, tmp_path: Path
+    empty_database: str, tmp_path: Path
 ) -> None:
-    owner = await asyncpg.connect(postgres.url)
-    await owner.execute("CREATE DATABASE addressed")
-    await owner.close()
-    url = postgres.url.replace("/postgres?", "/addressed?")
-    with running_replicas(tmp_path / "data", url, "--address", "https://plane.example:7443", count=1) as (replica,):
-        assert replica.is_running
-        assert "https://plane.example:7443" in (tmp_path / "data" / "kubeconfig").read_text()
+    given = ("--address", "https://plane.example:7443")
+    with running_replicas(tmp_path / "data", empty_database, *given, count=1) as (replica,):
+        assert given[1] in (tmp_path / "data" / "kubeconfig").read_text()
         by_name = replace(replica.endpoint, tls_server_name="plane.example")
         async with open_clients([by_name]) as (client,):
             await client.get("/api/v1/namespaces/default")
