@@ -12,7 +12,7 @@ import msgspec
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.policy.pod import Pod
-from homeostat.operators.policy.workload import DisruptionBudget, Workload, pod_of
+from homeostat.operators.policy.workload import DisruptionBudget, Workload, WorkloadSpec, pod_of
 
 Placed = TypeVar("Placed", Pod, Workload, DisruptionBudget)
 
@@ -28,6 +28,20 @@ _GROUPS: Final = {
     "PodDisruptionBudget": "policy",
 }
 _MOST_NESTED: Final = 8
+
+
+class _JobTemplate(msgspec.Struct, frozen=True):
+    spec: WorkloadSpec | None = None
+
+
+class _CronJobSpec(msgspec.Struct, frozen=True, rename="camel"):
+    job_template: _JobTemplate | None = None
+
+
+class _CronJob(msgspec.Struct, frozen=True):
+    """The way to the template of a CronJob, which is longer than that of others."""
+
+    spec: _CronJobSpec | None = None
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -108,19 +122,17 @@ def _one(document: Document, kind: str, value: JsonObject, path: str) -> Read:
                 pod = _placed(msgspec.convert(value, Pod))
                 return Subject(document, kind, pod, value)
             case "CronJob":
+                msgspec.convert(value, _CronJob)
                 return _template(document, kind, {**value, "spec": _job_spec(value)})
             case _:
                 return _template(document, kind, value)
     except msgspec.ValidationError as error:
-        told = str(error)
-        if kind == "CronJob":
-            told = told.replace("`$.spec", "`$.spec.jobTemplate.spec")
-        return Trouble(document.source, document.line, f"{path}{kind} {_name(value)}: {told}")
+        return Trouble(document.source, document.line, f"{path}{kind} {_name(value)}: {error}")
 
 
 def _job_spec(cron_job: JsonObject) -> Json:
-    template = (cron_job.get("spec") or {}).get("jobTemplate") if isinstance(cron_job.get("spec"), dict) else None
-    return template.get("spec") if isinstance(template, dict) else None
+    template = (cron_job.get("spec") or {}).get("jobTemplate") or {}
+    return template.get("spec")
 
 
 def _template(document: Document, kind: str, value: JsonObject) -> Subject:

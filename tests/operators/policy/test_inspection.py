@@ -115,6 +115,9 @@ TROUBLES = [
         "$.spec.jobTemplate.spec.template",
         id="the template of a cron job",
     ),
+    pytest.param({**CRON_JOB, "spec": 7}, "got `int` - at `$.spec`", id="the spec of a cron job"),
+    pytest.param({**CRON_JOB, "spec": {"jobTemplate": []}}, "$.spec.jobTemplate", id="the job of a cron job"),
+    pytest.param({**CRON_JOB, "metadata": {"name": 7}}, "$.metadata.name", id="the name of a cron job"),
     pytest.param({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": 7}, "without metadata", id="metadata"),
     pytest.param({**BUDGET, "spec": {"selector": 7}}, "$.spec.selector", id="a budget"),
 ]
@@ -155,7 +158,6 @@ EMPTY = [
     pytest.param({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": None}}, id="no template"),
     pytest.param({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"metadata": None}}}, id="null"),
     pytest.param({**CRON_JOB, "spec": None}, id="a cron job without a spec"),
-    pytest.param({**CRON_JOB, "spec": 7}, id="a cron job with a number"),
     pytest.param({"apiVersion": "v1", "kind": "Pod"}, id="a pod of nothing"),
 ]
 
