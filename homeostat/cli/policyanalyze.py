@@ -138,7 +138,7 @@ def _report(surveys: Sequence[Survey], troubles: Sequence[Trouble], policies: Se
     lines: list[ScoreLine] = []
     for policy in policies:
         own = [each.line for each in surveys if each.policy == policy.title]
-        shown = [*own, aggregate_line(own)] if several else own
+        shown = [*own, aggregate_line(own, thresholds=policy.spec.thresholds)] if several else own
         lines += [_named(each, f"{each.title} {policy.title}") for each in shown] if len(policies) > 1 else shown
     entries = (entry for each in surveys for entry in (_of_clusters(each) if several else each.entries))
     return Report(tuple(entries), tuple(lines), tuple(troubles))

@@ -16,6 +16,7 @@ from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.manifest import Budget, Document, Subject, Trouble, read_manifests
 from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
 from homeostat.operators.policy.score import aggregate, classify
+from homeostat.operators.policy.spec import Thresholds
 from homeostat.operators.policy.tally import Tally, Totals
 from homeostat.operators.policy.workload import DisruptionBudget
 
@@ -97,13 +98,15 @@ def score_line(title: str, evaluator: Evaluator, totals: Totals) -> ScoreLine:
     )
 
 
-def aggregate_line(lines: Sequence[ScoreLine], *, title: str = "aggregate") -> ScoreLine:
-    """Several clusters as one, each weighed by its Pods."""
+def aggregate_line(
+    lines: Sequence[ScoreLine], *, title: str = "aggregate", thresholds: Thresholds | None = None
+) -> ScoreLine:
+    """Several clusters as one, each weighed by its Pods; the thresholds are those of the policy that judged them."""
     score = aggregate([(each.score, each.pods) for each in lines])
     return ScoreLine(
         title=title,
         score=score,
-        classification=classify(score),
+        classification=classify(score, thresholds),
         pods=sum(each.pods for each in lines),
         violations=sum(each.violations for each in lines),
         exempted=sum(each.exempted for each in lines),

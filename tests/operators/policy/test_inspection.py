@@ -10,7 +10,7 @@ from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.inspection import aggregate_line, inspect, judge
 from homeostat.operators.policy.manifest import Budget, Document, Subject, Trouble, live_subject, read_manifests
 from homeostat.operators.policy.report.report import Report, ScoreLine
-from homeostat.operators.policy.spec import POLICY_FREE, PolicySpec, Rule
+from homeostat.operators.policy.spec import POLICY_FREE, PolicySpec, Rule, Thresholds
 from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json, to_pod
 
 BARE = container("web:latest", liveness=False, readiness=False)
@@ -200,3 +200,8 @@ def test_clusters_add_up_by_their_pods() -> None:
         title="aggregate", score=79, classification="Stable", pods=80, violations=3, exempted=6
     )
     assert aggregate_line([]).classification == "Healthy"
+
+
+def test_the_class_of_several_clusters_is_by_the_thresholds_of_the_policy() -> None:
+    thresholds = Thresholds(healthy=95, stable=90, degraded=85)
+    assert aggregate_line([line(88, 1), line(90, 1)], thresholds=thresholds).classification == "Degraded"
