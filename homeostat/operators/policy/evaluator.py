@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from homeostat.cel import Budget
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.check import Finding
 from homeostat.operators.policy.checks import DECLARED, OBSERVED, tests_of, workload_tests_of
@@ -27,7 +28,7 @@ from homeostat.operators.policy.fault import Fault, PolicyFaultError
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod, PodSpec
 from homeostat.operators.policy.remedy import check_defaults
-from homeostat.operators.policy.rule import RuleTest, compile_rules
+from homeostat.operators.policy.rule import MOST_COST, RuleTest, compile_rules
 from homeostat.operators.policy.selector import Predicate, compile_selector
 from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
 from homeostat.operators.policy.workload import DisruptionBudget, Workload, pod_of
@@ -160,7 +161,8 @@ class Evaluator:
             return []
         if body is None:
             raise ValueError("the policy has rules, which ask the whole Pod; give its body")
-        return [finding for rule in self._rules if (finding := rule(body)) is not None]
+        budget = Budget(MOST_COST)
+        return [finding for rule in self._rules if (finding := rule(body, budget)) is not None]
 
     def _result(self, pod: Pod, found: tuple[Finding, ...], now: float, recheck_at: float) -> Result:
         exempted = 0

@@ -46,6 +46,14 @@ def test_a_rule_that_costs_too_much_is_a_finding() -> None:
     assert "cost limit exceeded" in finding.message
 
 
+def test_all_rules_of_a_policy_share_what_a_pod_may_cost() -> None:
+    loops = "object.a.all(x, object.a.all(y, object.a.all(z, x + y + z >= 0)))"
+    rules = tuple(Rule(name=f"own{at}", expression=loops if at < 3 else "true") for at in range(4))
+    findings = evaluator_of(PolicySpec(rules=rules)).evaluate(GOOD, now=NOW, body={"a": list(range(500))}).findings
+    assert len(findings) == 4
+    assert all("cost limit exceeded" in each.message for each in findings)
+
+
 def test_a_rule_may_be_exempted_by_its_name() -> None:
     spec = PolicySpec(
         rules=(Rule(name="own", expression="false"),), exemptions=(Exemption(reason="r", checks=("own",)),)
