@@ -6,13 +6,14 @@ owner references; `pod_of` makes of a template the Pod that it would become.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import Json
+from homeostat.objects.json import Json, decode, encode
 from homeostat.objects.selectors import selector_of
 from homeostat.operators.policy.pod import Owner, Pod, PodMetadata, PodSpec
 
@@ -75,6 +76,12 @@ class Workload(_Read, frozen=True):
         return self.metadata.annotations or {}
 
 
+@lru_cache(4096)
+def _matcher(selector: bytes) -> Callable[[Mapping[str, str]], bool]:
+    """A budget is asked about every workload of its namespace, and is the same each time."""
+    return selector_of(decode(selector)).matches
+
+
 class BudgetSpec(_Read, frozen=True):
     selector: dict[str, Json] | None = None
 
@@ -89,7 +96,7 @@ class DisruptionBudget(_Read, frozen=True):
             return False
         labels = workload.template.metadata and workload.template.metadata.labels
         try:
-            return selector_of(self.spec.selector).matches({key: value or "" for key, value in (labels or {}).items()})
+            return _matcher(encode(self.spec.selector))({key: value or "" for key, value in (labels or {}).items()})
         except BadRequestError:
             return False
 
