@@ -106,11 +106,13 @@ def _is_news(result: AuditSpec, newest: PolicyAuditResult | None, spec: PolicySp
 
 def _body(owner: Metadata, result: AuditSpec, now: datetime) -> JsonObject:
     kind = POLICY_AUDIT_RESULT.kind
+    # Where a name is cut, a dot may be left at its end, which may not stand before a dash.
+    prefix = owner.name[:_LONGEST_PREFIX].rstrip(".-")
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
         "metadata": {
-            "name": f"{owner.name[:_LONGEST_PREFIX]}-{int(now.timestamp() * 1000)}",
+            "name": f"{prefix}-{int(now.timestamp() * 1000)}",
             "namespace": owner.namespace,
             "ownerReferences": [owner_reference(DEVOPS_POLICY.kind, owner)],
         },

@@ -119,11 +119,13 @@ def test_a_result_with_a_broken_time_is_the_oldest() -> None:
     assert actions == (DropResult("strict-0", "uid-strict-0"),)
 
 
-def test_a_long_policy_name_still_makes_a_name() -> None:
-    owner = Metadata(name="p" * 253, namespace="production")
+@pytest.mark.parametrize("name", ["p" * 253, f"{'p' * 229}.{'q' * 20}", f"{'p' * 228}-.{'q' * 20}"])
+def test_a_long_policy_name_still_makes_a_name(name: str) -> None:
+    owner = Metadata(name=name, namespace="production")
     (action,) = plan_audit(owner, PolicySpec(), result(), (), now=MOMENT)
     assert isinstance(action, RecordResult)
     assert len(action.body["metadata"]["name"]) <= 253
+    assert ".-" not in action.body["metadata"]["name"]
 
 
 def test_a_violation_is_told_in_so_many_letters() -> None:
