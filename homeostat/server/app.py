@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from homeostat.edge.loopback import host_is_loopback, origin_is_loopback
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import (
@@ -30,7 +31,7 @@ from homeostat.objects.json import encode
 from homeostat.objects.selectors import parse_fields
 from homeostat.server.answer import one, warning_headers
 from homeostat.server.attributes import Attributes
-from homeostat.server.authn import Authenticator, host_is_loopback, origin_is_loopback
+from homeostat.server.authn import Authenticator
 from homeostat.server.authz import Authorizer
 from homeostat.server.body import check_kind, parse_body, settle_body
 from homeostat.server.call import Answer, Backend, Call

@@ -6,8 +6,6 @@ for ever: a token revoked or a service account deleted is noticed within `RECHEC
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, NoReturn
@@ -20,7 +18,6 @@ from homeostat.server.user import AUTHENTICATED, CREDENTIAL_ID, NOBODY, User
 
 RECHECK_S = 2.0
 _MAX_REMEMBERED = 4096
-_HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^:\[\]]+))(?::[0-9]*)?")
 
 
 class _Proof(NamedTuple):
@@ -97,25 +94,6 @@ class Authenticator:
         if not proof.since <= self._clock() < proof.until:
             _refuse()
         return proof.user
-
-
-def host_is_loopback(host: str) -> bool:
-    """Whether a Host header names this machine's loopback, so that no web page can have got it by its own name."""
-    found = _HOST.fullmatch(host)
-    if found is None:
-        return False
-    name = found[1] or found[2]
-    if name.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
-
-
-def origin_is_loopback(origin: str | None) -> bool:
-    """Whether a request comes from no web page or from one of this machine: a browser names the page's origin."""
-    return origin is None or host_is_loopback(origin.partition("://")[2])
 
 
 def _certified(der: bytes) -> _Proof | None:

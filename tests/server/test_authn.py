@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from homeostat.edge.loopback import host_is_loopback, origin_is_loopback
 from homeostat.objects.errors import UnauthorizedError
 from homeostat.server.accounttokens import DEFAULT_ISSUER, InvalidTokenError
-from homeostat.server.authn import RECHECK_S, Authenticator, host_is_loopback, origin_is_loopback
+from homeostat.server.authn import RECHECK_S, Authenticator
 from homeostat.server.keys import new_key
 from homeostat.server.pki import Authority, Subject, issue, make_authority
 from homeostat.server.tokens import Tokens
