@@ -51,6 +51,11 @@ def resource_kind(spec: ResourceTypeSpec) -> Kind:
     )
 
 
+def type_object_name(name: str, version: str) -> str:
+    """Of the ResourceType of this name and version, where nobody gave it one: `databasecluster-v1`."""
+    return f"{kind_name(name).lower()}-{version_name(version)}"
+
+
 def check_names(spec: ResourceTypeSpec) -> list[Cause]:
     """What cannot be a name, by the field of the type that it comes from."""
     kind = resource_kind(spec)
