@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import click
 
@@ -15,7 +16,7 @@ from homeostat.client.base import APPLY_PATCH
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 
-_MANAGER = "homeostat"
+MANAGER = "homeostat"
 _ESTABLISHED_WITHIN_S = 30.0
 _LOOK_EVERY_S = 0.05
 _TAKE_OVER = "; to take these fields over use --force-conflicts"
@@ -41,7 +42,7 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
       cat web.yaml | homeostat apply -f -
     """
     manifests = read_manifests(files)
-    run = _Run(connection, await discover(connection.client), dry_run=dry_run, force=force_conflicts)
+    run = Applying(connection, await discover(connection.client), dry_run=dry_run, force=force_conflicts)
     definitions = [obj for obj in manifests if obj["kind"] == "CustomResourceDefinition"]
     for obj in manifests[: len(definitions)]:
         await run.apply(obj)
@@ -53,33 +54,47 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
         raise click.exceptions.Exit(1)
 
 
-class _Run:
-    """One `apply`: what is applied is told line by line, what is refused is counted."""
+class Applying:
+    """One `apply`: what is applied is told line by line, what is refused is counted. `naming` is how objects are told
+    of.
+    """
 
-    def __init__(self, connection: Connection, kinds: Kinds, *, dry_run: bool, force: bool) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        kinds: Kinds,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        naming: Callable[[JsonObject], str] = title,
+    ) -> None:
         self._client = connection.client
         self._namespace = connection.namespace
         self._kinds = kinds
         self._is_dry = dry_run
+        self._naming = naming
         self._query = {
-            "fieldManager": _MANAGER,
+            "fieldManager": MANAGER,
             "fieldValidation": "Strict",
             "force": "true" if force else "",
             "dryRun": "All" if dry_run else "",
         }
         self.refused = 0
 
-    async def apply(self, obj: JsonObject) -> None:
+    async def apply(self, obj: JsonObject) -> JsonObject | None:
+        """The object as it is now; None where it was refused."""
         try:
-            outcome = await self._apply(obj)
+            outcome, stored = await self._apply(obj)
         except ApiError as error:
-            self._refuse(obj, told(error) + (_TAKE_OVER if isinstance(error, ConflictError) else ""))
+            self._refuse(obj, told(error) + (_TAKE_OVER if _is_about_fields(error) else ""))
         except Failure as error:
             self._refuse(obj, error.message)
         else:
-            click.echo(f"{title(obj)} {outcome}{' (dry run)' if self._is_dry else ''}")
+            click.echo(f"{self._naming(obj)} {outcome}{' (dry run)' if self._is_dry else ''}")
+            return stored
+        return None
 
-    async def _apply(self, obj: JsonObject) -> str:
+    async def _apply(self, obj: JsonObject) -> tuple[str, JsonObject]:
         kind = self._kinds.find(obj["apiVersion"], obj["kind"])
         if kind is None:
             raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; apply its definition first")
@@ -87,8 +102,8 @@ class _Run:
         before = await self._current(path)
         after = await self._client.request("PATCH", path, self._query, body=obj, content_type=APPLY_PATCH)
         if before is None:
-            return "created"
-        return "unchanged" if _substance(before) == _substance(after) else "configured"
+            return "created", after
+        return "unchanged" if _substance(before) == _substance(after) else "configured", after
 
     async def _current(self, path: str) -> JsonObject | None:
         try:
@@ -98,7 +113,7 @@ class _Run:
 
     def _refuse(self, obj: JsonObject, message: str) -> None:
         self.refused += 1
-        Failure(f"{title(obj)}: {message}").show()
+        Failure(f"{self._naming(obj)}: {message}").show()
 
     async def wait_for_kinds(self, definitions: list[JsonObject]) -> None:
         """Until the kinds are established, those at least that were not refused."""
@@ -122,3 +137,7 @@ class _Run:
 def _substance(obj: JsonObject) -> JsonObject:
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _BOOKKEEPING}
     return {**obj, "metadata": metadata}
+
+
+def _is_about_fields(error: ApiError) -> bool:
+    return isinstance(error, ConflictError) and any(each.kind == "FieldManagerConflict" for each in error.causes)

@@ -37,9 +37,12 @@ def files_option(*, is_required: bool) -> Callable[[F], F]:
     )
 
 
-def read_manifests(files: Sequence[str]) -> list[JsonObject]:
-    """All objects of the files, in order; a directory stands for the YAML and JSON files right in it."""
-    found = [obj for path in files for source in _sources(path) for obj in _objects(source)]
+def read_manifests(files: Sequence[str], *, adopt: Callable[[Json], Json] | None = None) -> list[JsonObject]:
+    """All objects of the files, in order; a directory stands for the YAML and JSON files right in it.
+
+    `adopt` makes objects of documents in another form, and leaves the others as they are.
+    """
+    found = [obj for path in files for source in _sources(path) for obj in _objects(source, adopt)]
     if not found:
         hint = f"; of a directory only {_ENDINGS} files right in it are read" if any(map(os.path.isdir, files)) else ""
         raise Failure(f"there are no objects in {', '.join(map(_told, files))}{hint}")
@@ -52,12 +55,12 @@ def _sources(path: str) -> Sequence[str]:
     return sorted(str(each) for each in Path(path).iterdir() if each.suffix in _SUFFIXES and each.is_file())
 
 
-def _objects(source: str) -> Iterator[JsonObject]:
+def _objects(source: str, adopt: Callable[[Json], Json] | None) -> Iterator[JsonObject]:
     told = _told(source)
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
         for value in yaml.load_all(data, limit=_LIMIT_BYTES):
-            yield from _unpacked(value, told)
+            yield from _unpacked(adopt(value) if adopt is not None else value, told)
     except OSError as error:
         raise Failure(f"cannot read {told}: {error.strerror}") from error
     except ApiError as error:

@@ -23,6 +23,8 @@ REQUESTED: Final = f"{GROUP}/reconcile"
 """An annotation: a value that was not there before asks for a reconciliation now."""
 RESOURCE_UID: Final = f"{GROUP}/resource-uid"
 """A label of a Reconciliation: whose history it belongs to."""
+METADATA: Final = f"{GROUP}/metadata"
+"""An annotation of types and resources: as JSON, what the bodies of the REST API call `metadata`."""
 DEGRADED: Final = "Degraded"
 
 Phase = Literal["pending", "reconciling", "ready", "failed", "deleting"]
