@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 
 _LARGEST_ANSWER = 16 << 20
 _CHUNK = 1 << 16
@@ -61,10 +62,15 @@ class Answer:
 
 
 class Http:
-    """A session that is opened at its first use, in the loop that uses it. `close` it, or use it as a context."""
+    """A session that is opened at its first use, in the loop that uses it. `close` it, or use it as a context.
 
-    def __init__(self, *, tls: ssl.SSLContext | None = None, connections: int = 100) -> None:
-        self._tls, self._connections = tls, connections
+    `resolver` finds the addresses of names; it is not asked for what is an address already.
+    """
+
+    def __init__(
+        self, *, tls: ssl.SSLContext | None = None, connections: int = 100, resolver: AbstractResolver | None = None
+    ) -> None:
+        self._tls, self._connections, self._resolver = tls, connections, resolver
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Http:
@@ -105,7 +111,7 @@ class Http:
     def _open(self) -> aiohttp.ClientSession:
         # No cookies and nothing of the environment: what a request carries is what its sender says.
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections),
+            connector=aiohttp.TCPConnector(limit=self._connections, resolver=self._resolver),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             trust_env=False,

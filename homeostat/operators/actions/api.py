@@ -14,6 +14,7 @@ from msgspec import Meta
 from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
+from homeostat.operators.actions.restapi import KINDS as REST_KINDS
 from homeostat.operators.actions.run import Changes, Count, Part, Run, Time, Trigger
 
 GROUP: Final = "homeostat.dev"
@@ -68,11 +69,14 @@ class Resource(Declared, frozen=True):
 
 
 class Retry(msgspec.Struct, frozen=True, rename="camel"):
-    """How long a failed resource waits: twice as long each time, up to a cap, and spread."""
+    """How long a failed resource waits: twice as long each time, up to a cap, and spread.
 
-    base_seconds: Seconds = 60
-    max_seconds: Seconds = 3600
-    jitter: Annotated[float, Meta(ge=0, le=1)] = 0.1
+    What is not given is as the operator was started: 60, 3600 and 0.1 unless it was told otherwise.
+    """
+
+    base_seconds: Seconds | None = None
+    max_seconds: Seconds | None = None
+    jitter: Annotated[float, Meta(ge=0, le=1)] | None = None
 
 
 class Keep(msgspec.Struct, frozen=True, rename="camel"):
@@ -94,7 +98,12 @@ class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True
         bool, Meta(description="Take a schema that live resources do not fit; they are held to it when they change.")
     ] = False
     action: ActionReference = ActionReference()
-    interval_seconds: Annotated[Seconds, Meta(description="How often a ready resource is looked at for drift.")] = 300
+    interval_seconds: Annotated[
+        Seconds | None,
+        Meta(
+            description="How often a ready resource is looked at for drift; 300 unless the operator was told otherwise."
+        ),
+    ] = None
     retry: Retry = Retry()
     history: Keep = Keep()
 
@@ -166,4 +175,4 @@ RECONCILIATION: Final = CustomKind(
     description="One reconciliation of a resource, for the record.",
     selectable=(".spec.resourceKind", ".spec.resourceName", ".spec.resourceUid"),
 )
-KINDS: Final = (RESOURCE_TYPE, RECONCILIATION)
+KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, *REST_KINDS)

@@ -1,0 +1,65 @@
+"""What a mutating webhook may do to a spec: set a member, replace one, take one away. Pure.
+
+A path leads through objects only: `/spec/replicas` and `/replicas` are the same place, `/config/timeout` wants a
+`config` to be there. The spec given is never changed in place; what is not on the way of a patch is shared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from homeostat.objects.json import Json, JsonObject
+
+_PREFIX = "spec"
+
+
+class PatchError(ValueError):
+    """The patch cannot be carried out; the text says which and why."""
+
+
+class Patch(msgspec.Struct, frozen=True):
+    op: str
+    path: str
+    value: Any = None
+
+
+def apply_patches(spec: JsonObject, patches: Iterable[Patch]) -> JsonObject:
+    for patch in patches:
+        spec = _apply(spec, patch)
+    return spec
+
+
+def _apply(spec: JsonObject, patch: Patch) -> JsonObject:
+    if patch.op not in ("add", "replace", "remove"):
+        raise PatchError(f'"{patch.op}" is not an operation of a patch: they are add, replace and remove')
+    keys = _keys(patch.path)
+    changed = dict(spec)
+    at: JsonObject = changed
+    for key in keys[:-1]:
+        inner = at.get(key)
+        if not isinstance(inner, dict):
+            raise PatchError(f'{patch.op} "{patch.path}": there is no object at "{key}"')
+        at[key] = at = dict(inner)
+    _set(at, keys[-1], patch)
+    return changed
+
+
+def _set(at: dict[str, Json], key: str, patch: Patch) -> None:
+    if patch.op != "remove":
+        at[key] = patch.value
+        return
+    if key not in at:
+        raise PatchError(f'remove "{patch.path}": there is nothing')
+    del at[key]
+
+
+def _keys(path: str) -> list[str]:
+    keys = path.removeprefix("/").split("/")
+    if keys[0] == _PREFIX:
+        keys = keys[1:]
+    if not path.startswith("/") or not keys or "" in keys:
+        raise PatchError(f'"{path}" is not the path of a member of the spec: it looks like /spec/a/b or /a/b')
+    return keys

@@ -1,0 +1,109 @@
+"""Passwords, kept as what cannot be turned back: scrypt, with salt and cost written beside the result.
+
+Hashing takes a good part of a second and tens of megabytes on purpose, so it runs in threads of its own, few of them:
+whoever guesses passwords waits in line and the server goes on. Comparing takes the same time whether a user exists or
+not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_SCHEME = "scrypt"
+_SALT_BYTES = 16
+_HASH_BYTES = 32
+_OVERHEAD = 1 << 20
+_THREADS = 2
+_LONGEST_LINE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one hash: 128 * r * 2**log_n bytes of memory, gone through p times."""
+
+    log_n: int = 15
+    r: int = 8
+    p: int = 3
+
+    def hash(self, password: str, salt: bytes) -> bytes:
+        n = 1 << self.log_n
+        memory = 128 * self.r * (n + self.p) + _OVERHEAD
+        return hashlib.scrypt(password.encode(), salt=salt, n=n, r=self.r, p=self.p, maxmem=memory, dklen=_HASH_BYTES)
+
+
+USUAL = Cost()
+_MOST = Cost(18, 16, 8)
+"""A hash that claims to cost more than this was not made here."""
+
+
+class BusyError(Exception):
+    """Too many wait for a hash already."""
+
+
+def make_hash(password: str, cost: Cost = USUAL) -> str:
+    salt = os.urandom(_SALT_BYTES)
+    return _written(cost, salt, cost.hash(password, salt))
+
+
+def nobodys_hash(cost: Cost = USUAL) -> str:
+    """Of no password, and as costly to compare with as any other."""
+    return _written(cost, os.urandom(_SALT_BYTES), os.urandom(_HASH_BYTES))
+
+
+def is_match(password: str, kept: str) -> bool:
+    """What is no hash matches nothing."""
+    try:
+        scheme, log_n, r, p, salt, expected = kept.split("$")
+        cost = Cost(int(log_n), int(r), int(p))
+        salt_bytes, expected_bytes = base64.b64decode(salt, validate=True), base64.b64decode(expected, validate=True)
+    except ValueError:
+        return False
+    is_sane = 1 <= cost.log_n <= _MOST.log_n and 1 <= cost.r <= _MOST.r and 1 <= cost.p <= _MOST.p
+    if scheme != _SCHEME or not is_sane or len(expected_bytes) != _HASH_BYTES:
+        return False
+    return hmac.compare_digest(cost.hash(password, salt_bytes), expected_bytes)
+
+
+def _written(cost: Cost, salt: bytes, found: bytes) -> str:
+    fields = (_SCHEME, str(cost.log_n), str(cost.r), str(cost.p))
+    return "$".join((*fields, *(base64.b64encode(each).decode() for each in (salt, found))))
+
+
+class Passwords:
+    """Hashes and compares beside the loop; `BusyError` where the line is too long. `close` it."""
+
+    def __init__(self, cost: Cost = USUAL) -> None:
+        self._cost = cost
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="passwords")
+        self._nobodys = nobodys_hash(cost)
+        self._waiting = 0
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def hash(self, password: str) -> str:
+        return await self._run(lambda: make_hash(password, self._cost))
+
+    async def check(self, password: str, kept: str | None) -> bool:
+        """Without a hash to compare with it takes as long, and does not match."""
+        found = await self._run(lambda: is_match(password, kept or self._nobodys))
+        return found and bool(kept)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._waiting >= _LONGEST_LINE:
+            raise BusyError("too many passwords are being checked; try again in a few seconds")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        finally:
+            self._waiting -= 1

@@ -1,0 +1,71 @@
+"""How often somebody may try a password.
+
+Three budgets are charged by a try that fails, and all must have something left: a small one of the user from this
+address, larger ones of the address and of the user from everywhere. They refill with time. So somebody who guesses soon
+waits, and has to guess from many addresses before anybody else waits with them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    tries: int
+    """At once, by who has not tried for long."""
+    seconds: float
+    """Until one more is given."""
+
+
+PAIR = Budget(5, 30.0)
+ADDRESS = Budget(50, 5.0)
+USER = Budget(50, 10.0)
+_MOST_KEPT = 20_000
+
+Key = tuple[str, str]
+
+
+class Throttle:
+    """`clock` counts seconds. What was tried longest ago is forgotten first where too much is to be remembered."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, most_kept: int = _MOST_KEPT) -> None:
+        self._clock, self._most_kept = clock, most_kept
+        self._spent: OrderedDict[Key, tuple[float, float]] = OrderedDict()
+
+    def take(self, username: str, address: str) -> int:
+        """Whole seconds to wait, and 0 where a try is granted: it counts as failed until it is told otherwise, so that
+        many at once are no way around.
+        """
+        now, budgets = self._clock(), _budgets(username, address)
+        if wait_s := max(self._wait_s(key, budget, now) for key, budget in budgets):
+            return math.ceil(wait_s)
+        for key, budget in budgets:
+            self._spent[key] = (self._left_spent(key, budget, now) + 1, now)
+            self._spent.move_to_end(key)
+        while len(self._spent) > self._most_kept:
+            self._spent.popitem(last=False)
+        return 0
+
+    def succeeded(self, username: str, address: str) -> None:
+        self._spent.pop((username, address), None)
+        for key in (("", address), (username, "")):
+            if key in self._spent:
+                spent, since = self._spent[key]
+                self._spent[key] = (max(spent - 1, 0.0), since)
+
+    def _wait_s(self, key: Key, budget: Budget, now: float) -> float:
+        over = self._left_spent(key, budget, now) - (budget.tries - 1)
+        return max(over, 0.0) * budget.seconds
+
+    def _left_spent(self, key: Key, budget: Budget, now: float) -> float:
+        spent, since = self._spent.get(key, (0.0, now))
+        return max(spent - (now - since) / budget.seconds, 0.0)
+
+
+def _budgets(username: str, address: str) -> tuple[tuple[Key, Budget], ...]:
+    return ((username, address), PAIR), (("", address), ADDRESS), ((username, ""), USER)

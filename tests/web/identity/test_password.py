@@ -1,0 +1,62 @@
+"""Passwords and the time they take."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from homeostat.web.identity.password import BusyError, Cost, Passwords, is_match, make_hash, nobodys_hash
+
+CHEAP = Cost(4, 8, 1)
+NO_HASHES = {
+    "nothing": "",
+    "text": "swordfish",
+    "another scheme": make_hash("swordfish", CHEAP).replace("scrypt", "bcrypt"),
+    "no base64": "scrypt$4$8$1$***$***",
+    "a cost that would stop the server": make_hash("swordfish", CHEAP).replace("$4$8$1$", "$40$8$1$"),
+    "a negative cost": make_hash("swordfish", CHEAP).replace("$4$8$1$", "$-4$8$1$"),
+    "a short hash": "scrypt$4$8$1$AAAA$AAAA",
+}
+
+
+def test_a_password_matches_its_hash_and_no_other_does() -> None:
+    kept = make_hash("swordfish", CHEAP)
+    assert is_match("swordfish", kept)
+    assert not is_match("Swordfish", kept)
+    assert "swordfish" not in kept
+
+
+def test_one_password_has_another_hash_each_time() -> None:
+    assert make_hash("swordfish", CHEAP) != make_hash("swordfish", CHEAP)
+
+
+@pytest.mark.parametrize("kept", NO_HASHES.values(), ids=NO_HASHES)
+def test_what_is_no_hash_matches_nothing(kept: str) -> None:
+    assert not is_match("swordfish", kept)
+
+
+def test_a_usual_hash_takes_32_mib_three_times_and_says_so() -> None:
+    kept = make_hash("swordfish")
+    assert kept.startswith("scrypt$15$8$3$")
+    assert is_match("swordfish", kept)
+
+
+def test_nobody_has_the_hash_of_nobody() -> None:
+    assert not is_match("", nobodys_hash(CHEAP))
+
+
+async def test_without_a_hash_nothing_matches() -> None:
+    passwords = Passwords(CHEAP)
+    assert not await passwords.check("swordfish", None)
+    assert not await passwords.check("swordfish", "")
+    assert await passwords.check("swordfish", await passwords.hash("swordfish"))
+    passwords.close()
+
+
+async def test_a_line_that_is_too_long_is_refused() -> None:
+    passwords = Passwords(Cost(10, 8, 1))
+    found = await asyncio.gather(*(passwords.hash("x") for _ in range(80)), return_exceptions=True)
+    assert sum(isinstance(each, BusyError) for each in found) == 80 - 64
+    assert is_match("x", await passwords.hash("x"))
+    passwords.close()
