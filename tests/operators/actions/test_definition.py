@@ -48,7 +48,7 @@ def test_a_server_takes_the_definition() -> None:
 
 
 def test_the_kinds_of_the_operator_are_ones_that_a_server_takes() -> None:
-    assert [validate_crd(each.definition()) for each in KINDS] == [[], []]
+    assert not any(validate_crd(each.definition()) for each in KINDS)
 
 
 def test_resources_are_held_to_the_schema() -> None:
