@@ -61,6 +61,7 @@ def supervisors_of(plane: Plane, tracer: Tracer) -> list[Supervisor]:
             grace_s=OPERATORS_GRACE_S,
             leases=leases,
             directory=plane.settings.data / "operators",
+            environment=plane.settings.environment,
             tracer=tracer,
         )
         for name in sorted(plane.settings.operators - {"housekeeping"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +28,8 @@ class Settings:
     """What clients call the plane, if that is not where it listens: `https://plane.example:7443`."""
     operators: frozenset[str] = OPERATORS
     """Which operators run in the plane's process: housekeeping, and whatever `operators/catalog.py` finds by name."""
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    """What operators read their settings from; it may hold secrets."""
 
     @property
     def is_shared(self) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ class Manager:
         pace: Pace = Pace(),  # noqa: B008
         grace_s: float = 20.0,
         directory: Path | None = None,
+        environment: Mapping[str, str] | None = None,
         metrics: Metrics | None = None,
         tracer: Tracer = OFF,
     ) -> None:
@@ -64,6 +65,7 @@ class Manager:
         self.recorder = Recorder(client, COMPONENT, instance=self.identity)
         self._bare, self._namespace, self._leases, self._terms = client, namespace, leases, terms
         self._grace_s, self._tracer = grace_s, tracer
+        self._environment = os.environ if environment is None else environment
         self._directory = directory or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / COMPONENT
         self._hosts: list[Host] = []
         self._stopping = asyncio.Event()
@@ -82,7 +84,14 @@ class Manager:
         tools = Tools(
             client=self.client, recorder=self.recorder, metrics=self.metrics, tracer=self._tracer, refusal=refusal
         )
-        setup = Setup(name, self.informers, tools=tools, namespace=self._namespace, directory=self._directory)
+        setup = Setup(
+            name,
+            self.informers,
+            tools=tools,
+            namespace=self._namespace,
+            directory=self._directory,
+            environment=self._environment,
+        )
         register(setup)
         self._hosts.append(Host(setup, election))
         return setup

@@ -56,11 +56,20 @@ class Controls(Protocol):
 
 class Setup:
     """Of one operator. `client` is for the operator's own use: its writes are watched. `namespace` is the only one that
-    the operator may look at; empty for all.
+    the operator may look at; empty for all. `environment` is what the process was started with: settings come from it.
     """
 
-    def __init__(self, name: str, informers: Informers, *, tools: Tools, namespace: str, directory: Path) -> None:
-        self.name, self.namespace = name, namespace
+    def __init__(
+        self,
+        name: str,
+        informers: Informers,
+        *,
+        tools: Tools,
+        namespace: str,
+        directory: Path,
+        environment: Mapping[str, str],
+    ) -> None:
+        self.name, self.namespace, self.environment = name, namespace, environment
         self._directory = directory
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.jobs: list[Job] = []

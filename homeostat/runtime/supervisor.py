@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ _STEADY_S = 600.0
 
 
 class Supervisor:
-    """`manager` is the one that runs now. `leases` is as in `Manager`."""
+    """`manager` is the one that runs now. `leases` and `environment` are as in `Manager`."""
 
     def __init__(
         self,
@@ -45,13 +45,14 @@ class Supervisor:
         grace_s: float,
         leases: str = "",
         directory: Path | None = None,
+        environment: Mapping[str, str] | None = None,
         tracer: Tracer = OFF,
         backoff: Backoff = _BACKOFF,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.manager: Manager | None = None
         self._client, self._name, self._module = client, name, module
-        self._grace_s, self._tracer, self._directory = grace_s, tracer, directory
+        self._grace_s, self._tracer, self._directory, self._environment = grace_s, tracer, directory, environment
         self._backoff, self._chance, self._leases = backoff, chance, leases
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
         self._told = ""
@@ -89,6 +90,7 @@ class Supervisor:
             leases=self._leases,
             grace_s=self._grace_s,
             directory=self._directory,
+            environment=self._environment,
             tracer=self._tracer,
         )
         manager.add(self._name, self._module.register)

@@ -8,7 +8,7 @@ The real server and the real runtime, in this process, on a free port without cr
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -20,14 +20,20 @@ from homeostat.runtime.setup import OperatorModule
 
 @asynccontextmanager
 async def open_test_plane(
-    data: Path, *operators: OperatorModule, has_housekeeping: bool = False
+    data: Path,
+    *operators: OperatorModule,
+    has_housekeeping: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Plane]:
-    """Inside the block the operators are ready for work; at its end they are stopped as `homeostat run` stops them."""
+    """Inside the block the operators are ready for work; at its end they are stopped as `homeostat run` stops them.
+
+    `environment` is what they read their settings from; unless given, that of the process.
+    """
     housekeeping = frozenset({"housekeeping"} if has_housekeeping else ())
     settings = Settings(data=data, port=0, is_open=True, operators=housekeeping)
     async with AsyncExitStack() as stack:
         plane = await stack.enter_async_context(open_plane(settings))
-        manager = Manager(plane.client)
+        manager = Manager(plane.client, environment=environment)
         for number, operator in enumerate(operators):
             await install(plane.client, operator.KINDS)
             manager.add(f"operator-{number}", operator.register)

@@ -95,7 +95,7 @@ def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") 
         "phase": "deleting" if is_deleting else "failed",
         "message": message,
         "retries": retries + 1,
-        "nextRun": after(world.now, retry_delay_s(world.pace.retry, retries, world.chance)),
+        "nextRun": after(world.now, retry_delay_s(world.pace.delays, retries, world.chance)),
     }
     if outcome.is_success and run is not None:
         fields |= {"appliedDigest": run.digest, "reconciledGeneration": run.generation}

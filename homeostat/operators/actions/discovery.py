@@ -8,7 +8,7 @@
 | `homeostat.secrets` | stores of secrets (`secrets.py`) |
 
 What cannot be imported is told in `troubles`, and everything else works. Of two of one name the package's wins over
-ours, and between packages the first.
+ours, and between packages the first. What is there and may not be used is told in `off`, with the switch.
 """
 
 from __future__ import annotations
@@ -32,16 +32,25 @@ ACTIONS: Final[Mapping[str, str]] = {
     "terraform": f"{_PLUGINS}.terraform:TerraformPlugin",
 }
 
+_NO_PROGRAMS = "it runs programs on the machine of the operator; start homeostat with --allow-programs to allow that"
+_NOT_ENABLED = "it is not among ENABLED_ACTION_PLUGINS of the operator's environment"
+
 
 class UnknownPluginError(Exception):
     reason = "UnknownPlugin"
 
 
-class Catalog(Generic[T]):
-    """`troubles` says by name what could not be loaded, and why."""
+class PluginOffError(UnknownPluginError):
+    reason = "PluginOff"
 
-    def __init__(self, found: Mapping[str, T], troubles: Mapping[str, str]) -> None:
-        self._found, self.troubles = dict(found), dict(troubles)
+
+class Catalog(Generic[T]):
+    """`troubles` says by name what could not be loaded, and why; `off` what is switched off, and how."""
+
+    def __init__(
+        self, found: Mapping[str, T], troubles: Mapping[str, str], off: Mapping[str, str] | None = None
+    ) -> None:
+        self._found, self.troubles, self.off = dict(found), dict(troubles), dict(off or {})
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._found))
@@ -49,6 +58,8 @@ class Catalog(Generic[T]):
     def get(self, name: str) -> T:
         if name in self._found:
             return self._found[name]
+        if name in self.off:
+            raise PluginOffError(f'the plugin "{name}" is off: {self.off[name]}')
         if name in self.troubles:
             raise UnknownPluginError(f'the plugin "{name}" cannot be loaded: {self.troubles[name]}')
         raise UnknownPluginError(f'no plugin is named "{name}"; there are: {", ".join(self) or "none"}')
@@ -67,8 +78,12 @@ def discover(
     builtin = [EntryPoint(name, value, group) for name, value in (ours or {}).items()]
     found: dict[str, Any] = {}
     troubles: dict[str, str] = {}
+    off: dict[str, str] = {}
     for point in (*installed, *builtin):
-        if point.name in found or (wanted and point.name not in wanted):
+        if point.name in found:
+            continue
+        if wanted and point.name not in wanted:
+            off[point.name] = _NOT_ENABLED
             continue
         try:
             found[point.name] = point.load()(*arguments)
@@ -76,13 +91,25 @@ def discover(
             troubles[point.name] = f"{type(error).__name__}: {error}"
             log.error("a plugin cannot be loaded", extra={"plugin": point.name, "group": group}, exc_info=error)
     missing = dict.fromkeys(wanted - found.keys() - troubles.keys(), "it is enabled but not installed")
-    return Catalog(found, troubles | missing)
+    return Catalog(found, troubles | missing, off)
+
+
+def without_programs(plugins: Catalog[T]) -> Catalog[T]:
+    """Without those that run programs on this machine, which say so by `runs_programs`."""
+    found = {name: plugins.get(name) for name in plugins}
+    running = {name for name, each in found.items() if getattr(each, "runs_programs", False)}
+    return Catalog(
+        {name: each for name, each in found.items() if name not in running},
+        plugins.troubles,
+        {**plugins.off, **dict.fromkeys(running, _NO_PROGRAMS)},
+    )
 
 
 def joined(*catalogs: Catalog[T]) -> Catalog[T]:
     """What all of them have; of one name the first."""
     found = {name: each.get(name) for each in reversed(catalogs) for name in each}
-    return Catalog(found, {name: told for each in reversed(catalogs) for name, told in each.troubles.items()})
+    troubles = {name: told for each in reversed(catalogs) for name, told in each.troubles.items()}
+    return Catalog(found, troubles, {name: told for each in reversed(catalogs) for name, told in each.off.items()})
 
 
 def claimed_types(reconcilers: Catalog[Any]) -> dict[str, str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from typing import Any
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
 
 from homeostat.objects.conditions import READY, find
 from homeostat.operators.actions.api import (
@@ -20,28 +21,33 @@ from homeostat.operators.actions.api import (
     ResourceTypeSpec,
     ResourceTypeStatus,
 )
+from homeostat.operators.actions.equipment import equipped
 from homeostat.operators.actions.naming import resource_kind
-from homeostat.operators.actions.operator import Means, ResourceOperator
+from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.typedecide import DEFINING
 from homeostat.runtime.cache import Cache, Change
 from homeostat.runtime.controller import Controller
 from homeostat.runtime.look import Options
 from homeostat.runtime.setup import Setup
 
+if TYPE_CHECKING:
+    from homeostat.operators.actions.operator import Means
+
 log = logging.getLogger(__name__)
 
 _LONGEST_LOOK_S = 2 * 3600.0
-_CONCURRENCY = 16
 
 
 class _Office:
     """`spec` is the type in force: of several versions of a kind the newest."""
 
     def __init__(self, setup: Setup, spec: ResourceTypeSpec, means: Means) -> None:
+        from homeostat.operators.actions.operator import ResourceOperator
+
         self.spec = spec
         kind = resource_kind(spec)
         operator = ResourceOperator(lambda: self.spec, means)
-        options = Options(finalizer=FINALIZER, concurrency=_CONCURRENCY, timeout_s=_LONGEST_LOOK_S)
+        options = Options(finalizer=FINALIZER, concurrency=means.settings.concurrency, timeout_s=_LONGEST_LOOK_S)
         self.controller: Controller[Resource, Any, Any] = setup.control(
             kind, Resource, operator, options, name=kind.plural
         )
@@ -54,8 +60,8 @@ class _Office:
 
 
 class Offices:
-    def __init__(self, setup: Setup, types: Cache[ResourceType], means: Means) -> None:
-        self._setup, self._types, self._means = setup, types, means
+    def __init__(self, setup: Setup, types: Cache[ResourceType], settings: ActionSettings) -> None:
+        self._setup, self._types, self._settings = setup, types, settings
         self._offices: dict[str, _Office] = {}
         self._changed = asyncio.Event()
 
@@ -70,18 +76,27 @@ class Offices:
     async def run(self) -> None:
         """While the process leads."""
         self._changed.set()
-        try:
+        async with AsyncExitStack() as stack:
+            while not types_in_force(self._types):
+                await self._wait()
+            means = await stack.enter_async_context(equipped(self._setup, self._settings))
+            stack.push_async_callback(self._close)
+            self._changed.set()
             while True:
-                await self._changed.wait()
-                self._changed.clear()
-                await self._arrange(types_in_force(self._types))
-        finally:
-            # The controllers end with the term; the next one opens them anew.
-            offices, self._offices = self._offices, {}
-            for office in offices.values():
-                await self._setup.release(office.controller, grace_s=0.0)
+                await self._wait()
+                await self._arrange(types_in_force(self._types), means)
 
-    async def _arrange(self, wanted: dict[str, ResourceTypeSpec]) -> None:
+    async def _wait(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+    async def _close(self) -> None:
+        """The controllers end with the term; the next one opens them anew."""
+        offices, self._offices = self._offices, {}
+        for office in offices.values():
+            await self._setup.release(office.controller, grace_s=0.0)
+
+    async def _arrange(self, wanted: dict[str, ResourceTypeSpec], means: Means) -> None:
         for kind, office in list(self._offices.items()):
             spec = wanted.get(kind)
             if spec is None or resource_kind(spec) != office.controller.kind:
@@ -92,7 +107,7 @@ class Offices:
             if kind in self._offices:
                 self._offices[kind].change(spec)
             else:
-                self._offices[kind] = _Office(self._setup, spec, self._means)
+                self._offices[kind] = _Office(self._setup, spec, means)
                 log.info("resources of a type are looked after", extra={"kind": kind})
 
 

@@ -6,7 +6,6 @@ have been started by a process that is gone: then the plugin is asked, or the wo
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,13 +31,14 @@ from homeostat.operators.actions.plugin import ActionError, Job, Local, Plugin, 
 from homeostat.operators.actions.run import Outcome, Run
 from homeostat.operators.actions.secretobjects import NamespaceStore, SecretState
 from homeostat.operators.actions.secrets import NAMESPACED, Secrets, SecretStore
+from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.steps import Adopt, Begin, Start
-from homeostat.operators.actions.world import Fault, Fresh, Lost, Pace, Seen, Underway, World
+from homeostat.operators.actions.world import Fault, Fresh, Lost, Seen, Underway, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What the operators of all types share."""
+    """What the operators of all types share, for one term: whoever leads next may start what was recorded in this."""
 
     client: Client
     plugins: Catalog[Plugin[Any]]
@@ -46,17 +46,11 @@ class Means:
     directory: Path
     claims: Mapping[str, str] = field(default_factory=dict)
     """Which plugin claims a type, by the type's name."""
+    settings: ActionSettings = ActionSettings()  # noqa: RUF009
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     chance: Callable[[], float] = random.random
     fresh: set[str] = field(default_factory=set)
     """Tickets of runs that this process has recorded and not started."""
-
-    async def hold_term(self) -> None:
-        """Runs beside the operators while they lead. Whoever leads in between may start what was recorded here."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.fresh.clear()
 
 
 class ResourceOperator:
@@ -80,7 +74,7 @@ class ResourceOperator:
             kind=spec.name,
             version=spec.version,
             plugin=action.plugin,
-            pace=Pace(float(spec.interval_seconds), spec.retry, spec.history),
+            pace=means.settings.pace_of(spec),
             seen=await self._seen(obj, status, digest, now),
         )
 
@@ -164,10 +158,12 @@ class ResourceOperator:
             return Fault("NoPlugin", told)
         try:
             plugin = self._means.plugins.get(action.plugin)
-            config = read_config(plugin, action.config, (obj.action or ActionReference()).config)
+            # Not part of what is declared: a process that was started otherwise applies nothing anew.
+            config = {**self._means.settings.configs.get(action.plugin, {}), **action.config}
+            read = read_config(plugin, config, (obj.action or ActionReference()).config)
         except (UnknownPluginError, ActionError) as error:
             return Fault(error.reason, str(error))
-        return plugin, self._job(obj, status, action, config, run)
+        return plugin, self._job(obj, status, action, read, run)
 
     def _job(
         self, obj: Resource, status: ResourceStatus, action: Effective, config: msgspec.Struct, run: Run | None

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import msgspec
+
 from homeostat.objects.timestamp import format_time, parse_time
-from homeostat.operators.actions.api import ResourceStatus, Retry
+from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.run import Trigger
 
 _MOST_DOUBLINGS = 10
+
+
+class Delays(msgspec.Struct, frozen=True):
+    """How long a failed resource waits: twice as long each time, up to a cap, and spread by a share of it."""
+
+    base_s: float = 60.0
+    max_s: float = 3600.0
+    jitter: float = 0.1
 
 
 def trigger_of(
@@ -35,10 +45,10 @@ def trigger_of(
     return "retry" if status.phase == "failed" else "scheduled"
 
 
-def retry_delay_s(retry: Retry, retries: int, chance: float) -> float:
+def retry_delay_s(delays: Delays, retries: int, chance: float) -> float:
     """The wait after a failure that `retries` others came before; `chance` is uniform in [0, 1)."""
-    full = min(retry.base_seconds << min(retries, _MOST_DOUBLINGS), retry.max_seconds)
-    return full * (1 + retry.jitter * (2 * chance - 1))
+    full = min(delays.base_s * (1 << min(retries, _MOST_DOUBLINGS)), delays.max_s)
+    return full * (1 + delays.jitter * (2 * chance - 1))
 
 
 def is_past(moment: str | None, now: datetime) -> bool:

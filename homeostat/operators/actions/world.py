@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from homeostat.operators.actions.api import Keep, Retry
+from homeostat.operators.actions.api import Keep
 from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.schedule import Delays
 
 Need = Literal["rest", "plan", "follow", "conclude", "destroy", "nothing"]
 
@@ -54,10 +55,10 @@ Seen = Plan | Fresh | Underway | Lost | Outcome | Fault
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """What the resource's type says of time and history."""
+    """What the resource's type says of time and history, completed by the defaults of the process."""
 
     interval_s: float = 300.0
-    retry: Retry = Retry()
+    delays: Delays = Delays()
     keep: Keep = Keep()
 
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from homeostat.objects.timestamp import parse_time
-from homeostat.operators.actions.api import Keep, Retry
+from homeostat.operators.actions.api import Keep
+from homeostat.operators.actions.schedule import Delays
 from homeostat.operators.actions.world import Pace
 from homeostat.testing.status import check_status
 from tests.operators.actions.lives import Elsewhere, Here, Life
@@ -260,7 +261,7 @@ def test_history_is_bounded() -> None:
 
 
 def test_the_intervals_are_the_types_own() -> None:
-    life = lived(pace=Pace(interval_s=7200, retry=Retry(base_seconds=5, max_seconds=10)))
+    life = lived(pace=Pace(interval_s=7200, delays=Delays(base_s=5, max_s=10)))
     assert parse_time(life.status.next_run or "") - life.now == timedelta(hours=2)
 
 

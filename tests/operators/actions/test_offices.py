@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
+from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.testing.status import check_status, condition_of
@@ -71,6 +73,11 @@ def is_ready(obj: JsonObject) -> bool:
     return bool(condition_of(obj, "Ready")["status"] == "True")
 
 
+def open_plane(tmp_path: Path, *, has_housekeeping: bool = False, **more: str) -> AbstractAsyncContextManager[Plane]:
+    environment = {"HOMEOSTAT_ALLOW_PROGRAMS": "true", **more}
+    return open_test_plane(tmp_path / "data", actions, has_housekeeping=has_housekeeping, environment=environment)
+
+
 async def is_gone(client: Client, path: str) -> bool:
     try:
         await client.get(path)
@@ -80,7 +87,7 @@ async def is_gone(client: Client, path: str) -> bool:
 
 
 async def test_a_type_becomes_a_kind_and_its_resources_become_so(tmp_path: Path) -> None:
-    async with open_test_plane(tmp_path / "data", actions) as plane:
+    async with open_plane(tmp_path) as plane:
         client = plane.client
         await client.create(TYPES, note_type(tmp_path))
         check_status(await eventually(lambda: client.get(f"{TYPES}/note"), is_ready))
@@ -94,7 +101,7 @@ async def test_a_type_becomes_a_kind_and_its_resources_become_so(tmp_path: Path)
 
 
 async def test_a_type_in_use_stays_and_its_resources_are_looked_after_until_the_last_is_gone(tmp_path: Path) -> None:
-    async with open_test_plane(tmp_path / "data", actions, has_housekeeping=True) as plane:
+    async with open_plane(tmp_path, has_housekeeping=True) as plane:
         client = plane.client
         await client.create(TYPES, note_type(tmp_path))
         await eventually(lambda: client.get(f"{TYPES}/note"), is_ready)
@@ -111,7 +118,7 @@ async def test_a_type_in_use_stays_and_its_resources_are_looked_after_until_the_
 
 
 async def test_a_changed_type_is_looked_at_by_its_resources(tmp_path: Path) -> None:
-    async with open_test_plane(tmp_path / "data", actions) as plane:
+    async with open_plane(tmp_path) as plane:
         client = plane.client
         broken = note_type(tmp_path)
         good = broken["spec"]["action"]
@@ -128,18 +135,18 @@ async def test_a_changed_type_is_looked_at_by_its_resources(tmp_path: Path) -> N
 
 
 async def test_what_is_there_at_the_start_is_looked_after(tmp_path: Path) -> None:
-    async with open_test_plane(tmp_path / "data", actions) as plane:
+    async with open_plane(tmp_path) as plane:
         await plane.client.create(TYPES, note_type(tmp_path, intervalSeconds=3600))
         await eventually(lambda: plane.client.get(f"{TYPES}/note"), is_ready)
         await plane.client.create(NOTES, note("a", "hello"))
         await eventually(lambda: plane.client.get(f"{NOTES}/a"), is_ready)
-    async with open_test_plane(tmp_path / "data", actions) as plane:
+    async with open_plane(tmp_path) as plane:
         await plane.client.merge(f"{NOTES}/a", {"spec": {"text": "again"}})
         await eventually((tmp_path / "world" / "a").read_text, lambda text: text == "again")
 
 
 async def test_a_schema_is_held_to(tmp_path: Path) -> None:
-    async with open_test_plane(tmp_path / "data", actions) as plane:
+    async with open_plane(tmp_path) as plane:
         await plane.client.create(TYPES, note_type(tmp_path))
         await eventually(lambda: plane.client.get(f"{TYPES}/note"), is_ready)
         wrong = note("a", "x")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
 
-from homeostat.client.base import Client
-from homeostat.operators.actions.discovery import Catalog
-from homeostat.operators.actions.operator import Means
 from homeostat.operators.actions.plugins.command import CommandPlugin
 from homeostat.operators.actions.plugins.pursuit import Claims, Sought
 from homeostat.operators.actions.world import Lost, Underway
-from tests.operators.actions.hosted import Nowhere
 from tests.operators.actions.jobs import START, Desk, tools
 
 
@@ -41,16 +36,6 @@ def test_what_was_found_is_not_sought_any_more() -> None:
     looks(sought, 0, 10, 20, 30, 40, 50)
     sought.forget("u-1-1")
     assert looks(sought, 60) == ["sought"]
-
-
-async def test_what_was_recorded_in_one_term_is_not_known_in_the_next(tmp_path: Path) -> None:
-    means = Means(client=Client(Nowhere()), plugins=Catalog({}, {}), stores={}, directory=tmp_path)
-    term = asyncio.create_task(means.hold_term())
-    await asyncio.sleep(0)
-    means.fresh.add("u-1-1")
-    term.cancel()
-    await asyncio.wait([term])
-    assert means.fresh == set()
 
 
 def test_a_run_that_is_known_to_be_anothers_is_not_taken() -> None:

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.actions.api import Keep, ResourceStatus, Retry
+from homeostat.operators.actions.api import Keep, ResourceStatus
 from homeostat.operators.actions.digest import declaration_digest, digest_of
 from homeostat.operators.actions.history import Kept, KeptMetadata, KeptSpec, surplus_entries
-from homeostat.operators.actions.schedule import retry_delay_s, trigger_of
+from homeostat.operators.actions.schedule import Delays, retry_delay_s, trigger_of
 from tests.operators.actions.lives import START
 
 PAST, FUTURE = format_time(START - timedelta(hours=1)), format_time(START + timedelta(hours=1))
@@ -54,7 +54,7 @@ def test_the_first_reason_that_holds_is_the_trigger(
 
 @pytest.mark.parametrize(("retries", "low", "high"), [(0, 54, 66), (3, 432, 528), (20, 3240, 3960)])
 def test_a_delay_lies_within_its_jitter(retries: int, low: float, high: float) -> None:
-    delays = [retry_delay_s(Retry(), retries, chance / 100) for chance in range(100)]
+    delays = [retry_delay_s(Delays(), retries, chance / 100) for chance in range(100)]
     assert low <= min(delays) < max(delays) <= high
 
 

@@ -95,7 +95,6 @@ class Things:
             directory=self._directory,
         )
         operator = ResourceOperator(lambda: self.type, means)
-        setup.run(means.hold_term)
         self.controller = setup.control(self.kind, Resource, operator, Options(finalizer=FINALIZER))
 
     def path(self, name: str = "") -> str:

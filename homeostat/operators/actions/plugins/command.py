@@ -60,6 +60,7 @@ class Told(msgspec.Struct, frozen=True):
 class CommandPlugin:
     name, version, config = "command", "1.0.0", CommandConfig
     type_only = frozenset({"plan", "apply", "destroy", "environment", "memoryMebibytes"})
+    runs_programs = True
 
     def __init__(self, _: Tools) -> None:
         pass

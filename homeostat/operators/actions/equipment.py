@@ -1,0 +1,71 @@
+"""What resources are kept with: plugins, secret stores and a way out over HTTP.
+
+Made when the first type wants it, and anew in each term of leading: a plane without types does not pay for it, and
+nothing that was recorded in an earlier term is taken for something that nobody else can have started since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homeostat.operators.actions.secrets import EnvironmentStore, FileStore, SecretStore
+from homeostat.operators.actions.settings import ActionSettings
+from homeostat.runtime.setup import Setup
+
+if TYPE_CHECKING:
+    from homeostat.operators.actions.discovery import Catalog
+    from homeostat.operators.actions.operator import Means
+    from homeostat.operators.actions.plugin import Plugin
+
+log = logging.getLogger(__name__)
+
+SECRETS_DIRECTORY = "HOMEOSTAT_SECRETS"
+
+
+@asynccontextmanager
+async def equipped(setup: Setup, settings: ActionSettings) -> AsyncIterator[Means]:
+    # Some tenths of a second of imports, which would hold up everybody else in this process.
+    await asyncio.to_thread(_import_all)
+    from homeostat.external.exchange import Http
+    from homeostat.operators.actions.discovery import ACTIONS, claimed_types, discover, joined, without_programs
+    from homeostat.operators.actions.operator import Means
+    from homeostat.operators.actions.plugin import Tools
+
+    async with Http() as http:
+        tools = Tools(http, setup.environment)
+        actions = discover("homeostat.actions", tools, ours=ACTIONS, enabled=settings.enabled)
+        reconcilers = discover("homeostat.reconcilers", tools)
+        plugins: Catalog[Plugin[Any]] = joined(actions, reconcilers)
+        if not settings.allows_programs:
+            plugins = without_programs(plugins)
+        for name in sorted(settings.configs.keys() - {*plugins}):
+            log.warning("PLUGIN_CONFIGS names a plugin that is not there", extra={"plugin": name})
+        yield Means(
+            client=setup.client,
+            plugins=plugins,
+            stores=secret_stores(setup.environment),
+            directory=setup.directory,
+            claims=claimed_types(reconcilers),
+            settings=settings,
+        )
+
+
+def secret_stores(environment: Mapping[str, str]) -> dict[str, SecretStore]:
+    """Secrets of the process: variables with a prefix of their own, and files below a directory that is named."""
+    stores: dict[str, SecretStore] = {"env": EnvironmentStore(environment)}
+    if directory := environment.get(SECRETS_DIRECTORY):
+        stores["file"] = FileStore(Path(directory))
+    return stores
+
+
+def _import_all() -> None:
+    from homeostat.operators.actions.discovery import ACTIONS
+
+    for each in ("homeostat.operators.actions.operator", *ACTIONS.values()):
+        import_module(each.partition(":")[0])
