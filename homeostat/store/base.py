@@ -145,6 +145,7 @@ class Subscription(Protocol):
 
 
 Deliver = Callable[[Event], None]
+Flush = Callable[[], None]
 
 
 class Store(Protocol):
@@ -190,11 +191,14 @@ class Store(Protocol):
         `RevisionMismatchError` only once the record it lost to is visible to `get`, so a retry makes progress.
         """
 
-    async def subscribe(self, scope: Scope, *, since: int, deliver: Deliver) -> Subscription:
+    async def subscribe(
+        self, scope: Scope, *, since: int, deliver: Deliver, flush: Flush | None = None
+    ) -> Subscription:
         """Call `deliver` for each change of the scope after `since`, in order, until closed.
 
-        Changes already in the log are delivered before this returns; later ones in the event loop at commit. `deliver`
-        must not block and must not raise. `CompactedError`, `FutureRevisionError` if `since` is ahead of the store.
+        Changes already in the log are delivered before this returns; later ones in the event loop at commit. `flush` is
+        called after those of one commit, for readers that pass them on together. Neither may block or raise.
+        `CompactedError`, `FutureRevisionError` if `since` is ahead of the store.
         """
 
     async def compact(self, before: int) -> None:

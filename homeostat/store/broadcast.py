@@ -7,8 +7,9 @@ may close itself or others while being called: who is closed is not called again
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
-from homeostat.store.base import Deliver, Event, Scope
+from homeostat.store.base import Deliver, Event, Flush, Scope
 
 _log = logging.getLogger(__name__)
 
@@ -16,17 +17,17 @@ _log = logging.getLogger(__name__)
 class Listener:
     """A subscription. Closing it twice is harmless."""
 
-    __slots__ = ("_broadcast", "_scope", "deliver", "is_open")
+    __slots__ = ("_broadcast", "deliver", "flush", "is_open", "scope")
 
-    def __init__(self, broadcast: Broadcast, scope: Scope, deliver: Deliver) -> None:
-        self._broadcast, self._scope = broadcast, scope
-        self.deliver = deliver
+    def __init__(self, broadcast: Broadcast, scope: Scope, deliver: Deliver, flush: Flush | None) -> None:
+        self._broadcast, self.scope = broadcast, scope
+        self.deliver, self.flush = deliver, flush
         self.is_open = True
 
     def close(self) -> None:
         if self.is_open:
             self.is_open = False
-            self._broadcast.remove(self._scope, self)
+            self._broadcast.remove(self.scope, self)
 
 
 class Broadcast:
@@ -37,8 +38,8 @@ class Broadcast:
         self._calls: dict[tuple[str, str, str], tuple[Listener, ...]] = {}
         self.count = 0
 
-    def add(self, scope: Scope, deliver: Deliver) -> Listener:
-        listener = Listener(self, scope, deliver)
+    def add(self, scope: Scope, deliver: Deliver, flush: Flush | None = None) -> Listener:
+        listener = Listener(self, scope, deliver, flush)
         self._listeners.setdefault(scope, {})[listener] = None
         self._calls.pop(scope, None)
         self.count += 1
@@ -52,16 +53,25 @@ class Broadcast:
             del self._listeners[scope]
         self.count -= 1
 
-    def publish(self, event: Event) -> None:
+    def publish(self, events: Sequence[Event]) -> None:
+        """All of one commit."""
         if not self._listeners:
             return
-        resource, namespace, name = event.record.key
-        self._call((resource, "", ""), event)
-        if namespace:
-            self._call((resource, namespace, ""), event)
-        self._call((resource, namespace, name), event)
+        told: dict[Listener, None] = {}
+        for event in events:
+            resource, namespace, name = event.record.key
+            self._call((resource, "", ""), event, told)
+            if namespace:
+                self._call((resource, namespace, ""), event, told)
+            self._call((resource, namespace, name), event, told)
+        for listener in told:
+            if listener.is_open and listener.flush is not None:
+                try:
+                    listener.flush()
+                except Exception:
+                    self._close_failed(listener)
 
-    def _call(self, scope: tuple[str, str, str], event: Event) -> None:
+    def _call(self, scope: tuple[str, str, str], event: Event, told: dict[Listener, None]) -> None:
         calls = self._calls.get(scope)
         if calls is None:
             if scope not in self._listeners:
@@ -72,6 +82,11 @@ class Broadcast:
                 try:
                     listener.deliver(event)
                 except Exception:
-                    # One reader's fault must not cost the others their event, nor the writer its answer.
-                    _log.exception("a subscriber failed and is closed", extra={"key": event.record.key})
-                    listener.close()
+                    self._close_failed(listener)
+                else:
+                    told[listener] = None
+
+    def _close_failed(self, listener: Listener) -> None:
+        """One reader's fault must not cost the others their event, nor the writer its answer."""
+        _log.exception("a subscriber failed and is closed", extra={"scope": listener.scope})
+        listener.close()

@@ -14,6 +14,7 @@ from homeostat.store.base import (
     CompactedError,
     Deliver,
     Event,
+    Flush,
     FutureRevisionError,
     Key,
     Page,
@@ -94,7 +95,9 @@ class Replica:
         records = await self._resolve(chosen, at) if undo else cast(Sequence[Record], chosen)
         return Page(records, at, remaining)
 
-    async def subscribe(self, scope: Scope, *, since: int, deliver: Deliver) -> Subscription:
+    async def subscribe(
+        self, scope: Scope, *, since: int, deliver: Deliver, flush: Flush | None = None
+    ) -> Subscription:
         self._require(since)
         position = since
         while True:
@@ -106,11 +109,11 @@ class Replica:
                     break
                 events = events[:_TURN]
                 position = events[-1].record.revision
-            _replay(events, deliver)
+            _replay(events, deliver, flush)
             await asyncio.sleep(0)
             self._require(position)
-        _replay(events, deliver)
-        return self._broadcast.add(scope, deliver)
+        _replay(events, deliver, flush)
+        return self._broadcast.add(scope, deliver, flush)
 
     def absorb(self, events: Sequence[Event]) -> None:
         """Show committed events to readers; `announce` them afterwards, in the same step of the loop."""
@@ -123,9 +126,8 @@ class Replica:
                 waiter.set_result(None)
 
     def announce(self, events: Sequence[Event]) -> None:
-        publish = self._broadcast.publish
+        self._broadcast.publish(events)
         for event in events:
-            publish(event)
             # History keeps the event; what its readers shared is as large again.
             event.frames = None
 
@@ -173,8 +175,10 @@ class Replica:
         return [each if isinstance(each, Record) else next(read) for each in chosen]
 
 
-def _replay(events: Sequence[Event], deliver: Deliver) -> None:
+def _replay(events: Sequence[Event], deliver: Deliver, flush: Flush | None) -> None:
     for event in events:
         deliver(event)
         # As in `announce`: history must not keep what readers made of it.
         event.frames = None
+    if events and flush is not None:
+        flush()

@@ -207,3 +207,48 @@ async def test_a_watch_survives_a_restart_by_its_revision(store_factory: StoreFa
 
     assert told.told == [(2, "MODIFIED", "a"), (3, "DELETED", "a"), (4, "ADDED", "b")]
     await store.close()
+
+
+@pytest.mark.parametrize("when", ["live", "replayed"])
+async def test_a_reader_may_pass_on_what_one_commit_changed_in_one_piece(
+    store_factory: StoreFactory, when: str
+) -> None:
+    store = await store_factory.open()
+    pieces: list[list[int]] = [[]]
+
+    async def follow() -> None:
+        await store.subscribe(
+            PODS,
+            since=0,
+            deliver=lambda event: pieces[-1].append(event.record.revision),
+            flush=lambda: pieces.append([]),
+        )
+
+    if when == "live":
+        await follow()
+    async with asyncio.TaskGroup() as tasks:
+        for name in "abc":
+            tasks.create_task(put(store, pod(name), "1"))
+    if when == "replayed":
+        await follow()
+
+    assert [piece for piece in pieces if piece] == [[1, 2, 3]]
+    await store.close()
+
+
+async def test_a_reader_that_fails_to_pass_on_is_closed_and_costs_the_others_nothing(
+    store_factory: StoreFactory,
+) -> None:
+    store = await store_factory.open()
+    failed, told = Told(), Told()
+
+    def flush() -> None:
+        raise RuntimeError("its stream is broken")
+
+    await store.subscribe(PODS, since=0, deliver=failed, flush=flush)
+    await store.subscribe(PODS, since=0, deliver=told)
+    await put(store, pod("a"), "1")
+    await put(store, pod("b"), "1")
+
+    assert (failed.revisions, told.revisions) == ([1], [1, 2])
+    await store.close()

@@ -1,8 +1,8 @@
 """WATCH: the log after a revision, as a stream of JSON lines.
 
-One loop at the commit writes an event to every stream of its scope: no task and no queue a watcher. An event is framed
-once for each view of it (kind version and representation) and the same bytes go to all. A reader that falls behind is
-cut off by the stream's limit and resumes by revision.
+One loop at the commit writes its events to every stream of their scope: no task and no queue a watcher. An event is
+framed once for each view of it (kind version and representation) and the same bytes go to all, those of one commit in
+one write. A reader that falls behind is cut off by the stream's limit and resumes by revision.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class Watcher:
         self._subscription: Subscription | None = None
         self._wants_bookmarks = call.options.allow_bookmarks
         self._is_live = False
+        self._frames: list[bytes] = []
         loop_time = asyncio.get_running_loop().time()
         seconds = call.options.timeout_s or random.uniform(_SHORTEST_S, _LONGEST_S)  # noqa: S311
         self._ends_at = loop_time + seconds
@@ -92,7 +93,7 @@ class Watcher:
         try:
             since = self._since if self._since is not None else await self._send_initial()
             self._subscription = await self._call.store.subscribe(
-                self._selection.scope, since=since, deliver=self._deliver
+                self._selection.scope, since=since, deliver=self._deliver, flush=self._flush
             )
             self._is_live = True
         except CompactedError as error:
@@ -124,28 +125,35 @@ class Watcher:
 
     def _deliver(self, event: Event) -> None:
         try:
-            self._send(event)
+            chunk = self._frame(event)
         except BaseException:
             # The reader has missed an event: it must not be told of later ones, nor of a later revision.
             self.close()
             raise
+        if chunk:
+            self._frames.append(chunk)
 
-    def _send(self, event: Event) -> None:
-        stream = self._stream
-        if stream is None or stream.closed:
-            return
+    def _flush(self) -> None:
+        """What one commit changed goes out in one piece."""
+        frames, stream = self._frames, self._stream
+        if frames and stream is not None:
+            stream.send(frames[0] if len(frames) == 1 else b"".join(frames))
+            self._frames = []
+
+    def _frame(self, event: Event) -> bytes:
+        """The event as this watch shows it; nothing if it does not."""
         if self._selection.is_all:
-            stream.send(shared_frame(self._view, event))
-            return
+            return shared_frame(self._view, event)
         change = self._selection.change(event)
         if change == event.type:
-            stream.send(shared_frame(self._view, event))
-        elif change == "ADDED":
-            stream.send(frame(event_line(self._view, "ADDED", event.record)))
-        elif change == "DELETED":
+            return shared_frame(self._view, event)
+        if change == "ADDED":
+            return frame(event_line(self._view, "ADDED", event.record))
+        if change == "DELETED":
             assert event.previous is not None
             left = with_revision(event.previous, event.record.revision)
-            stream.send(frame(event_line(self._view, "DELETED", left)))
+            return frame(event_line(self._view, "DELETED", left))
+        return b""
 
     def tick(self, now: float) -> None:
         stream = self._stream

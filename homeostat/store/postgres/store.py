@@ -18,6 +18,7 @@ import asyncpg
 from homeostat.store.base import (
     Change,
     Deliver,
+    Flush,
     Key,
     LostError,
     Page,
@@ -138,10 +139,12 @@ class PostgresStore(Replica):
             await self.sync()  # another replica may have shown it
         return await super().page(scope, at=at, after=after, limit=limit)
 
-    async def subscribe(self, scope: Scope, *, since: int, deliver: Deliver) -> Subscription:
+    async def subscribe(
+        self, scope: Scope, *, since: int, deliver: Deliver, flush: Flush | None = None
+    ) -> Subscription:
         if since > self.revision:
             await self.sync()
-        return await super().subscribe(scope, since=since, deliver=deliver)
+        return await super().subscribe(scope, since=since, deliver=deliver, flush=flush)
 
     async def write(self, change: Change) -> Record:
         if not _is_storable(change.key):
