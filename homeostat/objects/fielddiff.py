@@ -123,7 +123,7 @@ def compare(old: JsonObject, new: JsonObject, shape: Shape) -> tuple[FieldSet, F
     for name, item in new.items():
         if name in old:
             previous = old[name]
-            if previous == item:
+            if previous is item or previous == item:
                 continue
             key, child, _, _ = known.get(name) or shape.member(name)
             _note(key, _differ(previous, item, child), changed, removed)

@@ -30,6 +30,7 @@ from homeostat.objects.json import Json, JsonObject
 ANNOTATIONS_LIMIT_BYTES = 256 * 1024
 IMMUTABLE = "field is immutable"
 
+_MEMBERS = ("labels", "annotations", "ownerReferences", "finalizers")
 _FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
@@ -113,7 +114,9 @@ def check_metadata_update(new: JsonObject, old: JsonObject) -> list[Cause]:
     generation, before = new.get("generation"), old.get("generation")
     if isinstance(generation, int) and isinstance(before, int) and generation and generation < before:
         causes.append(invalid("metadata.generation", generation, "must not be decremented"))
-    return causes + _check_members(new)
+    # What is as it was has been checked when it came.
+    changed = {name: new[name] for name in _MEMBERS if name in new and new[name] != old.get(name)}
+    return causes + _check_members(changed) if changed else causes
 
 
 def _check_name(meta: JsonObject, rule: NameRule) -> list[Cause]:

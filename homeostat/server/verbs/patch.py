@@ -29,6 +29,7 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+_ALWAYS = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
 async def patch(call: Call) -> Answer:
@@ -79,6 +80,9 @@ def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
     """A patch's outcome as an object of the kind: the identity is the old one's, the rest is checked like a body."""
     if not isinstance(patched, dict):
         raise BadRequestError("the patch leaves no object")
+    if call.subresource == "status":
+        # Nothing but the status is written: the rest of the object need not be walked where the patch left it alone.
+        patched = {name: item for name, item in patched.items() if item is not old.get(name) or name in _ALWAYS}
     metadata = patched.get("metadata")
     if isinstance(metadata, dict):
         for name in ("name", "namespace", "uid", "creationTimestamp"):
@@ -87,7 +91,7 @@ def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
         if "resourceVersion" not in metadata:
             metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
     try:
-        return conform(call, patched)
+        return conform(call, patched, clean=old["metadata"])
     except BadRequestError as error:
         if call.options.field_validation == "Strict" and error.message.startswith("strict decoding"):
             raise
