@@ -1,0 +1,176 @@
+"""Git repositories that tests write to, and servers of them: `git http-backend` behind HTTP, and `sshd`."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from aiohttp import web
+
+from tests.external.servers import serving
+from tools.fetch_servers import find_program, library_path
+
+_WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+
+class Origin:
+    """A repository with a working tree; `commit` says what all its files are."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True)
+        self.git("init", "-q", "-b", "main", ".")
+        self.git("config", "uploadpack.allowAnySHA1InWant", "true")
+
+    def git(self, *words: str) -> str:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.path.parent), "GIT_CONFIG_NOSYSTEM": "1", **_WHO}
+        done = subprocess.run(["git", *words], cwd=self.path, env=environment, capture_output=True, timeout=20)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode().strip()
+
+    def write(self, files: Mapping[str, str | bytes]) -> None:
+        for name, text in files.items():
+            file = self.path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def commit(self, files: Mapping[str, str | bytes], *gone: str) -> str:
+        self.write(files)
+        for name in gone:
+            (self.path / name).unlink()
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "change")
+        return self.git("rev-parse", "HEAD")
+
+    @property
+    def file_url(self) -> str:
+        return f"file://{self.path}"
+
+
+class HttpGit:
+    """`requests` are the paths that were asked for; without the right password everything is 401."""
+
+    def __init__(self, root: Path, password: str = "") -> None:
+        self._root, self._password = root, password
+        self.requests: list[str] = []
+        self.redirect = ""
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        self.requests.append(request.path)
+        if self.redirect:
+            return web.Response(status=302, headers={"Location": f"{self.redirect}{request.path_qs}"})
+        given = request.headers.get("Authorization", "").removeprefix("Basic ")
+        if self._password and base64.b64decode(given).decode().partition(":")[2] != self._password:
+            return web.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="git"'})
+        return await self._backend(request)
+
+    async def _backend(self, request: web.Request) -> web.Response:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "GIT_PROJECT_ROOT": str(self._root),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "PATH_INFO": request.path,
+            "QUERY_STRING": request.query_string,
+            "REQUEST_METHOD": request.method,
+            "CONTENT_TYPE": request.headers.get("Content-Type", ""),
+            "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
+        }
+        process = await asyncio.create_subprocess_exec(
+            *("git", "http-backend"),
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        printed, _ = await process.communicate(await request.read())
+        head, _, body = printed.partition(b"\r\n\r\n")
+        headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        status = int(headers.pop("Status", "200").split()[0])
+        return web.Response(status=status, body=body, headers=headers)
+
+
+@asynccontextmanager
+async def serving_git(root: Path, password: str = "") -> AsyncIterator[tuple[HttpGit, str]]:
+    server = HttpGit(root, password)
+    async with serving(server.answer) as url:
+        yield server, url
+
+
+class Sshd:
+    """`private_key` may log in; `known_hosts` is what a client has to know of the server."""
+
+    def __init__(self, port: int, private_key: str, known_hosts: str) -> None:
+        self.port, self.private_key, self.known_hosts = port, private_key, known_hosts
+        self.user = getpass.getuser()
+
+
+@contextmanager
+def running_sshd(folder: Path) -> Iterator[Sshd]:
+    program, port = find_program("sshd"), _free_port()
+    for name in ("host", "user"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(folder / name)]
+        subprocess.run(command, check=True, timeout=20)
+    shutil.copy(folder / "user.pub", folder / "authorized")
+    settings = {
+        "Port": port,
+        "ListenAddress": "127.0.0.1",
+        "HostKey": folder / "host",
+        "AuthorizedKeysFile": folder / "authorized",
+        "PidFile": folder / "pid",
+        "StrictModes": "no",
+        "UsePAM": "no",
+        "PermitRootLogin": "prohibit-password",
+        "PasswordAuthentication": "no",
+    }
+    (folder / "config").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    with (folder / "log").open("wb") as log:
+        command = [*_with_user(folder), str(program), "-D", "-e", "-f", str(folder / "config")]
+        process = subprocess.Popen(command, env=os.environ | library_path(), stdout=log, stderr=log)
+    try:
+        _await_port(port, process, folder / "log")
+        host = " ".join((folder / "host.pub").read_text().split()[:2])
+        yield Sshd(port, (folder / "user").read_text(), f"[127.0.0.1]:{port} {host}\n")
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _with_user(folder: Path) -> list[str]:
+    """Where root runs it, OpenSSH wants a user `sshd`, which comes with the package if that is installed: else one is
+    made up, in a view of the machine that nobody else has.
+    """
+    users = Path("/etc/passwd").read_text()
+    if os.geteuid() != 0 or "\nsshd:" in users:
+        return []
+    (folder / "passwd").write_text(f"{users}sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n")
+    return ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/passwd && exec "$@"', str(folder / "passwd")]
+
+
+def _free_port() -> int:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port: int = held.getsockname()[1]
+        return port
+
+
+def _await_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(200):
+        if process.poll() is not None:
+            break
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError(f"sshd does not start: {log.read_text()[-1000:]}")

@@ -1,0 +1,102 @@
+"""Fetches servers that tests talk to, RabbitMQ and OpenSSH's, from Debian's archive, without installing them.
+
+    python -m tools.fetch_servers
+
+Into `.cache/servers`, as they lie in their packages; what is there already is left alone. It takes some 40 MB, and
+needs no root. Exits with `UNAVAILABLE` where there is no apt, or no archive that it can reach.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+CACHE = ROOT / ".cache" / "servers"
+PACKAGES = ("rabbitmq-server", "openssh-server")
+UNAVAILABLE = 69
+"""EX_UNAVAILABLE of sysexits.h."""
+
+_FETCH_WITHIN_S = 600.0
+_PLACES = ("usr/sbin", "usr/bin", "usr/lib/rabbitmq/bin", "usr/lib/erlang/bin")
+
+
+class UnavailableError(Exception):
+    """What is missing on this machine, for people."""
+
+
+class MissingProgramError(Exception):
+    """Neither on PATH nor fetched."""
+
+
+def find_program(name: str) -> Path:
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/lib/rabbitmq/bin"])
+    if found := shutil.which(name, path=path):
+        return Path(found)
+    for place in _PLACES:
+        if (CACHE / place / name).exists():
+            return CACHE / place / name
+    raise MissingProgramError(f"no {name} on PATH, and none fetched by: python -m tools.fetch_servers")
+
+
+def library_path() -> dict[str, str]:
+    """What the environment of a program that was fetched needs, to find its libraries."""
+    folders = [str(each) for place in ("lib", "usr/lib") for each in CACHE.glob(f"{place}/*-linux-gnu")]
+    return {"LD_LIBRARY_PATH": os.pathsep.join(folders)} if folders else {}
+
+
+def fetch() -> None:
+    if CACHE.exists():
+        return
+    for program in ("apt-get", "dpkg"):
+        if shutil.which(program) is None:
+            raise UnavailableError(f"there is no {program} on PATH")
+    CACHE.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE.parent, prefix="servers-") as scratch:
+        folder = Path(scratch)
+        _run(folder, "apt-get", "-qq", "download", *_missing_packages(folder))
+        for package in sorted(folder.glob("*.deb")):
+            _run(folder, "dpkg", "-x", str(package), str(folder / "root"))
+        _relocate(folder / "root")
+        (folder / "root").rename(CACHE)
+
+
+def _relocate(root: Path) -> None:
+    """Erlang's start script, and it alone, knows by heart where Debian would have put it."""
+    for script in root.glob("usr/lib/erlang/bin/erl"):
+        script.write_text(script.read_text().replace("=/usr/lib/erlang", f"={CACHE}/usr/lib/erlang"))
+
+
+def _missing_packages(folder: Path) -> list[str]:
+    """Those packages, and what they need that this machine lacks."""
+    told = _run(folder, "apt-get", "-s", "--no-install-recommends", "install", "--reinstall", *PACKAGES)
+    return [line.split()[1] for line in told.splitlines() if line.startswith("Inst ")]
+
+
+def _run(folder: Path, *command: str) -> str:
+    try:
+        done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=_FETCH_WITHIN_S)
+    except subprocess.TimeoutExpired as error:
+        raise UnavailableError(f"{command[0]}: no end within {_FETCH_WITHIN_S:g} s") from error
+    except subprocess.CalledProcessError as error:
+        told = f"{error.stdout}{error.stderr}".strip()[-1000:]
+        raise UnavailableError(f"Debian's packages cannot be had (apt-get update may help):\n{told}") from error
+    return done.stdout
+
+
+def main() -> None:
+    try:
+        fetch()
+    except UnavailableError as error:
+        print(f"no servers are fetched: {error}", file=sys.stderr)
+        print("the tests that want them are skipped", file=sys.stderr)
+        sys.exit(UNAVAILABLE)
+    print(CACHE.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
