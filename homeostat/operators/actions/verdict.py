@@ -21,7 +21,7 @@ from homeostat.operators.actions.run import Purpose
 
 STARTED: Final = "ReconcileStarted"
 DESTROY_FAILED: Final = "DestroyFailed"
-_FAILED: Final = "ReconcileFailed"
+FAILED: Final = "ReconcileFailed"
 _LONGEST_TYPE: Final = 316
 _LONGEST_MESSAGE: Final = 4096
 _is_type = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII).fullmatch
@@ -58,13 +58,13 @@ def of_failure(message: str, own: Iterable[Condition], *, is_deleting: bool = Fa
     reconciling = (
         Condition(RECONCILING, "True", DESTROY_FAILED, message)
         if is_deleting
-        else Condition(RECONCILING, "False", _FAILED, message)
+        else Condition(RECONCILING, "False", FAILED, message)
     )
     return (
         *_own(own),
-        Condition(READY, "False", _FAILED, message),
+        Condition(READY, "False", FAILED, message),
         reconciling,
-        Condition(DEGRADED, "True", _FAILED, message),
+        Condition(DEGRADED, "True", FAILED, message),
     )
 
 

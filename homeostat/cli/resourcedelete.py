@@ -1,0 +1,42 @@
+"""`homeostat resource delete`: resources, and with them what their plugins made."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.connection import Connection, connected
+from homeostat.cli.resourcekinds import named_resources, resource_title
+from homeostat.cli.resourcewait import awaited, is_wanted, wait_for, wait_options
+from homeostat.objects.json import JsonObject
+
+
+@click.command(short_help="Delete resources, and what they stand for.")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...")
+@wait_options
+@connected
+async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
+    """Delete resources. Each stays, in the phase `deleting`, until its plugin has destroyed what it stands for.
+
+    Ends with 0 when they are gone, or only marked where nothing is waited for, and with 1 where one cannot be destroyed
+    or is not gone in time.
+
+    \b
+    Examples:
+      homeostat resource delete databasecluster/orders --wait
+      homeostat resource delete DatabaseCluster orders invoices
+    """
+    client, doomed = connection.client, []
+    for kind, name in await named_resources(client, words):
+        path = kind.path(connection.namespace, name)
+        # The answer to a delete may be a Status without the object.
+        found: JsonObject = await client.get(path)
+        await client.delete(path, _only(found["metadata"]["uid"]))
+        click.echo(f"{resource_title(kind.kind, name)} deleted")
+        doomed.append(awaited(kind, found, None))
+    if is_wanted(is_awaited):
+        await wait_for(client, doomed, within_s)
+
+
+def _only(uid: str) -> JsonObject:
+    """Not one that has taken the name meanwhile."""
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}

@@ -1,0 +1,90 @@
+"""`homeostat resource list`: resources of one type or of all, and how they stand."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Final, get_args
+
+import click
+
+from homeostat.cli.connection import Connection, connected
+from homeostat.cli.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.resourcekinds import resources_of, title_of, whole
+from homeostat.cli.resourcestate import ahead, status_of
+from homeostat.cli.table import Table
+from homeostat.cli.targets import Target
+from homeostat.client.base import Client
+from homeostat.objects.age import epoch_of, human_duration
+from homeostat.objects.conditions import READY, find
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import Phase
+
+HEADINGS: Final = ("TYPE", "NAME", "PHASE", "READY", "NEXT", "AGE", "MESSAGE")
+
+
+@click.command(short_help="List resources of one type or of all.")
+@click.argument("words", nargs=-1, metavar="[TYPE [NAME]...]")
+@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+@click.option("-l", "--selector", default="", help="Labels that resources must have: app=web,tier!=db")
+@click.option("--phase", type=click.Choice(get_args(Phase)), help="Only those in this phase.")
+@output_option("json", "yaml", "name")
+@connected
+async def command(
+    connection: Connection,
+    words: tuple[str, ...],
+    all_namespaces: bool,
+    selector: str,
+    phase: str | None,
+    output: str | None,
+) -> None:
+    """List resources: their phase, whether they are ready, when they are looked at next, and what was last told.
+
+    \b
+    Examples:
+      homeostat resource list
+      homeostat resource list DatabaseCluster -A --phase failed
+      homeostat resource list -o name
+    """
+    targets = await resources_of(connection.client, words)
+    namespace = "" if all_namespaces else connection.namespace
+    lists = await asyncio.gather(*(_objects(connection.client, each, namespace, selector) for each in targets))
+    found = [obj for each in lists for obj in each if phase is None or status_of(obj).phase == phase]
+    if output == "name":
+        for obj in found:
+            click.echo(title_of(obj))
+    elif output is not None:
+        print_object(list_of([without_managed_fields(obj) for obj in found]), output)
+    elif not found:
+        click.echo(f"No resources found{f' in namespace {namespace}' if namespace else ''}.", err=True)
+    else:
+        _print(found, is_across=all_namespaces)
+
+
+async def _objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:
+    path = target.kind.path(namespace, target.name)
+    items = [await client.get(path)] if target.name else (await client.list(path, labelSelector=selector))[0]
+    return [whole(target.kind, each) for each in items]
+
+
+def _print(found: Iterable[JsonObject], *, is_across: bool) -> None:
+    now = time.time()
+    table = Table(("NAMESPACE", *HEADINGS) if is_across else HEADINGS)
+    table.print([obj["metadata"]["namespace"], *cells(obj, now)] if is_across else cells(obj, now) for obj in found)
+
+
+def cells(obj: JsonObject, now: float) -> list[str]:
+    """Under `HEADINGS`."""
+    status, metadata = status_of(obj), obj["metadata"]
+    ready = find(status.conditions, READY)
+    created = epoch_of(metadata.get("creationTimestamp"))
+    return [
+        obj["kind"],
+        metadata["name"],
+        status.phase,
+        ready.status if ready is not None else "Unknown",
+        "" if status.run is not None else ahead(status.next_run, now),
+        human_duration(now - created) if created is not None else "",
+        status.message,
+    ]

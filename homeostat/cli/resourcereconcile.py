@@ -1,0 +1,39 @@
+"""`homeostat resource reconcile`: resources looked at now, and not when their time comes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from homeostat.cli.connection import Connection, connected
+from homeostat.cli.resourcekinds import named_resources, resource_title
+from homeostat.cli.resourcestate import Goal
+from homeostat.cli.resourcewait import awaited, wait_for, wait_options
+from homeostat.objects.timestamp import format_micro_time
+from homeostat.operators.actions.api import REQUESTED
+
+
+@click.command(short_help="Have resources looked at now.")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...")
+@wait_options
+@connected
+async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
+    """Have resources looked at now: what differs from their declaration is put right. Waits unless told not to.
+
+    Ends with 0 when all are ready, and with 1 where one fails or is not ready in time.
+
+    \b
+    Examples:
+      homeostat resource reconcile databasecluster/orders
+      homeostat resource reconcile DatabaseCluster orders invoices --no-wait
+    """
+    client, asked = connection.client, []
+    request = format_micro_time(datetime.now(UTC))
+    for kind, name in await named_resources(client, words):
+        patch = {"metadata": {"annotations": {REQUESTED: request}}}
+        stored = await client.merge(kind.path(connection.namespace, name), patch)
+        click.echo(f"{resource_title(kind.kind, name)} is to be looked at")
+        asked.append(awaited(kind, stored, Goal(stored["metadata"]["generation"], request)))
+    if is_awaited is not False:
+        await wait_for(client, asked, within_s)
