@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from homeostat.client.base import Client
 from homeostat.operators.actions.secrets import EnvironmentStore, FileStore, SecretStore
 from homeostat.operators.actions.settings import ActionSettings
 from homeostat.runtime.setup import Setup
@@ -32,13 +33,22 @@ SECRETS_DIRECTORY = "HOMEOSTAT_SECRETS"
 async def equipped(setup: Setup, settings: ActionSettings) -> AsyncIterator[Means]:
     # Some tenths of a second of imports, which would hold up everybody else in this process.
     await asyncio.to_thread(_import_all)
+    async with equipment(setup.client, setup.environment, setup.directory, settings) as means:
+        yield means
+
+
+@asynccontextmanager
+async def equipment(
+    client: Client, environment: Mapping[str, str], directory: Path, settings: ActionSettings
+) -> AsyncIterator[Means]:
+    """Also for a process that only asks what would be done."""
     from homeostat.external.exchange import Http
     from homeostat.operators.actions.discovery import ACTIONS, claimed_types, discover, joined, without_programs
     from homeostat.operators.actions.operator import Means
     from homeostat.operators.actions.plugin import Tools
 
     async with Http() as http:
-        tools = Tools(http, setup.environment)
+        tools = Tools(http, environment)
         actions = discover("homeostat.actions", tools, ours=ACTIONS, enabled=settings.enabled)
         reconcilers = discover("homeostat.reconcilers", tools)
         plugins: Catalog[Plugin[Any]] = joined(actions, reconcilers)
@@ -47,10 +57,10 @@ async def equipped(setup: Setup, settings: ActionSettings) -> AsyncIterator[Mean
         for name in sorted(settings.configs.keys() - {*plugins}):
             log.warning("PLUGIN_CONFIGS names a plugin that is not there", extra={"plugin": name})
         yield Means(
-            client=setup.client,
+            client=client,
             plugins=plugins,
-            stores=secret_stores(setup.environment),
-            directory=setup.directory,
+            stores=secret_stores(environment),
+            directory=directory,
             claims=claimed_types(reconcilers),
             settings=settings,
         )

@@ -33,7 +33,7 @@ from homeostat.operators.actions.secretobjects import NamespaceStore, SecretStat
 from homeostat.operators.actions.secrets import NAMESPACED, Secrets, SecretStore
 from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.steps import Adopt, Begin, Start
-from homeostat.operators.actions.world import Fault, Fresh, Lost, Seen, Underway, World
+from homeostat.operators.actions.world import Fault, Fresh, Lost, Plan, Seen, Underway, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,11 @@ class ResourceOperator:
             case _:
                 return None
 
-    async def _plan(self, obj: Resource, status: ResourceStatus, applied: Run | None) -> Seen:
+    async def plan(self, obj: Resource) -> Plan | Fault:
+        """What applying the resource as it is declared would change; nothing is done, whatever run is under way."""
+        return await self._plan(obj, obj.read_status(ResourceStatus), None)
+
+    async def _plan(self, obj: Resource, status: ResourceStatus, applied: Run | None) -> Plan | Fault:
         ready = self._prepare(obj, status, applied)
         if isinstance(ready, Fault):
             return ready
