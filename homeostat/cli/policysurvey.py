@@ -16,7 +16,7 @@ from homeostat.client.requests import Selection
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DISRUPTION_BUDGET, POD
 from homeostat.operators.policy.document import PolicyDocument
-from homeostat.operators.policy.estate import WORKLOADS
+from homeostat.operators.policy.estate import JUDGED
 from homeostat.operators.policy.inspection import score_line
 from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.report.report import Entry, ScoreLine
@@ -51,7 +51,7 @@ class _Judge:
         budgets: dict[str, list[DisruptionBudget]] = {}
         async for budget in Projection(client, DISRUPTION_BUDGET, DisruptionBudget).list(selection):
             budgets.setdefault(budget.metadata.namespace, []).append(budget)
-        for kind, shape in WORKLOADS.values():
+        for kind, shape in JUDGED:
             async for workload in Projection(client, kind, shape).list(selection):
                 own = workload.metadata.namespace
                 result = self._policy.evaluator.evaluate_workload(workload, tuple(budgets.get(own, ())), now=self._now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,41 @@ def test_a_bundle_judges_workloads_too(shop: Up, tmp_path: Path) -> None:
         ("Deployment", "few_replicas"),
         ("Deployment", "missing_budget"),
     }
+
+
+def test_files_a_survey_and_the_operator_agree_on_workloads(up: Up, tmp_path: Path) -> None:
+    spec = {"minReplicas": 2, "requireDisruptionBudget": True}
+    metadata = {"name": "sets", "namespace": "sets"}
+    rules = {"apiVersion": "devops.stochastic.io/v1", "kind": "DevOpsPolicy", "metadata": metadata, "spec": spec}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "sets"}}
+    shop = {**deployment(PROBED), "metadata": _named("sets")}
+    up.cli.here("apply", "-f", write(tmp_path / "shop.yaml", space, shop))
+    uid = up.cli.here("get", "deployments", "web", "-n", "sets", "-o", "json").json["metadata"]["uid"]
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": uid}
+    sets = [
+        {**shop, "kind": "ReplicaSet", "metadata": {"name": name, "namespace": "sets", "ownerReferences": owners}}
+        for name, owners in (("lone", []), ("web-5d4f", [owner]))
+    ]
+    policy = write(tmp_path / "policy.yaml", rules)
+    for path in (write(tmp_path / "sets.yaml", *sets), policy):
+        assert up.cli.here("apply", "-f", path).code == 0
+    wanted = {(kind, type_) for kind in ("Deployment", "ReplicaSet") for type_ in ("few_replicas", "missing_budget")}
+    for told in (
+        up.cli.here(
+            "policy", "check", tmp_path / "shop.yaml", tmp_path / "sets.yaml", "--policy", policy, "-o", "json"
+        ),
+        up.cli.here("policy", "analyze", "-n", "sets", "--policy", policy, "-o", "json"),
+    ):
+        found = told.json["violations"]
+        assert {(each["kind"], each["type"]) for each in found} == wanted
+        assert len(found) == 4
+    deadline = time.monotonic() + 10
+    while True:
+        status = up.cli.here("get", "dop", "sets", "-n", "sets", "-o", "json").json.get("status", {})
+        if status.get("violations") == 4 or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    assert (status["violations"], status["pods"]) == (4, 0)
 
 
 def _named(namespace: str) -> JsonObject:

@@ -19,6 +19,7 @@ from homeostat.operators.policy.api import (
     POLICY_AUDIT_RESULT,
     ClusterDevOpsPolicy,
     DevOpsPolicy,
+    Policy,
     PolicyAuditResult,
 )
 from homeostat.operators.policy.census import Census
@@ -30,7 +31,7 @@ from homeostat.operators.policy.ledger import Books
 from homeostat.operators.policy.observe import Namespace, Observer
 from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.series import Series
-from homeostat.operators.policy.world import Policy, World
+from homeostat.operators.policy.world import World
 from homeostat.runtime.informer import Informer
 from homeostat.runtime.look import Options
 from homeostat.runtime.setup import Setup
@@ -94,7 +95,15 @@ def _follow_cluster_policies(setup: Setup, series: Series, estate: Estate, names
     policies = setup.watch(kind, ClusterDevOpsPolicy)
     books = Books()
     inquiry = Inquiry(setup.client, pods.cache, series=series, estate=estate)
-    observer = Observer(policies.cache, books, inquiry, series=series, estate=estate, namespaces=namespaces.cache)
+    observer = Observer(
+        policies.cache,
+        books,
+        inquiry,
+        series=series,
+        estate=estate,
+        audits=setup.watch(POLICY_AUDIT_RESULT.kind, PolicyAuditResult).cache,
+        namespaces=namespaces.cache,
+    )
     actor = Actor(setup.client, books, series=series, recorder=setup.recorder)
     options = Options(finalizer=FINALIZER, concurrency=4)
     operator = PolicyOperator(observer, actor)

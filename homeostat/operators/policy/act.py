@@ -14,21 +14,21 @@ from typing import assert_never
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
-from homeostat.objects.json import JsonObject
+from homeostat.objects.timestamp import parse_time
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
     DEVOPS_POLICY,
     OPERATOR,
     POLICY_AUDIT_RESULT,
     DevOpsPolicy,
+    Policy,
 )
-from homeostat.operators.policy.auditresult import AuditAction, DropResult, RecordResult
+from homeostat.operators.policy.auditresult import AuditAction, DropResult, RecordResult, interval_s
 from homeostat.operators.policy.decide import Action, ForgetSeries
 from homeostat.operators.policy.enforcement import Patch
 from homeostat.operators.policy.estate import WORKLOADS
 from homeostat.operators.policy.ledger import Books, Key
 from homeostat.operators.policy.series import Series
-from homeostat.operators.policy.world import Policy
 from homeostat.runtime.recorder import About, EventType, Recorder
 
 log = logging.getLogger(__name__)
@@ -96,24 +96,31 @@ class Actor:
 
     async def _keep_record(self, policy: Policy, action: AuditAction) -> None:
         """A record that the server does not take is no reason not to tell the score."""
-        namespace = policy.metadata.namespace
         try:
             match action:
-                case RecordResult(body):
-                    await self._record(namespace, body)
+                case RecordResult():
+                    await self._record(action)
+                    written = parse_time(action.body["spec"]["timestamp"]).timestamp()
+                    self._rest(policy, action, written + interval_s(policy.spec))
                 case DropResult():
-                    await self._drop(namespace, action)
+                    await self._drop(action)
         except ApiError as error:
-            if (ledger := self._books.find(_key(policy))) is not None:
-                ledger.record_after = self._later(error)
+            self._rest(policy, action, self._later(error))
             log.warning("record not kept", extra={"policy": policy.metadata.name, "reason": error.message})
 
-    async def _record(self, namespace: str, body: JsonObject) -> None:
+    async def _record(self, result: RecordResult) -> None:
         try:
-            await self._client.create(POLICY_AUDIT_RESULT.kind.path(namespace), body)
+            await self._client.create(POLICY_AUDIT_RESULT.kind.path(result.namespace), result.body)
         except AlreadyExistsError:
             return
         self._series.audit_results += 1
+
+    def _rest(self, policy: Policy, action: AuditAction, until: float) -> None:
+        """Nothing is recorded of the namespace before."""
+        ledger = self._books.find(_key(policy))
+        page = None if ledger is None else ledger.pages.get(action.namespace)
+        if page is not None:
+            page.record_after = until
 
     def _later(self, error: ApiError) -> float:
         return self._now().timestamp() + max(_RETRY_S, error.retry_after_s)
@@ -124,8 +131,8 @@ class Actor:
         about = About(kind.api_version, kind.kind, metadata.namespace, metadata.name, metadata.uid)
         self._recorder.record(about, level, reason, message)
 
-    async def _drop(self, namespace: str, result: DropResult) -> None:
-        path = POLICY_AUDIT_RESULT.kind.path(namespace, result.name)
+    async def _drop(self, result: DropResult) -> None:
+        path = POLICY_AUDIT_RESULT.kind.path(result.namespace, result.name)
         options = {"preconditions": {"uid": result.uid}} if result.uid else None
         try:
             await self._client.delete(path, options)

@@ -81,6 +81,9 @@ class ClusterDevOpsPolicy(Declared, frozen=True):
     spec: ClusterPolicySpec = ClusterPolicySpec()
 
 
+Policy = DevOpsPolicy | ClusterDevOpsPolicy
+
+
 class Violation(msgspec.Struct, frozen=True, rename="camel"):
     pod_name: str
     container_name: str

@@ -15,14 +15,14 @@ import msgspec
 from homeostat.objects.conditions import READY, Condition
 from homeostat.objects.decision import Decision, Notice, Stalled
 from homeostat.objects.json import JsonObject
-from homeostat.operators.policy.api import HEALTHY, INTERVAL_S, DevOpsPolicy
-from homeostat.operators.policy.auditresult import AuditAction, audit_of, plan_audit
+from homeostat.operators.policy.api import HEALTHY, Policy
+from homeostat.operators.policy.auditresult import AuditAction, interval_s, plan_audit
 from homeostat.operators.policy.enforcement import Cooling, Patch, Step, step_of
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.score import Class
 from homeostat.operators.policy.spec import Enforcement
 from homeostat.operators.policy.status import WITHOUT_PORT, held_status, last_evaluated, status_fields
-from homeostat.operators.policy.world import Policy, World
+from homeostat.operators.policy.world import World
 
 _ORDER: Final[tuple[Class, ...]] = ("Healthy", "Stable", "Degraded", "Critical")
 _SOONEST_S: Final = 0.1
@@ -43,7 +43,7 @@ def decide(policy: Policy, world: World) -> Decision[Action]:
         raise Stalled(world.evaluator.reason, message=str(world.evaluator))
     steps = [step_of(plan, world.workloads.get(str(plan.owner)), policy.spec, now=world.now) for plan in world.plans]
     patches = _patches(policy, world, steps)
-    audits = _audits(policy, world) if isinstance(policy, DevOpsPolicy) and world.may_record else ()
+    audits = tuple(each for record in world.records for each in plan_audit(policy, record, now=world.now))
     held = held_status(policy)
     fields = status_fields(policy, world, steps)
     return Decision(
@@ -63,11 +63,6 @@ def _patches(policy: Policy, world: World, steps: list[Step]) -> tuple[Patch, ..
     return tuple(each for each in ready if world.failures.get(str(each.owner), 0.0) <= now)
 
 
-def _audits(policy: DevOpsPolicy, world: World) -> tuple[AuditAction, ...]:
-    result = audit_of(policy.metadata.name, policy.spec, world.totals, world.violations, now=world.now)
-    return plan_audit(policy.metadata, policy.spec, result, world.audits, now=world.now)
-
-
 def _healthy(fields: JsonObject) -> Condition:
     return Condition(HEALTHY, "True" if fields["healthy"] else "False", fields["classification"], fields["message"])
 
@@ -85,7 +80,7 @@ def _ready(held: JsonObject, message: str, patches: int, audits: int) -> tuple[C
 
 def _wait_s(policy: Policy, world: World, steps: list[Step]) -> float:
     now = world.now.timestamp()
-    times = [now + (policy.spec.interval_seconds or INTERVAL_S)]
+    times = [now + interval_s(policy.spec)]
     times += [] if world.next_due is None else [world.next_due]
     times += [each for each in world.failures.values() if each > now]
     times += [each.until for each in steps if isinstance(each, Cooling)]

@@ -1,16 +1,17 @@
 """Which workloads to put right, and which to leave alone and why. Pure, and off unless a policy says `enforce`.
 
-From the Pods come plans, one a workload however many Pods it has; from a plan and the workload as it is comes a step:
-a patch, or the reason why there is none. A container that only the Pod has, because a webhook put it there, and one
-that the template has already put right are no part of a patch, so that a second look finds nothing left to do. A
+From a Pod comes what it lacks (`plans` adds that up, one plan a workload); from a plan and the workload as it is comes
+a step: a patch, or the reason why there is none. A container that only the Pod has, because a webhook put it there, and
+one that the template has already put right are no part of a patch, so that a second look finds nothing left to do. A
 container that lacks a probe and has no port to probe is left as it is and named in the step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from math import inf
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -69,39 +70,30 @@ class Cooling(msgspec.Struct, frozen=True):
 Step = Patch | LeftAlone | Cooling
 
 
-def plan_of(pod: Pod, evaluator: Evaluator, *, now: datetime, deployments: Mapping[str, str] = {}) -> Plan | None:
+class Planned(NamedTuple):
+    """What a Pod lacks, and until when that holds though the Pod does not change."""
+
+    plan: Plan | None
+    until: float
+
+
+_NOTHING = Planned(None, inf)
+
+
+def plan_of(pod: Pod, evaluator: Evaluator, *, now: float, deployments: Mapping[str, str] = {}) -> Planned:
     """What the policy lets off is not put right either. `deployments` is as in `owner_of`."""
     spec = evaluator.spec
     if not spec.is_enforced or is_system(pod.metadata.namespace):
-        return None
+        return _NOTHING
     found = [(each.name, part) for each in pod.containers for part in lacking(each, spec)]
-    if not found:
-        return None
-    owner = owner_of(pod, deployments)
+    owner = owner_of(pod, deployments) if found else None
     if owner is None:
-        return None
-    accused = evaluator.counted(pod, tuple(Finding(_CHECKS[part], name) for name, part in found), now=now.timestamp())
+        return _NOTHING
+    accused = evaluator.counted(pod, tuple(Finding(_CHECKS[part], name) for name, part in found), now=now)
     wanted: dict[str, frozenset[Part]] = {}
-    for finding in accused:
+    for finding in accused.findings:
         wanted[finding.container] = wanted.get(finding.container, frozenset()) | {_PARTS[finding.check.type]}
-    return Plan(owner, tuple(map(Injection, wanted, wanted.values()))) if wanted else None
-
-
-def plans_of(
-    pods: Iterable[Pod], evaluator: Evaluator, *, now: datetime, deployments: Mapping[str, str] = {}
-) -> tuple[Plan, ...]:
-    """One a workload, sorted by its key: what any of its Pods lacks."""
-    wanted: dict[OwnerKey, dict[str, frozenset[Part]]] = {}
-    for pod in pods:
-        plan = plan_of(pod, evaluator, now=now, deployments=deployments)
-        if plan is not None:
-            held = wanted.setdefault(plan.owner, {})
-            for each in plan.injections:
-                held[each.container] = held.get(each.container, frozenset()) | each.parts
-    return tuple(
-        Plan(owner, tuple(Injection(name, wanted[owner][name]) for name in sorted(wanted[owner])))
-        for owner in sorted(wanted, key=str)
-    )
+    return Planned(Plan(owner, tuple(map(Injection, wanted, wanted.values()))) if wanted else None, accused.until)
 
 
 def step_of(plan: Plan, workload: Workload | None, spec: PolicySpec, *, now: datetime) -> Step:

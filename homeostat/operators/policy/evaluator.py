@@ -23,7 +23,7 @@ from homeostat.operators.policy.check import Finding
 from homeostat.operators.policy.checks import DECLARED, OBSERVED, tests_of, workload_tests_of
 from homeostat.operators.policy.checks.base import Test, WorkloadTest
 from homeostat.operators.policy.checks.running import pending_deadline
-from homeostat.operators.policy.exemption import CompiledExemption, compile_exemptions, spare
+from homeostat.operators.policy.exemption import CompiledExemption, Spared, compile_exemptions, spare
 from homeostat.operators.policy.fault import Fault, PolicyFaultError
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod, PodSpec
@@ -131,11 +131,11 @@ class Evaluator:
         findings, exempted, until = spare(self._exemptions, pod, found, now)
         return Result(findings, 0, exempted, until)
 
-    def counted(self, pod: Pod, findings: tuple[Finding, ...], *, now: float) -> tuple[Finding, ...]:
+    def counted(self, pod: Pod, findings: tuple[Finding, ...], *, now: float) -> Spared:
         """Those that would count: of a Pod that the policy means, and not let off."""
         if not self._means(pod):
-            return ()
-        return spare(self._exemptions, pod, findings, now).findings if self._exemptions else findings
+            return Spared((), 0, inf)
+        return spare(self._exemptions, pod, findings, now) if self._exemptions else Spared(findings, 0, inf)
 
     def means_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
         """Whether the policy of a cluster is about the namespace."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 from typing import Generic, TypeVar
 
-from homeostat.objects.kind import POD
+from homeostat.objects.kind import POD, REPLICA_SET
 from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy
 from homeostat.operators.policy.decide import Action
-from homeostat.operators.policy.estate import Estate
+from homeostat.operators.policy.estate import Affected, Estate
 from homeostat.operators.policy.ledger import Books
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import World
-from homeostat.runtime.cache import Change
+from homeostat.runtime.cache import Cache, Change
 from homeostat.runtime.controller import Controller
 from homeostat.runtime.setup import Setup
 
@@ -35,9 +35,10 @@ class Follower(Generic[P]):
         self._books, self._series, self._gather_s = books, series, gather_s
 
     def follow(self, setup: Setup, estate: Estate) -> None:
-        setup.watch(POD, Pod).add_handler(self._pod_changed)
+        pods = setup.watch(POD, Pod)
+        pods.add_handler(self._pod_changed)
         self._controller.informer.add_handler(self._policy_changed)
-        estate.listen(self._workloads_changed)
+        estate.listen(lambda affected: self._estate_changed(affected, pods.cache))
         setup.run(self._lead)
 
     def look_at_all(self) -> None:
@@ -65,12 +66,25 @@ class Follower(Generic[P]):
             self._books.close(key)
             self._series.forget(key)
 
-    def _workloads_changed(self, namespace: str) -> None:
-        for own, name in self._books.note_workloads(namespace):
+    def _estate_changed(self, affected: Affected, pods: Cache[Pod]) -> None:
+        if not self._books:
+            return
+        namespace, key, replica_set = affected
+        if replica_set:
+            members = [each.name for each in pods.in_namespace(namespace) if _is_member(each, replica_set)]
+            noted = self._books.note_owners(namespace, members) if members else []
+        else:
+            noted = self._books.note_workloads(namespace, key)
+        for own, name in noted:
             self._look(own, name)
 
     def _look(self, namespace: str, name: str) -> None:
         self._controller.look(namespace, name, after_s=self._gather_s)
+
+
+def _is_member(pod: Pod, replica_set: str) -> bool:
+    owners = pod.metadata.owner_references or ()
+    return any(each.kind == REPLICA_SET.kind and each.name == replica_set for each in owners)
 
 
 def _look_alike(old: Pod, new: Pod) -> bool:

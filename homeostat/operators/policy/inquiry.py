@@ -1,8 +1,8 @@
 """Asks the Pods and workloads of one namespace what a policy wants to know of them: only what changed since.
 
 The Pods come from the cache of their projection. A policy with rules of its own asks the whole Pod, which nobody keeps
-in memory: then the Pods that changed are fetched, or all of a namespace page by page the first time. Plans are made of
-the few Pods that lack something.
+in memory: then the Pods that changed are fetched, or all of a namespace page by page the first time. However many are
+to be asked, others run in between.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import POD
-from homeostat.operators.policy.enforcement import Plan, plans_of
+from homeostat.operators.policy.enforcement import plan_of
 from homeostat.operators.policy.estate import Estate
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.ledger import Page
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod
-from homeostat.operators.policy.remedy import lacking
 from homeostat.operators.policy.series import Series
 from homeostat.runtime.cache import Cache
 
 _YIELD_EVERY = 500
 _LONGEST_TURN_S = 0.01
-"""Whole Pods are asked rules, which cost what they like: here time counts, and not how many."""
+"""Where an answer may cost anything, as that of a rule or of many budgets: time counts, and not how many."""
 _PAGE = 250
 _MOST_FETCHED = 50
 """With more Pods to fetch than these, the namespace is listed."""
@@ -47,18 +46,12 @@ class Inquiry:
             return
         at = now.timestamp()
         for key in page.tally.due(at):
-            if _is_workload(key):
-                page.workloads_changed = True
-            else:
-                page.dirty.add(key)
+            (page.workloads if _is_workload(key) else page.dirty).add(key)
         if page.dirty or not page.is_whole:
             ask = self._ask_bodies if evaluator.needs_body else self._ask
             await ask(page, namespace, evaluator, at)
-        if evaluator.needs_workloads and page.workloads_changed:
-            page.workloads_changed = False
-            self._ask_workloads(page, namespace, evaluator, at)
-        if evaluator.spec.is_enforced:
-            page.plans = self._plans(page, namespace, evaluator, now)
+        if evaluator.needs_workloads and (page.workloads or not page.are_workloads_whole):
+            await self._ask_workloads(page, namespace, evaluator, at)
 
     async def _ask(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
         if not page.is_whole:
@@ -85,8 +78,7 @@ class Inquiry:
         else:
             missing.update(each for each in page.tally.keys() if not _is_workload(each))  # noqa: SIM118
             bodies = self._listed(namespace)
-        clock = asyncio.get_running_loop().time
-        until = clock() + _LONGEST_TURN_S
+        turn = _Turn()
         try:
             async for body in bodies:
                 pod = _pod_of(body)
@@ -94,9 +86,7 @@ class Inquiry:
                     continue
                 missing.discard(pod.name)
                 self._take(page, pod, evaluator, at, body)
-                if clock() >= until:
-                    await asyncio.sleep(0)
-                    until = clock() + _LONGEST_TURN_S
+                await turn.pause()
         except BaseException:
             page.dirty |= noted
             raise
@@ -122,33 +112,44 @@ class Inquiry:
                 return
 
     def _take(self, page: Page, pod: Pod, evaluator: Evaluator, at: float, body: JsonObject | None = None) -> None:
-        page.put(pod.name, evaluator.evaluate(pod, now=at, body=body))
+        result = evaluator.evaluate(pod, now=at, body=body)
         self._series.pods_scanned += 1
-        spec = evaluator.spec
-        if spec.is_enforced and any(lacking(each, spec) for each in pod.containers):
-            page.lacking.add(pod.name)
-        else:
-            page.lacking.discard(pod.name)
+        if evaluator.spec.is_enforced:
+            planned = plan_of(pod, evaluator, now=at, deployments=self._estate.deployments(pod))
+            page.plans.put(pod.name, planned.plan)
+            if planned.until < result.recheck_at:
+                result = msgspec.structs.replace(result, recheck_at=planned.until)
+        page.put(pod.name, result)
 
-    def _ask_workloads(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
-        """All of the namespace: they are few, and a budget concerns any of them."""
+    async def _ask_workloads(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
+        """Those that changed; all of them where a budget did, which concerns any."""
+        if not page.are_workloads_whole:
+            page.are_workloads_whole = True
+            page.workloads.update(each.key for each in self._estate.workloads(namespace))
+            page.workloads.update(filter(_is_workload, page.tally.keys()))
         budgets = self._estate.budgets(namespace)
-        gone = {each for each in page.tally.keys() if _is_workload(each)}  # noqa: SIM118
-        for workload in self._estate.workloads(namespace):
-            page.put(workload.key, evaluator.evaluate_workload(workload, budgets, now=at))
-            gone.discard(workload.key)
-        for key in gone:
-            page.remove(key)
+        turn = _Turn()
+        while page.workloads:
+            key = page.workloads.pop()
+            workload = self._estate.workload(key)
+            if workload is None:
+                page.remove(key)
+            else:
+                page.put(key, evaluator.evaluate_workload(workload, budgets, now=at))
+            await turn.pause()
 
-    def _plans(self, page: Page, namespace: str, evaluator: Evaluator, now: datetime) -> tuple[Plan, ...]:
-        found = (self._pods.get(namespace, name) for name in page.lacking)
-        pods = [each for each in found if each is not None]
-        if not evaluator.spec.exemptions:
-            # Replicas share their values (see `pod`), and but for exemptions no name matters: one stands for all.
-            alike = {(id(each.spec), id(each.labels), id(each.metadata.owner_references)): each for each in pods}
-            pods = list(alike.values())
-        deployments = self._estate.deployments(namespace, pods)
-        return plans_of(pods, evaluator, now=now, deployments=deployments)
+
+class _Turn:
+    """Lets others run when its time is up."""
+
+    def __init__(self) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._until = self._clock() + _LONGEST_TURN_S
+
+    async def pause(self) -> None:
+        if self._clock() >= self._until:
+            await asyncio.sleep(0)
+            self._until = self._clock() + _LONGEST_TURN_S
 
 
 def _pod_of(body: JsonObject) -> Pod | None:

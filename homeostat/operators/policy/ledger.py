@@ -7,10 +7,12 @@ nobody else is. A policy whose spec changed begins a new ledger.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from homeostat.operators.policy.enforcement import Plan
 from homeostat.operators.policy.evaluator import Evaluator, Result, compile_policy
 from homeostat.operators.policy.fault import Fault
+from homeostat.operators.policy.plans import Plans
 from homeostat.operators.policy.spec import PolicySpec
 from homeostat.operators.policy.tally import Tally, Totals, sum_totals
 
@@ -21,27 +23,34 @@ Key = tuple[str, str]
 class Page:
     """One namespace in one policy's ledger. `is_whole` once every Pod of it was asked."""
 
-    __slots__ = ("_totals", "dirty", "is_whole", "lacking", "plans", "tally", "workloads_changed")
+    __slots__ = ("_totals", "are_workloads_whole", "dirty", "is_whole", "plans", "record_after", "tally", "workloads")
 
     def __init__(self) -> None:
         self.tally = Tally()
         self.is_whole = False
         self.dirty: set[str] = set()
         """Names of Pods."""
-        self.workloads_changed = True
-        self.lacking: set[str] = set()
-        """Names of the Pods that lack what an enforcing policy can give."""
-        self.plans: tuple[Plan, ...] = ()
+        self.are_workloads_whole = False
+        self.workloads: set[str] = set()
+        """Keys of workloads that changed."""
+        self.plans = Plans()
+        self.record_after = 0.0
+        """When to see whether a result is to be recorded: infinity while what was recorded holds."""
         self._totals: Totals | None = None
 
     def put(self, key: str, result: Result) -> None:
         if self.tally.put(key, result):
-            self._totals = None
+            self._changed()
 
     def remove(self, key: str) -> None:
-        self.lacking.discard(key)
+        self.plans.put(key, None)
         if self.tally.remove(key):
-            self._totals = None
+            self._changed()
+
+    def _changed(self) -> None:
+        self._totals = None
+        if self.record_after == inf:
+            self.record_after = 0.0
 
     def totals(self) -> Totals:
         """Of a cluster's namespaces few change between two looks."""
@@ -53,7 +62,7 @@ class Page:
 class Ledger:
     """Of one policy as it is declared now."""
 
-    __slots__ = ("evaluator", "failures", "pages", "record_after", "spec")
+    __slots__ = ("evaluator", "failures", "pages", "spec")
 
     def __init__(self, spec: PolicySpec) -> None:
         self.spec = spec
@@ -61,16 +70,18 @@ class Ledger:
         self.pages: dict[str, Page] = {}
         self.failures: dict[str, float] = {}
         """By workload: when a patch that the server refused may be tried again."""
-        self.record_after = 0.0
-        """When a result may be recorded again, after the server refused one."""
 
     @property
     def needs_body(self) -> bool:
         return isinstance(self.evaluator, Evaluator) and self.evaluator.needs_body
 
     @property
+    def needs_workloads(self) -> bool:
+        return isinstance(self.evaluator, Evaluator) and self.evaluator.needs_workloads
+
+    @property
     def asks_workloads(self) -> bool:
-        return self.spec.is_enforced or (isinstance(self.evaluator, Evaluator) and self.evaluator.needs_workloads)
+        return self.spec.is_enforced or self.needs_workloads
 
     def page(self, namespace: str) -> Page:
         page = self.pages.get(namespace)
@@ -97,10 +108,12 @@ class Ledger:
         return min((due for page in self.pages.values() if (due := page.tally.next_due()) is not None), default=None)
 
     def plans(self) -> tuple[Plan, ...]:
-        return tuple(plan for page in self.pages.values() for plan in page.plans)
+        return tuple(plan for page in self.pages.values() for plan in page.plans.all())
 
     def refused(self, plans: tuple[Plan, ...]) -> dict[str, float]:
         """The failures that still count: of workloads whose Pods still lack something."""
+        if not self.failures:
+            return {}
         wanted = {str(plan.owner) for plan in plans}
         self.failures = {owner: until for owner, until in self.failures.items() if owner in wanted}
         return dict(self.failures)
@@ -146,13 +159,25 @@ class Books:
                 keys.append(key)
         return keys
 
-    def note_workloads(self, namespace: str) -> list[Key]:
-        """The policies to whom the workloads of the namespace matter."""
+    def note_workloads(self, namespace: str, key: str = "") -> list[Key]:
+        """The policies to whom the workload matters, or without its key all workloads of the namespace."""
         keys = []
-        for key, ledger, page in self._asking(namespace):
+        for policy, ledger, page in self._asking(namespace):
             if ledger.asks_workloads:
-                page.workloads_changed = True
-                keys.append(key)
+                keys.append(policy)
+                if key and ledger.needs_workloads:
+                    page.workloads.add(key)
+                elif not key:
+                    page.are_workloads_whole = False
+        return keys
+
+    def note_owners(self, namespace: str, pods: Iterable[str]) -> list[Key]:
+        """The policies that enforce: what these Pods lack is another workload's affair by now."""
+        keys = []
+        for policy, ledger, page in self._asking(namespace):
+            if ledger.spec.is_enforced:
+                page.dirty.update(pods)
+                keys.append(policy)
         return keys
 
     def _asking(self, namespace: str) -> list[tuple[Key, Ledger, Page]]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
 import msgspec
 
 from homeostat.objects.declared import Metadata
-from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy, PolicyAuditResult, Violation
-from homeostat.operators.policy.auditresult import most_violations, violation_of
+from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy, Policy, PolicyAuditResult
+from homeostat.operators.policy.auditresult import Record, due_at, most_violations, results_of, violation_of
 from homeostat.operators.policy.estate import Estate
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.inquiry import Inquiry
-from homeostat.operators.policy.ledger import Books, Key, Ledger
+from homeostat.operators.policy.ledger import Books, Key, Ledger, Page
 from homeostat.operators.policy.series import Series
-from homeostat.operators.policy.world import Policy, World
+from homeostat.operators.policy.world import World
 from homeostat.runtime.cache import Cache
 
 _YIELD_EVERY = 50
+_MOST_RECORDS = 20
+"""In one look: a policy of the cluster shows its score before all namespaces have their record."""
 
 
 class Namespace(msgspec.Struct, frozen=True):
@@ -41,7 +43,7 @@ class Observer:
         *,
         series: Series,
         estate: Estate,
-        audits: Cache[PolicyAuditResult] | None = None,
+        audits: Cache[PolicyAuditResult],
         namespaces: Cache[Namespace] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -58,7 +60,7 @@ class Observer:
             if is_gone:
                 self._books.close(key)
                 self._series.forget(key)
-        return World(world.now, world.evaluator, may_record=False) if is_gone else world
+        return World(world.now, world.evaluator) if is_gone else world
 
     async def _observe(self, key: Key, policy: Policy) -> World:
         now = self._now()
@@ -93,19 +95,26 @@ class Observer:
             now,
             evaluator,
             totals,
-            () if is_wide else _violations(ledger),
             ledger.next_due(),
             plans=plans,
             workloads=self._estate.concerned(plans, ledger.pages) if is_enforced else {},
             failures=ledger.refused(plans),
-            audits=() if self._audits is None else tuple(self._audits.in_namespace(key[0])),
-            may_record=ledger.record_after <= now.timestamp(),
+            records=tuple(islice(self._records(policy, ledger, now), _MOST_RECORDS)),
             namespaces=ledger.by_namespace() if is_wide else {},
             has_series=True,
         )
 
+    def _records(self, policy: Policy, ledger: Ledger, now: datetime) -> Iterator[Record]:
+        """Of the namespaces about which there is something to write or to drop now."""
+        for namespace, page in ledger.pages.items():
+            if page.record_after <= now.timestamp():
+                record = self._record(policy, namespace, page)
+                page.record_after = due_at(policy, record, now=now)
+                if page.record_after <= now.timestamp():
+                    yield record
 
-def _violations(ledger: Ledger) -> tuple[Violation, ...]:
-    limit = most_violations(ledger.spec)
-    found = (each for page in ledger.pages.values() for each in page.tally.findings(limit))
-    return tuple(violation_of(key, finding) for key, finding in islice(found, limit))
+    def _record(self, policy: Policy, namespace: str, page: Page) -> Record:
+        found = page.tally.findings(most_violations(policy.spec))
+        violations = tuple(violation_of(key, finding) for key, finding in found)
+        kept = results_of(policy, self._audits.in_namespace(namespace))
+        return Record(namespace, page.totals(), violations, kept)

@@ -16,12 +16,13 @@ from homeostat.operators.policy.api import (
     MOST_WORKLOADS,
     ClusterDevOpsPolicy,
     NamespaceScore,
+    Policy,
 )
 from homeostat.operators.policy.enforcement import Patch, Step
 from homeostat.operators.policy.remedy import is_patched
 from homeostat.operators.policy.score import classify, is_healthy, summary
 from homeostat.operators.policy.tally import Totals
-from homeostat.operators.policy.world import Policy, World
+from homeostat.operators.policy.world import World
 
 WITHOUT_PORT: Final = "containersWithoutPort"
 _OF_ENFORCEMENT: Final = (

@@ -14,11 +14,12 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, decode, encode
+from homeostat.objects.kind import REPLICA_SET
 from homeostat.objects.selectors import selector_of
 from homeostat.operators.policy.pod import Owner, Pod, PodMetadata, PodSpec
 
 PATCHABLE: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
-_SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
+_SCALED: Final = frozenset({"Deployment", "StatefulSet", REPLICA_SET.kind})
 
 
 class _Read(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -66,8 +67,8 @@ class Workload(_Read, frozen=True):
 
     @property
     def replicas(self) -> int | None:
-        """None for kinds that have no such number; absent is 1."""
-        if self.kind not in _SCALED:
+        """None for kinds that have no such number, and for a ReplicaSet whose owner has it; absent is 1."""
+        if self.kind not in _SCALED or (self.kind == REPLICA_SET.kind and self.metadata.owner_references):
             return None
         return 1 if self.spec is None or self.spec.replicas is None else self.spec.replicas
 
@@ -117,15 +118,15 @@ def key_of(kind: str, namespace: str, name: str) -> str:
 def owner_of(pod: Pod, deployments: Mapping[str, str] = {}) -> OwnerKey | None:
     """The workload that a Pod belongs to; None for a bare Pod and for owners of other kinds.
 
-    `deployments` names those of the ReplicaSets that are known. Any other ReplicaSet is taken for that of a Deployment
-    which is called like it but for the last dash and what follows.
+    `deployments` names those of the ReplicaSets that are known, and nothing for one that belongs to none. Any other
+    ReplicaSet is taken for that of a Deployment which is called like it but for the last dash and what follows.
     """
     for owner in pod.metadata.owner_references or ():
         if owner.kind in PATCHABLE:
             return OwnerKey(owner.kind, pod.metadata.namespace, owner.name)
-        if owner.kind == "ReplicaSet":
-            name = deployments.get(owner.name) or deployment_name(owner.name)
-            return OwnerKey("Deployment", pod.metadata.namespace, name)
+        if owner.kind == REPLICA_SET.kind:
+            name = deployments.get(owner.name, deployment_name(owner.name))
+            return OwnerKey("Deployment", pod.metadata.namespace, name) if name else None
     return None
 
 

@@ -7,14 +7,12 @@ from datetime import datetime
 
 import msgspec
 
-from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy, PolicyAuditResult, Violation
+from homeostat.operators.policy.auditresult import Record
 from homeostat.operators.policy.enforcement import Plan
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.tally import Totals
 from homeostat.operators.policy.workload import Workload
-
-Policy = DevOpsPolicy | ClusterDevOpsPolicy
 
 
 class World(msgspec.Struct, frozen=True):
@@ -23,8 +21,6 @@ class World(msgspec.Struct, frozen=True):
     now: datetime
     evaluator: Evaluator | Fault
     totals: Totals = Totals()
-    violations: tuple[Violation, ...] = ()
-    """The first of them; `totals` counts them all."""
     next_due: float | None = None
     """When the first Pod must be asked again though nothing changed, in seconds since the epoch."""
     plans: tuple[Plan, ...] = ()
@@ -32,9 +28,8 @@ class World(msgspec.Struct, frozen=True):
     """By key: those of the plans, and those that were patched before."""
     failures: Mapping[str, float] = {}
     """By key: workloads whose patch the server refused, and when to try again."""
-    audits: tuple[PolicyAuditResult, ...] = ()
-    may_record: bool = True
-    """Not for a while after the server refused a result."""
+    records: tuple[Record, ...] = ()
+    """Of the namespaces whose last result says something else by now, or of which too many are kept."""
     namespaces: Mapping[str, Totals] = {}
     """For a policy of the cluster: the sums of each namespace."""
     has_series: bool = False

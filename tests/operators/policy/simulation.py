@@ -9,12 +9,12 @@ from homeostat.objects.decision import Decision
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.patch import merge_patch
 from homeostat.objects.strategic import strategic_merge_patch
-from homeostat.operators.policy.api import PolicyAuditResult
-from homeostat.operators.policy.auditresult import DropResult, RecordResult
+from homeostat.operators.policy.api import Policy, PolicyAuditResult
+from homeostat.operators.policy.auditresult import DropResult, Record, RecordResult
 from homeostat.operators.policy.decide import Action, ForgetSeries, decide
 from homeostat.operators.policy.enforcement import Patch
 from homeostat.operators.policy.workload import Workload
-from homeostat.operators.policy.world import Policy, World
+from homeostat.operators.policy.world import World
 from homeostat.runtime.status import plan_status, snapshot_of
 
 DEPLOYMENT = builtin_schema("apps", "v1", "Deployment")
@@ -43,22 +43,29 @@ class Simulation:
         return status
 
     def _act(self, action: Action) -> None:
-        audits = self.world.audits
+        records = self.world.records
         match action:
             case Patch():
                 key = str(action.owner)
                 self.workloads[key] = strategic_merge_patch(self.workloads[key], action.body, DEPLOYMENT)
             case RecordResult():
-                audits = (*audits, msgspec.convert(action.body, PolicyAuditResult))
+                made = msgspec.convert(action.body, PolicyAuditResult)
+                records = tuple(_kept(each, (*each.kept, made)) for each in records)
             case DropResult():
-                audits = tuple(each for each in audits if each.metadata.name != action.name)
+                records = tuple(
+                    _kept(each, tuple(one for one in each.kept if one.metadata.name != action.name)) for each in records
+                )
             case ForgetSeries():
                 self.world = msgspec.structs.replace(self.world, has_series=False)
-        self.world = msgspec.structs.replace(self.world, audits=audits)
+        self.world = msgspec.structs.replace(self.world, records=records)
 
     def _refresh(self) -> None:
         seen = {key: msgspec.convert(each, Workload) for key, each in self.workloads.items()}
         self.world = msgspec.structs.replace(self.world, workloads=seen)
+
+
+def _kept(record: Record, kept: tuple[PolicyAuditResult, ...]) -> Record:
+    return msgspec.structs.replace(record, kept=kept)
 
 
 def settled(policy: Policy, world: World, *workloads: JsonObject) -> Simulation:

@@ -20,9 +20,9 @@ from homeostat.operators.policy.api import (
     ClusterDevOpsPolicy,
     DevOpsPolicy,
 )
-from homeostat.operators.policy.auditresult import RecordResult, violation_of
+from homeostat.operators.policy.auditresult import Record, RecordResult, violation_of
 from homeostat.operators.policy.decide import ForgetSeries, decide
-from homeostat.operators.policy.enforcement import Patch, plans_of
+from homeostat.operators.policy.enforcement import Patch
 from homeostat.operators.policy.evaluator import compile_policy
 from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.spec import ClusterPolicySpec, DefaultResources, Enforcement, PolicySpec, Rule
@@ -30,7 +30,18 @@ from homeostat.operators.policy.tally import Totals
 from homeostat.operators.policy.world import World
 from homeostat.testing.status import check_status
 from tests.operators.policy.simulation import Simulation, settled
-from tests.operators.policy.worlds import ALL, GOOD, MOMENT, WORST, container, evaluator_of, pod_json, tally_of, to_pod
+from tests.operators.policy.worlds import (
+    ALL,
+    GOOD,
+    MOMENT,
+    WORST,
+    container,
+    evaluator_of,
+    plans_of,
+    pod_json,
+    tally_of,
+    to_pod,
+)
 
 ENFORCED = msgspec.structs.replace(ALL, enforcement_mode="enforce", default_resources=DefaultResources())
 BARE = container("web:latest", liveness=False, readiness=False)
@@ -43,13 +54,14 @@ def policy_of(spec: PolicySpec = ALL, status: JsonObject | None = None, **metada
 
 def world_of(spec: PolicySpec, *pods: Pod, **fields: Any) -> World:
     tally = tally_of(spec, *pods)
+    violations = tuple(violation_of(*each) for each in tally.findings(100))
     return World(
         now=MOMENT,
         evaluator=evaluator_of(spec),
         totals=tally.totals(),
-        violations=tuple(violation_of(*each) for each in tally.findings(100)),
         next_due=tally.next_due(),
-        plans=plans_of(pods, evaluator_of(spec), now=MOMENT),
+        plans=plans_of(pods, evaluator_of(spec)),
+        records=(Record("production", tally.totals(), violations),),
         **fields,
     )
 

@@ -1,6 +1,7 @@
 """Enforcement: which workloads are put right, how, and which are left alone."""
 
 from datetime import timedelta
+from math import inf
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from homeostat.objects.builtins import builtin_schema
 from homeostat.objects.json import JsonObject
 from homeostat.objects.strategic import strategic_merge_patch
 from homeostat.operators.policy.api import INJECTED, OPT_OUT, PATCHED_AT, PATCHED_BY
-from homeostat.operators.policy.enforcement import Cooling, LeftAlone, Patch, Plan, plan_of, plans_of, step_of
+from homeostat.operators.policy.enforcement import Cooling, LeftAlone, Patch, Plan, plan_of, step_of
 from homeostat.operators.policy.pod import Container, Pod, Port
 from homeostat.operators.policy.remedy import is_patched, probe_for, resources_for, revert_of
 from homeostat.operators.policy.spec import (
@@ -23,7 +24,7 @@ from homeostat.operators.policy.spec import (
     Selector,
 )
 from homeostat.operators.policy.workload import Workload, deployment_name, owner_of
-from tests.operators.policy.worlds import ALL, MOMENT, container, evaluator_of, pod_json, to_pod
+from tests.operators.policy.worlds import ALL, MOMENT, NOW, container, evaluator_of, plans_of, pod_json, to_pod
 
 CAREFUL = msgspec.structs.replace(ALL, enforcement_mode="enforce")
 ENFORCED = msgspec.structs.replace(CAREFUL, default_probe=DefaultProbe(fallback_port=8080))
@@ -38,7 +39,7 @@ def owned(*containers: JsonObject, owner: tuple[str, str] | None = REPLICA_SET, 
 
 
 def planned(spec: PolicySpec, *pods: Pod) -> list[tuple[str, dict[str, list[str]]]]:
-    plans = plans_of(pods, evaluator_of(spec), now=MOMENT)
+    plans = plans_of(pods, evaluator_of(spec))
     return [(str(each.owner), {one.container: sorted(one.parts) for one in each.injections}) for each in plans]
 
 
@@ -78,7 +79,7 @@ NO_PLAN = [
 
 @pytest.mark.parametrize(("spec", "pod"), NO_PLAN)
 def test_nothing_is_planned_without_leave(spec: PolicySpec, pod: Pod) -> None:
-    assert plan_of(pod, evaluator_of(spec), now=MOMENT) is None
+    assert plan_of(pod, evaluator_of(spec), now=NOW).plan is None
 
 
 def test_what_is_exempted_is_not_put_right() -> None:
@@ -104,6 +105,17 @@ def test_a_deployment_is_called_like_its_replica_set(replica_set: str, name: str
 def test_a_known_replica_set_tells_its_deployment() -> None:
     pod = owned(owner=("ReplicaSet", "odd"))
     assert str(owner_of(pod, {"odd": "even"})) == "deployment/production/even"
+    assert owner_of(pod, {"odd": ""}) is None
+
+
+def test_an_exemption_that_ends_tells_when_to_plan_again() -> None:
+    exemption = Exemption(reason="r", checks=("missing_resources",), expires="2026-11-16T12:00:10Z")
+    spec = msgspec.structs.replace(WITH_RESOURCES, exemptions=(exemption,))
+    plan, until = plan_of(owned(), evaluator_of(spec), now=NOW)
+    assert plan is not None
+    assert {part for each in plan.injections for part in each.parts} == set(PROBES)
+    assert until == NOW + 10
+    assert plan_of(owned(), evaluator_of(ENFORCED), now=NOW).until == inf
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet", "Deployment"])
@@ -152,7 +164,7 @@ def deployment(*containers: JsonObject, annotations: dict[str, str] | None = Non
 
 
 def plan_for(*containers: JsonObject, spec: PolicySpec = WITH_RESOURCES) -> Plan:
-    (plan,) = plans_of([owned(*containers)], evaluator_of(spec), now=MOMENT)
+    (plan,) = plans_of([owned(*containers)], evaluator_of(spec))
     return plan
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import NAMESPACE
+from homeostat.operators import housekeeping
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
@@ -61,6 +65,67 @@ async def test_a_policy_of_the_cluster_means_the_namespaces_of_its_selector(api:
         assert live.figure(f"devopspolicy_health_score||{api.namespace}") == 97
         await live.client.delete(KIND.path("", api.namespace))
         await eventually(lambda: live.series_of(api.namespace), lambda left: not any("devops" in each for each in left))
+
+
+async def test_a_policy_of_the_cluster_records_in_every_namespace_that_has_pods(api: Api) -> None:
+    name, tier = api.namespace, {"tier": api.namespace}
+    async with operating(api, Manager(api.client)) as live:
+        first, second, empty = [await make_namespace(live, tier) for _ in range(3)]
+        await first.run_pod("web", BARE)
+        await second.run_pod("web", GOOD)
+        spec = {**TAG, "namespaceSelector": {"matchLabels": tier}, "intervalSeconds": 1}
+        await declare(live.client, {**spec, "auditResults": {"retention": 1}}, name)
+        (result,) = await eventually(lambda: first.results(name))
+        policy = await live.client.get(KIND.path("", name))
+        (owner,) = result["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"], owner["uid"]) == (KIND.kind, name, policy["metadata"]["uid"])
+        assert (result["spec"]["healthScore"], result["spec"]["totalPods"]) == (95, 1)
+        assert [each["podName"] for each in result["spec"]["violations"]] == ["web"]
+        (clean,) = await eventually(lambda: second.results(name))
+        assert (clean["spec"]["healthScore"], "violations" in clean["spec"]) == (100, False)
+        await first.change_image("web", "nginx:1.25")
+        (newer,) = await eventually(
+            lambda: first.results(name), lambda found: [each["spec"]["healthScore"] for each in found] == [100]
+        )
+        assert newer["metadata"]["name"] != result["metadata"]["name"]
+        looks = live.figure("devopspolicy_reconcile_total")
+        await eventually(lambda: live.figure("devopspolicy_reconcile_total") > looks + 1)
+        assert await first.results(name) == [newer]
+        assert await second.results(name) == [clean]
+        assert await empty.results(name) == []
+        await live.client.delete(KIND.path("", name))
+
+
+@asynccontextmanager
+async def housekept(api: Api) -> AsyncIterator[None]:
+    chores = asyncio.create_task(housekeeping.run(api.client, authority=""))
+    try:
+        yield
+    finally:
+        chores.cancel()
+
+
+async def test_results_of_the_cluster_go_with_their_policy(plane: Api) -> None:
+    async with operating(plane, Manager(plane.client)) as live, housekept(plane):
+        await live.run_pod("web", BARE)
+        await declare(live.client, TAG, "all")
+        await live.declare(TAG, "all")
+        await eventually(lambda: live.results("all"), lambda found: len(found) == 2)
+        await live.client.delete(KIND.path("", "all"))
+        (left,) = await eventually(lambda: live.results("all"), lambda found: len(found) == 1)
+        assert left["metadata"]["ownerReferences"][0]["kind"] == "DevOpsPolicy"
+
+
+async def test_a_namespace_that_refuses_records_does_not_keep_others_from_theirs(plane: Api) -> None:
+    async with operating(plane, Manager(plane.client)) as live:
+        ending, other = await make_namespace(live, {}), await make_namespace(live, {})
+        for each in (ending, other):
+            await each.run_pod("web", BARE)
+        await live.client.delete(NAMESPACE.path("", ending.namespace))
+        await declare(live.client, TAG, "all")
+        await eventually(lambda: other.results("all"))
+        await shows(live.client, "all", healthScore=95, pods=2)
+        assert await ending.results("all") == []
 
 
 async def test_no_policy_means_the_namespaces_of_the_system(plane: Api) -> None:

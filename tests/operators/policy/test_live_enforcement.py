@@ -102,6 +102,20 @@ async def test_the_owner_of_a_replica_set_is_looked_up(api: Api) -> None:
         assert "livenessProbe" not in container_of(await workload(live, "front"))
 
 
+async def test_a_replica_set_that_is_taken_over_takes_its_pods_along(api: Api) -> None:
+    async with operating(api) as live:
+        front, shop = await deploy(live, "front"), await deploy(live, "shop")
+        lone = await deploy(live, "front-5d4f8b9c7f", REPLICA_SET)
+        await live.run_pod("front-5d4f8b9c7f-0", BARE, owner=owner(lone, "ReplicaSet"))
+        await live.declare(SPEC)
+        await live.shows(violations=2, remediationsApplied=0)
+        await is_left_alone(live, "front")
+        path = REPLICA_SET.path(live.namespace, "front-5d4f8b9c7f")
+        await live.client.merge(path, {"metadata": {"ownerReferences": [owner(shop, "Deployment")]}})
+        await live.shows(remediatedWorkloads=[f"deployment/{live.namespace}/shop"])
+        assert (await workload(live, "front"))["metadata"]["generation"] == front["metadata"]["generation"]
+
+
 async def test_pods_without_a_workload_are_left_as_they_are(plane: Api) -> None:
     job = {"apiVersion": "batch/v1", "kind": "Job", "name": "web", "uid": "1"}
     async with operating(plane) as live:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import DEPLOYMENT, DISRUPTION_BUDGET
+from homeostat.objects.kind import DEPLOYMENT, DISRUPTION_BUDGET, REPLICA_SET, Kind
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
 from tests.operators.policy.live import BARE, GOOD, Live, operating
@@ -131,12 +131,12 @@ async def test_a_policy_that_means_nothing_is_stalled_and_its_score_stands(
         await live.settles()
 
 
-async def deploy(live: Live, name: str, replicas: int) -> None:
+async def deploy(live: Live, name: str, replicas: int, kind: Kind = DEPLOYMENT, **metadata: object) -> JsonObject:
     labels = {"app": name}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [GOOD]}}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
-    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
-    await live.client.create(DEPLOYMENT.path(live.namespace), body)
+    body = {"apiVersion": "apps/v1", "kind": kind.kind, "metadata": {"name": name, **metadata}, "spec": spec}
+    return await live.client.create(kind.path(live.namespace), body)
 
 
 async def test_workloads_and_their_budgets_are_asked_where_a_policy_wants_it(api: Api) -> None:
@@ -162,6 +162,41 @@ async def test_workloads_and_their_budgets_are_asked_where_a_policy_wants_it(api
         await live.shows(violations=1)
         await live.client.delete(DEPLOYMENT.path(live.namespace, "web"))
         await live.shows(violations=0)
+
+
+async def test_a_replica_set_counts_as_long_as_nobody_owns_it(api: Api) -> None:
+    async with operating(api) as live:
+        owner = await deploy(live, "shop", 2)
+        reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop", "uid": owner["metadata"]["uid"]}
+        await deploy(live, "shop-5d4f", 1, REPLICA_SET, ownerReferences=[reference])
+        await deploy(live, "lone", 1, REPLICA_SET)
+        await live.declare({"minReplicas": 2})
+        await live.shows(violations=1)
+        (result,) = await eventually(live.results)
+        key = f"replicaset/{live.namespace}/lone"
+        assert [each["podName"] for each in result["spec"]["violations"]] == [key]
+        await live.change({"requireDisruptionBudget": True})
+        await live.shows(violations=3)
+        path = REPLICA_SET.path(live.namespace, "lone")
+        await live.client.merge(path, {"metadata": {"ownerReferences": [reference]}})
+        await live.shows(violations=1)
+        await live.client.merge(path, {"metadata": {"ownerReferences": None}})
+        await live.shows(violations=3)
+        await live.client.delete(path)
+        await live.shows(violations=1)
+
+
+async def test_a_changed_workload_is_asked_alone(plane: Api) -> None:
+    async with operating(plane) as live:
+        for number in range(5):
+            await deploy(live, f"web-{number}", 1)
+        await live.declare({"minReplicas": 2})
+        await live.shows(violations=5)
+        await live.settles()
+        await live.client.merge(DEPLOYMENT.path(live.namespace, "web-3"), {"spec": {"replicas": 2}})
+        await live.shows(violations=4)
+        await live.client.delete(DEPLOYMENT.path(live.namespace, "web-4"))
+        await live.shows(violations=3)
 
 
 async def test_workloads_are_not_counted_as_pods(plane: Api) -> None:

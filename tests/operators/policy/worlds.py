@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.timestamp import parse_time
+from homeostat.operators.policy.enforcement import Plan, plan_of
 from homeostat.operators.policy.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.fault import Fault
+from homeostat.operators.policy.plans import Plans
 from homeostat.operators.policy.pod import Pod, decode_pod
 from homeostat.operators.policy.spec import PolicySpec
 from homeostat.operators.policy.tally import Tally, Totals
@@ -82,6 +86,13 @@ def evaluator_of(spec: PolicySpec, name: str = "") -> Evaluator:
 def tally_of(spec: PolicySpec, *pods: Pod, now: float = NOW) -> Tally:
     evaluator = evaluator_of(spec)
     return Tally({f"{at}": evaluator.evaluate(pod, now=now) for at, pod in enumerate(pods)})
+
+
+def plans_of(pods: Iterable[Pod], evaluator: Evaluator) -> tuple[Plan, ...]:
+    plans = Plans()
+    for at, pod in enumerate(pods):
+        plans.put(f"{at}", plan_of(pod, evaluator, now=NOW).plan)
+    return plans.all()
 
 
 def totals_of(spec: PolicySpec, *pods: Pod, now: float = NOW) -> Totals:
