@@ -13,7 +13,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from homeostat.objects.declared import Declared
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.index import Name
 from homeostat.runtime.sharing import Sharing
@@ -137,7 +136,7 @@ class Projection(Generic[V]):
 
     def __init__(self, struct: type[V]) -> None:
         shape: Any = struct
-        self._is_declared = issubclass(shape, Declared)
+        self._encoded = _encoded_fields(shape)
         self._sharing = Sharing(shape)
         self._object: msgspec.json.Decoder[V] = msgspec.json.Decoder(shape)
         self._list: msgspec.json.Decoder[_List[V]] = msgspec.json.Decoder(_List[shape])
@@ -179,8 +178,8 @@ class Projection(Generic[V]):
 
     def _slim(self, obj: V) -> None:
         """An object that is kept takes no more memory than it must."""
-        if self._is_declared:
-            _cut_loose(obj)
+        for field in self._encoded:
+            _cut_loose(obj, field)
         self._sharing.share(obj)
 
     def _page_of_some(self, body: bytes) -> Page[V]:
@@ -194,10 +193,14 @@ class Projection(Generic[V]):
         return page
 
 
-def _cut_loose(obj: Any) -> None:
-    """A status that was left encoded is a part of the bytes it came in, and would keep all of them in memory."""
-    if obj.status:
-        msgspec.structs.force_setattr(obj, "status", obj.status.copy())
+def _encoded_fields(shape: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in msgspec.structs.fields(shape) if each.type is msgspec.Raw)
+
+
+def _cut_loose(obj: Any, field: str) -> None:
+    """What was left encoded is a part of the bytes it came in, and would keep all of them in memory."""
+    if encoded := getattr(obj, field):
+        msgspec.structs.force_setattr(obj, field, encoded.copy())
 
 
 def name_of(obj: Projected) -> Name:

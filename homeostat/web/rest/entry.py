@@ -1,0 +1,109 @@
+"""A resource as this API keeps it in memory: what lists and filters ask for, and the rest as it came, encoded. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from homeostat.operators.actions.api import GROUP, REQUESTED, ActionReference, ResourceStatus
+
+ID: Final = f"{GROUP}/id"
+"""A label of types and resources: the number that this API calls them by."""
+VERSION: Final = f"{GROUP}/type-version"
+"""A label of a resource: the version of its type that it was declared by. A kind has one set of objects for all."""
+METADATA: Final = f"{GROUP}/metadata"
+"""An annotation of types and resources: what their users keep with them, as JSON."""
+TYPE_STATUS: Final = f"{GROUP}/type-status"
+"""An annotation of a type: what its users call its standing, where that is neither active nor deprecated."""
+
+NOTHING: Final = msgspec.Raw(b"")
+_MOST_DIGITS = 15
+
+
+class Labels(msgspec.Struct, frozen=True, rename={"number": ID, "version": VERSION}, gc=False):
+    number: str = ""
+    version: str = ""
+
+
+class Annotations(msgspec.Struct, frozen=True, rename={"requested": REQUESTED, "metadata": METADATA}, gc=False):
+    requested: str = ""
+    metadata: str = ""
+
+
+class Stamp(msgspec.Struct, frozen=True, gc=False):
+    """When one of those who write the object last did."""
+
+    time: str = ""
+
+
+class EntryMetadata(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    labels: Labels = Labels()
+    annotations: Annotations = Annotations()
+    finalizers: tuple[str, ...] = ()
+    managed_fields: tuple[Stamp, ...] = ()
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    metadata: EntryMetadata
+    spec: msgspec.Raw = NOTHING
+    action: msgspec.Raw = NOTHING
+    status: msgspec.Raw = NOTHING
+
+    @property
+    def number(self) -> int:
+        return number_in(self.metadata.labels.number)
+
+    @property
+    def age(self) -> tuple[str, str]:
+        return self.metadata.creation_timestamp, self.metadata.uid
+
+    @property
+    def updated(self) -> str:
+        return max((each.time for each in self.metadata.managed_fields), default="") or self.metadata.creation_timestamp
+
+    def read_action(self) -> ActionReference:
+        return _action.decode(self.action) if self.action else ActionReference()
+
+    def read_status(self) -> ResourceStatus:
+        return _status.decode(self.status) if self.status else ResourceStatus()
+
+    def read_phase(self) -> PhaseOnly:
+        return _phase.decode(self.status) if self.status else PhaseOnly()
+
+
+class PhaseOnly(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The part of a status that lists are filtered by."""
+
+    phase: str = "pending"
+    observed_generation: int = 0
+    handled_request: str = ""
+
+
+_action = msgspec.json.Decoder(ActionReference)
+_status = msgspec.json.Decoder(ResourceStatus)
+_phase = msgspec.json.Decoder(PhaseOnly)
+
+
+def number_in(label: str) -> int:
+    """0 where it is no number that was given by this API."""
+    is_number = label.isascii() and label.isdecimal() and len(label) <= _MOST_DIGITS and not label.startswith("0")
+    return int(label) if is_number else 0
+
+
+def phase_of(entry: Entry, seen: PhaseOnly | ResourceStatus) -> str:
+    """`pending` from the moment that something is asked for, and not only when the operator has seen it."""
+    metadata = entry.metadata
+    if metadata.deletion_timestamp:
+        return "deleting"
+    is_new = metadata.generation > seen.observed_generation
+    requested = metadata.annotations.requested
+    is_asked_for = bool(requested) and requested != seen.handled_request
+    return "pending" if seen.phase in ("ready", "failed") and (is_new or is_asked_for) else seen.phase

@@ -1,0 +1,64 @@
+"""Objects by their numbers, newest first. Pure.
+
+Numbers are labels, and labels can be copied. Promises, each tested: of several objects with one number the oldest has
+it, and the others are told of; when it goes, the next oldest is found by it; what is asked for by number or listed
+from a number on costs no walk over all.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+Age = tuple[str, str]
+
+
+class Numbered(Generic[T]):
+    def __init__(self) -> None:
+        self._claims: dict[int, dict[Hashable, tuple[Age, T]]] = {}
+        self._numbers: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def highest(self) -> int:
+        return self._numbers[-1] if self._numbers else 0
+
+    def put(self, number: int, key: Hashable, age: Age, item: T) -> None:
+        """`key` is the object's own; put again, it is replaced."""
+        claims = self._claims.get(number)
+        if claims is None:
+            claims = self._claims[number] = {}
+            insort(self._numbers, number)
+        claims[key] = (age, item)
+
+    def remove(self, number: int, key: Hashable) -> None:
+        claims = self._claims.get(number)
+        if claims is None or claims.pop(key, None) is None or claims:
+            return
+        del self._claims[number]
+        del self._numbers[bisect_left(self._numbers, number)]
+
+    def get(self, number: int) -> T | None:
+        claims = self._claims.get(number)
+        if claims is None:
+            return None
+        if len(claims) == 1:
+            return next(iter(claims.values()))[1]
+        return min(claims.values(), key=lambda each: each[0])[1]
+
+    def disputed(self, number: int) -> list[T]:
+        """Those who have the number and are not the oldest."""
+        claims = self._claims.get(number, {})
+        return [item for _, item in sorted(claims.values(), key=lambda each: each[0])[1:]] if len(claims) > 1 else []
+
+    def newest(self, *, before: int = 0) -> Iterator[T]:
+        """With numbers below `before`, the highest first; all unless given. What changes meanwhile may be missed."""
+        at = bisect_left(self._numbers, before) if before else len(self._numbers)
+        for number in reversed(self._numbers[:at]):
+            found = self.get(number)
+            if found is not None:
+                yield found
