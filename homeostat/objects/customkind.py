@@ -101,6 +101,8 @@ class CustomKind(msgspec.Struct, frozen=True):
     scale: Scale | None = None
     selectable: tuple[str, ...] = ()
     """Paths of fields that a field selector may name: `.spec.text`."""
+    is_guarded: bool = False
+    """Its operator checks writes before they happen, where a server asks it (`Setup.guard`)."""
 
     def schema(self) -> JsonObject:
         """An object always has a spec: it must be given where a field of it must, and is filled in otherwise."""

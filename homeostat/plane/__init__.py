@@ -60,6 +60,8 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
     await _bootstrap(plane.client)
     # Only now: a webhook that is away must not keep a plane from starting.
     await plane.admission.follow(store)
+    # Before it serves: what operators guard is not written until they are there.
+    supervisors = supervisors_of(plane, tracer)
     context = None if settings.is_open else server_context(pki)
     plane.server = await serve(
         plane.app.handle,
@@ -70,7 +72,6 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
         refuse=_refuse,
     )
     write_kubeconfig(plane, pki)
-    supervisors = supervisors_of(plane, tracer)
     work = [store.maintain(), tick(plane), keep_house(plane, pki), *(each.run() for each in supervisors)]
     if context is not None:
         work.append(renew_credentials(plane, pki, context))

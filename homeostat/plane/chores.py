@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from homeostat.operators import housekeeping
 from homeostat.operators.catalog import load_operator, operator_name
+from homeostat.plane.guarding import expect_guards, put_guards
 from homeostat.plane.plane import Plane
 from homeostat.runtime.leader import Election, LeadershipLostError, unique_identity
 from homeostat.runtime.supervisor import Figures, Supervisor
@@ -52,22 +53,25 @@ async def keep_house(plane: Plane, pki: Pki) -> None:
 
 
 def supervisors_of(plane: Plane, tracer: Tracer) -> list[Supervisor]:
-    leases = _LEASES if plane.settings.is_shared else ""
-    supervisors = [
-        Supervisor(
-            plane.client,
-            operator_name(name),
-            load_operator(name),
-            grace_s=OPERATORS_GRACE_S,
-            leases=leases,
-            directory=plane.settings.data / "operators",
-            environment=plane.settings.environment,
-            tracer=tracer,
-        )
-        for name in sorted(plane.settings.operators - {"housekeeping"})
-    ]
+    supervisors = [_supervisor(plane, name, tracer) for name in sorted(plane.settings.operators - {"housekeeping"})]
     plane.app.metrics.include(Figures(supervisors))
     return supervisors
+
+
+def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
+    module, short, guards = load_operator(name), operator_name(name), plane.admission.guards
+    expect_guards(guards, short, module)
+    return Supervisor(
+        plane.client,
+        short,
+        module,
+        grace_s=OPERATORS_GRACE_S,
+        leases=_LEASES if plane.settings.is_shared else "",
+        directory=plane.settings.data / "operators",
+        environment=plane.settings.environment,
+        ready=lambda setup: put_guards(guards, setup),
+        tracer=tracer,
+    )
 
 
 async def _by_turns(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:

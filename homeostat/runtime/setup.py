@@ -24,6 +24,7 @@ from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.runtime.controller import Controller
 from homeostat.runtime.decoding import Projected
+from homeostat.runtime.guard import Guard
 from homeostat.runtime.index import KeysOf
 from homeostat.runtime.informer import Informer, Informers
 from homeostat.runtime.look import Options, Tools
@@ -73,6 +74,7 @@ class Setup:
         self._directory = directory
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.jobs: list[Job] = []
+        self.guards: dict[Kind, Guard] = {}
         self.host: Controls | None = None
         """Told of controllers that come and go while the operator runs."""
         self._shared, self._tools = informers, tools
@@ -156,6 +158,14 @@ class Setup:
             del self._watched[controller.informer]
         self._shared.drop(controller.informer)
         self.metrics.forget(controller.name)
+
+    def guard(self, kind: CustomKind, check: Guard) -> None:
+        """Has a say in writes to a kind of the operator's own, before they happen; on an embedded plane only."""
+        if not kind.is_guarded:
+            raise ValueError(
+                f"{kind.kind.title} is not declared with is_guarded, so writes would pass before the start"
+            )
+        self.guards[kind.kind] = check
 
     def run(self, job: Job) -> None:
         """Runs beside the controllers, while this process leads; cancelled at the end. An error ends the manager."""

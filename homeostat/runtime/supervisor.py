@@ -20,7 +20,7 @@ from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.metrics import Metrics
-from homeostat.runtime.setup import OperatorModule
+from homeostat.runtime.setup import OperatorModule, Setup
 from homeostat.runtime.tracing import OFF, Tracer
 from homeostat.runtime.verdict import sole_error
 
@@ -34,7 +34,9 @@ _STEADY_S = 600.0
 
 
 class Supervisor:
-    """`manager` is the one that runs now. `leases` and `environment` are as in `Manager`."""
+    """`manager` is the one that runs now. `leases` and `environment` are as in `Manager`. `ready` is told of the
+    operator each time that it is set up.
+    """
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class Supervisor:
         leases: str = "",
         directory: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        ready: Callable[[Setup], None] = lambda _: None,
         tracer: Tracer = OFF,
         backoff: Backoff = _BACKOFF,
         chance: Callable[[], float] = random.random,
@@ -54,6 +57,7 @@ class Supervisor:
         self._client, self._name, self._module = client, name, module
         self._grace_s, self._tracer, self._directory, self._environment = grace_s, tracer, directory, environment
         self._backoff, self._chance, self._leases = backoff, chance, leases
+        self._ready = ready
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
         self._told = ""
 
@@ -93,7 +97,7 @@ class Supervisor:
             environment=self._environment,
             tracer=self._tracer,
         )
-        manager.add(self._name, self._module.register)
+        self._ready(manager.add(self._name, self._module.register))
         self.manager = manager
         if not self._stopping.is_set():
             await manager.run()

@@ -1,7 +1,8 @@
 """Shall we: what else has a say in a write, in the order of Kubernetes.
 
 Mutating webhooks change the object before it is checked. Then nobody may grant what they do not hold, policies are
-asked, and validating webhooks last. Without any of them configured a write pays for one look at that.
+asked, and validating webhooks. The last word have checks in this process, which no cluster has (`guards.py`). Without
+any of them a write pays for one look at that.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from homeostat.server.attempt import Attempt
 from homeostat.server.authz import Authorizer
 from homeostat.server.call import Call
 from homeostat.server.escalation import check_grant
+from homeostat.server.guards import Guards
 from homeostat.server.kinds import Registry
 from homeostat.server.policies import Policies
 from homeostat.server.scale import with_replicas
@@ -33,6 +35,7 @@ class AdmissionChain:
         self._rules = AdmissionRules(registry)
         self._webhooks = Webhooks(self._client)
         self._policies = Policies()
+        self.guards = Guards()
 
     async def follow(self, store: Store) -> None:
         await self._rules.follow(store)
@@ -60,8 +63,12 @@ class AdmissionChain:
         group = call.kind.group
         if obj is not None and group in (_RBAC, GROUP):
             self._check(call, obj, old)
-        if self._rules.is_empty:
-            return
+        if not self._rules.is_empty:
+            await self._ask(call, obj, old, operation)
+        if call.kind.resource in self.guards:
+            await self.guards.validate(call, obj, old, operation)
+
+    async def _ask(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
         interested = self._rules.interested(call.kind, call.subresource, operation)
         if not (interested.policies or interested.validating):
             return

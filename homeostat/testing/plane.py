@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from homeostat.plane import Plane, Settings, open_plane
+from homeostat.plane.guarding import put_guards
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import OperatorModule
@@ -23,11 +24,13 @@ async def open_test_plane(
     data: Path,
     *operators: OperatorModule,
     has_housekeeping: bool = False,
+    has_guards: bool = True,
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Plane]:
     """Inside the block the operators are ready for work; at its end they are stopped as `homeostat run` stops them.
 
-    `environment` is what they read their settings from; unless given, that of the process.
+    `environment` is what they read their settings from; unless given, that of the process. Without guards it is as
+    beside a cluster, which asks operators nothing before it writes.
     """
     housekeeping = frozenset({"housekeeping"} if has_housekeeping else ())
     settings = Settings(data=data, port=0, is_open=True, operators=housekeeping)
@@ -36,7 +39,9 @@ async def open_test_plane(
         manager = Manager(plane.client, environment=environment)
         for number, operator in enumerate(operators):
             await install(plane.client, operator.KINDS)
-            manager.add(f"operator-{number}", operator.register)
+            setup = manager.add(f"operator-{number}", operator.register)
+            if has_guards:
+                put_guards(plane.admission.guards, setup)
         await stack.enter_async_context(manager.running())
         await manager.informers.synced()
         yield plane

@@ -1,7 +1,8 @@
 """Resources of types that users declare, kept at their declared state by action plugins; with a cluster or without.
 
 A `ResourceType` becomes a kind of the group `resources.homeostat.dev`; what is to be done for its resources is for the
-plugin that the type names. A type that is being deleted stays until its last resource is gone.
+plugin that the type names. A type in use is not deleted (`typeguard.py`); where the server does not ask, it stays until
+its last resource is gone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from homeostat.operators.actions.naming import kind_name
 from homeostat.operators.actions.offices import Offices
 from homeostat.operators.actions.settings import read_settings
 from homeostat.operators.actions.sweep import sweep_regularly
+from homeostat.operators.actions.typeguard import TypeGuard
 from homeostat.operators.actions.typeoperator import TypeOperator
 from homeostat.runtime.index import Name
 from homeostat.runtime.look import Options
@@ -35,6 +37,7 @@ def register(setup: Setup) -> None:
     controller.also(types, siblings, when=generation_changed)
     offices = Offices(setup, types.cache, settings)
     types.add_handler(offices.note)
+    setup.guard(RESOURCE_TYPE, TypeGuard(setup.client).check)
     setup.run(offices.run)
     setup.run(lambda: sweep_regularly(setup.client, offices.keep_of))
 

@@ -6,7 +6,7 @@ of that kind: `spec` as the type's schema says, `action` beside it, and a status
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -14,6 +14,8 @@ from msgspec import Meta
 from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
+from homeostat.objects.schema import Rule
+from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.operators.actions.restapi import KINDS as REST_KINDS
 from homeostat.operators.actions.run import Changes, Count, Part, Run, Time, Trigger
 
@@ -87,6 +89,14 @@ class Keep(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "self.name == oldSelf.name && self.version == oldSelf.version && "
+            "(has(self.plural) ? self.plural : '') == (has(oldSelf.plural) ? oldSelf.plural : '')",
+            "name, version and plural stay as they are: resources go by them; declare another type",
+        ),
+    )
+
     name: Annotated[str, Meta(min_length=1, max_length=63, description="DatabaseCluster, or database-cluster.")]
     version: Annotated[str, Meta(min_length=1, max_length=63)] = "v1"
     schema: Annotated[dict[str, Any], Meta(description="Of a resource's spec: JSON Schema, or OpenAPI v3.")] = {}
@@ -157,6 +167,7 @@ RESOURCE_TYPE: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="A type of resource: what its resources declare, and what keeps them at it.",
+    is_guarded=True,
 )
 RECONCILIATION: Final = CustomKind(
     Kind(GROUP, "v1alpha1", "reconciliations", "Reconciliation", is_namespaced=True, short_names=("rec",)),
@@ -175,4 +186,4 @@ RECONCILIATION: Final = CustomKind(
     description="One reconciliation of a resource, for the record.",
     selectable=(".spec.resourceKind", ".spec.resourceName", ".spec.resourceUid"),
 )
-KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, *REST_KINDS)
+KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, RESOURCE_INPUT, *REST_KINDS)

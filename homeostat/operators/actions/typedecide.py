@@ -26,7 +26,8 @@ DEFINING: Final = "Defining"
 """Why a type is not ready whose definition the server does not have yet."""
 _LOOK_AGAIN: Final = timedelta(seconds=60)
 _MOST_NAMED: Final = 100
-_MOST_TOLD: Final = 5
+MOST_TOLD: Final = 5
+"""Resources that a message names."""
 
 
 class PutDefinition(msgspec.Struct, frozen=True):
@@ -77,6 +78,24 @@ def wanted_definition(resource_type: ResourceType, others: Iterable[ResourceType
     return definition_of([resource_type.spec, *_sound(resource_type, others)])
 
 
+def some_of(names: Sequence[str], count: int) -> str:
+    """The first of so many."""
+    shown = names[:MOST_TOLD]
+    return f"{', '.join(shown)} and {count - len(shown)} more" if count > len(shown) else ", ".join(shown)
+
+
+def is_kept_by_others(resource_type: ResourceType, others: Iterable[ResourceType]) -> bool:
+    """Whether the resources stay where they are when the type goes: an older one counts, or other versions are left."""
+    others = list(others)
+    return _older(resource_type, others) is not None or bool(_sound(resource_type, others))
+
+
+def same_version(resource_type: ResourceType, others: Iterable[ResourceType]) -> list[ResourceType]:
+    """Those of the same kind that are to stay."""
+    own = resource_kind(resource_type.spec).version
+    return [each for each in others if resource_kind(each.spec).version == own and not each.is_terminating]
+
+
 def is_in_force(wanted: JsonObject, found: JsonObject | None) -> bool:
     return found is not None and not any(differences(wanted["spec"], found.get("spec") or {}))
 
@@ -89,8 +108,7 @@ def _let_go(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeActio
         left = definition_of(rest)
         return Decision(() if is_in_force(left, world.found) else (PutDefinition(left),))
     if world.users:
-        more = f" and {len(world.users) - _MOST_TOLD} more" if len(world.users) > _MOST_TOLD else ""
-        told = f"{len(world.users)} resources are of this type: {', '.join(world.users[:_MOST_TOLD])}{more}"
+        told = f"{len(world.users)} resources are of this type: {some_of(world.users, len(world.users))}"
         raise Wait("InUse", timedelta(seconds=10), message=told)
     return Decision((RemoveDefinition(world.found["metadata"]["name"]),))
 
@@ -143,9 +161,7 @@ def _is_sound(spec: ResourceTypeSpec) -> bool:
 
 
 def _older(resource_type: ResourceType, others: Iterable[ResourceType]) -> str | None:
-    own = resource_kind(resource_type.spec).version
-    same = (each for each in others if resource_kind(each.spec).version == own and not each.is_terminating)
-    before = [each for each in same if _age(each) < _age(resource_type)]
+    before = [each for each in same_version(resource_type, others) if _age(each) < _age(resource_type)]
     return min(before, key=_age).metadata.name if before else None
 
 

@@ -73,9 +73,11 @@ def is_ready(obj: JsonObject) -> bool:
     return bool(condition_of(obj, "Ready")["status"] == "True")
 
 
-def open_plane(tmp_path: Path, *, has_housekeeping: bool = False, **more: str) -> AbstractAsyncContextManager[Plane]:
-    environment = {"HOMEOSTAT_ALLOW_PROGRAMS": "true", **more}
-    return open_test_plane(tmp_path / "data", actions, has_housekeeping=has_housekeeping, environment=environment)
+def open_plane(tmp_path: Path, *, has_guards: bool = True, **settings: str) -> AbstractAsyncContextManager[Plane]:
+    environment = {"HOMEOSTAT_ALLOW_PROGRAMS": "true", **settings}
+    return open_test_plane(
+        tmp_path / "data", actions, has_housekeeping=True, has_guards=has_guards, environment=environment
+    )
 
 
 async def is_gone(client: Client, path: str) -> bool:
@@ -101,7 +103,7 @@ async def test_a_type_becomes_a_kind_and_its_resources_become_so(tmp_path: Path)
 
 
 async def test_a_type_in_use_stays_and_its_resources_are_looked_after_until_the_last_is_gone(tmp_path: Path) -> None:
-    async with open_plane(tmp_path, has_housekeeping=True) as plane:
+    async with open_plane(tmp_path, has_guards=False) as plane:
         client = plane.client
         await client.create(TYPES, note_type(tmp_path))
         await eventually(lambda: client.get(f"{TYPES}/note"), is_ready)

@@ -38,7 +38,7 @@ def register(setup: Setup) -> None:
 
 @pytest.fixture
 async def client(data: Path) -> AsyncIterator[Client]:
-    async with open_plane(Settings(data=data, port=0)) as plane:
+    async with open_plane(Settings(data=data, port=0, operators=frozenset({"housekeeping"}))) as plane:
         await install(plane.client, KINDS)
         manager = Manager(plane.client)
         manager.add("types", register)

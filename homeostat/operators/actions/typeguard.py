@@ -1,0 +1,131 @@
+"""What is refused of a resource type before it is written, where a server asks: see `runtime/guard.py`.
+
+A type in use is not deleted; a schema that live resources do not fit is not taken, unless the type says so; a type that
+can be no definition, or that is there already under another name, is not taken either. `typedecide.py` says the same of
+types that got in all the same: between the question and the write a resource may have come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.client.projection import Projection
+from homeostat.objects.errors import ConflictError, NotFoundError, forbidden, invalid_object
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DEFINITION
+from homeostat.operators.actions.api import RESOURCE_TYPE, RESOURCES, ResourceType
+from homeostat.operators.actions.definition import InvalidTypeError
+from homeostat.operators.actions.misfit import Misfit, misfits
+from homeostat.operators.actions.naming import kind_name, resource_kind
+from homeostat.operators.actions.typedecide import (
+    MOST_TOLD,
+    is_in_force,
+    is_kept_by_others,
+    same_version,
+    some_of,
+    wanted_definition,
+)
+
+_KIND = RESOURCE_TYPE.kind
+_PAGE = 500
+
+
+class _Page(NamedTuple):
+    items: list[JsonObject]
+    total: int
+    """Of these and of all that come after them."""
+
+
+class TypeGuard:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._types = Projection(client, _KIND, ResourceType)
+
+    async def check(self, _: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        if new is not None:
+            if old is None or old["spec"] != new["spec"]:
+                await self._check_declared(_read(new), is_new=old is None)
+        elif old is not None:
+            await self._check_removal(_read(old))
+
+    async def _check_declared(self, declared: ResourceType, *, is_new: bool) -> None:
+        name = declared.metadata.name
+        others = await self._others(declared)
+        if is_new and (same := same_version(declared, others)):
+            raise _conflict(name, f'the resource type "{same[0].metadata.name}" has the same name and version')
+        try:
+            wanted = wanted_definition(declared, others)
+        except InvalidTypeError as error:
+            raise invalid_object(_KIND.kind, _KIND.group, name, error.causes) from error
+        found = await self._definition(declared)
+        if found is None or declared.spec.is_forced or is_in_force(wanted, found):
+            return
+        if unfit := await self._misfits(declared, wanted, found):
+            told = f"{len(unfit)} live resources do not fit it: {some_of([str(each) for each in unfit], len(unfit))}"
+            cause = forbidden("spec.schema", f"{told}; change them, or set isForced")
+            raise invalid_object(_KIND.kind, _KIND.group, name, [cause])
+
+    async def _check_removal(self, declared: ResourceType) -> None:
+        if declared.is_terminating:
+            return
+        found = await self._definition(declared)
+        if found is None or is_kept_by_others(declared, await self._others(declared)):
+            return
+        async for page in self._pages(found, MOST_TOLD):
+            if page.items:
+                names = [f"{each['metadata']['namespace']}/{each['metadata']['name']}" for each in page.items]
+                told = f"{page.total} resources are of this type: {some_of(names, page.total)}; delete them first"
+                raise _conflict(declared.metadata.name, told)
+            return
+
+    async def _misfits(self, declared: ResourceType, wanted: JsonObject, found: JsonObject) -> list[Misfit]:
+        version = resource_kind(declared.spec).version
+        unfit: list[Misfit] = []
+        async for page in self._pages(found, _PAGE):
+            unfit += misfits(wanted, page.items, version=version)
+            # Nobody else is to wait for all of them.
+            await asyncio.sleep(0)
+        return unfit
+
+    async def _others(self, declared: ResourceType) -> Sequence[ResourceType]:
+        kind = kind_name(declared.spec.name)
+        return [
+            each
+            async for each in self._types.list()
+            if each.metadata.name != declared.metadata.name and kind_name(each.spec.name) == kind
+        ]
+
+    async def _definition(self, declared: ResourceType) -> JsonObject | None:
+        try:
+            return await self._client.get(DEFINITION.path("", f"{resource_kind(declared.spec).plural}.{RESOURCES}"))
+        except NotFoundError:
+            return None
+
+    async def _pages(self, definition: JsonObject, size: int) -> AsyncIterator[_Page]:
+        spec = definition["spec"]
+        version = next((each["name"] for each in spec["versions"] if each.get("storage")), "")
+        path, token = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}", ""
+        while True:
+            try:
+                page = await self._client.request("GET", path, {"limit": size, "continue": token})
+            except NotFoundError:
+                # The definition is there and not served yet: it has no resources either.
+                return
+            items, metadata = page["items"], page["metadata"]
+            yield _Page(items, len(items) + metadata.get("remainingItemCount", 0))
+            if not (token := metadata.get("continue", "")):
+                return
+
+
+def _read(obj: JsonObject) -> ResourceType:
+    return msgspec.convert({"metadata": obj["metadata"], "spec": obj["spec"]}, ResourceType)
+
+
+def _conflict(name: str, why: str) -> ConflictError:
+    told = f'Operation cannot be fulfilled on {_KIND.plural}.{_KIND.group} "{name}": {why}'
+    return ConflictError(told, kind=_KIND.plural, group=_KIND.group, name=name)
