@@ -23,5 +23,5 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
 
 @pytest.fixture
 async def client(shelf: World, tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_test_plane(tmp_path / "plane", actions) as plane:
+    async with open_test_plane(tmp_path / "plane", actions, has_housekeeping=True) as plane:
         yield plane.client
