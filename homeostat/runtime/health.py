@@ -4,9 +4,10 @@
     /readyz            whether it does its work already
     /metrics           the figures
 
-A check is a function that says what is wrong, and nothing if nothing is. As on a Kubernetes API server, `?verbose` has
-a line for each check, `?exclude=leader` leaves one out, `/readyz/leader` asks for one alone, and a failure is 503 with
-the lines. Whoever can reach the port reads it, so it is loopback's unless told otherwise, and it changes nothing.
+A check is a function that says what is wrong, and nothing if nothing is. The answer is `OK`, or `READY` of the second;
+a failure is 503, `NOT READY`, and a line for each check. As on a Kubernetes API server, `?verbose` has these lines
+always, `?exclude=leader` leaves one out and `/readyz/leader` asks for one alone. Whoever can reach the port reads it,
+so it is loopback's unless told otherwise, and it changes nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Check = Callable[[], str]
 Checks = Mapping[str, Check]
 
 _TEXT = "text/plain; charset=utf-8"
+_WORDS = {"readyz": "READY"}
 _HEADERS = (("Cache-Control", "no-cache, private"), ("X-Content-Type-Options", "nosniff"))
 _LIMITS = Limits(header_bytes=16 * KIB, target_bytes=4 * KIB, body_bytes=4 * KIB, max_connections=64)
 
@@ -78,8 +80,10 @@ class _Page:
 def _outcome(page: str, checks: Checks, *, is_verbose: bool) -> Reply:
     wrong = {name: check() for name, check in checks.items()}
     is_failed = any(wrong.values())
+    word = _WORDS.get(page, "OK")
     if not (is_failed or is_verbose):
-        return Reply(200, b"ok", _TEXT, _HEADERS)
-    lines = [f"[-]{name} failed: {reason}" if reason else f"[+]{name} ok" for name, reason in wrong.items()]
+        return Reply(200, word.encode(), _TEXT, _HEADERS)
+    lines = [f"NOT {word}"] if is_failed else []
+    lines += [f"[-]{name} failed: {reason}" if reason else f"[+]{name} ok" for name, reason in wrong.items()]
     lines.append(f"{page} check {'failed' if is_failed else 'passed'}")
     return Reply(503 if is_failed else 200, ("\n".join(lines) + "\n").encode(), _TEXT, _HEADERS)

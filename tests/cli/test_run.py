@@ -114,10 +114,10 @@ def ready(up: Up) -> Cli:
 
 def test_it_works_says_where_and_ends_when_asked(ready: Cli) -> None:
     with operating(ready) as run:
-        until(lambda: run.probe("/readyz") == (200, "ok"))
+        until(lambda: run.probe("/readyz") == (200, "READY"))
         greet(ready, "first")
         until(lambda: status(ready, "first").get("said") == "hello")
-        assert run.probe("/healthz") == (200, "ok")
+        assert run.probe("/healthz") == (200, "OK")
         assert 'homeostat_reconciles_total{controller="greeter",outcome="settled"}' in run.probe("/metrics")[1]
         code, seconds = run.end()
     assert run.err[0].startswith("Homeostat runs greeter on https://127.0.0.1:")
@@ -162,7 +162,7 @@ def test_one_of_two_leads_and_the_other_takes_over(ready: Cli) -> None:
         operating(ready, "--leader-elect", GREETER="first") as first,
         operating(ready, "--leader-elect", GREETER="second") as second,
     ):
-        until(lambda: second.probe("/readyz") == (200, "ok"))
+        until(lambda: second.probe("/readyz") == (200, "READY"))
         leader = until(holder)
         greet(ready, "shared", "one")
         by = until(lambda: status(ready, "shared").get("by"))

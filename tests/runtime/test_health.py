@@ -35,23 +35,23 @@ async def asking(
 @pytest.mark.parametrize(
     ("target", "status", "body"),
     [
-        pytest.param("/healthz", 200, "ok", id="alive"),
-        pytest.param("/livez", 200, "ok", id="alive by its newer name"),
+        pytest.param("/healthz", 200, "OK", id="alive"),
+        pytest.param("/livez", 200, "OK", id="alive by its newer name"),
         pytest.param(
             "/readyz",
             503,
-            "[+]informers ok\n[-]leader failed: the lease cannot be reached\nreadyz check failed\n",
+            "NOT READY\n[+]informers ok\n[-]leader failed: the lease cannot be reached\nreadyz check failed\n",
             id="a failure tells what it is",
         ),
         pytest.param("/healthz?verbose", 200, "[+]loop ok\nhealthz check passed\n", id="verbose"),
         pytest.param("/livez?verbose=true", 200, "[+]loop ok\nlivez check passed\n", id="verbose with a value"),
-        pytest.param("/readyz?exclude=leader", 200, "ok", id="one left out"),
+        pytest.param("/readyz?exclude=leader", 200, "READY", id="one left out"),
         pytest.param("/readyz?verbose&exclude=leader", 200, "[+]informers ok\nreadyz check passed\n", id="both"),
-        pytest.param("/readyz/informers", 200, "ok", id="one alone"),
+        pytest.param("/readyz/informers", 200, "READY", id="one alone"),
         pytest.param(
             "/readyz/leader",
             503,
-            "[-]leader failed: the lease cannot be reached\nreadyz check failed\n",
+            "NOT READY\n[-]leader failed: the lease cannot be reached\nreadyz check failed\n",
             id="one alone that fails",
         ),
         pytest.param("/readyz/other", 404, "readyz has no check other\n", id="no such check"),
@@ -67,7 +67,7 @@ async def test_a_probe_is_answered(target: str, status: int, body: str) -> None:
 
 async def test_without_checks_all_is_well() -> None:
     async with asking() as session, session.get("/readyz") as response:
-        assert (response.status, await response.text()) == (200, "ok")
+        assert (response.status, await response.text()) == (200, "READY")
 
 
 async def test_a_check_that_comes_later_counts() -> None:

@@ -59,7 +59,7 @@ async def test_a_missing_definition_is_told_and_waited_for(client: Client) -> No
         await install(client, KINDS)
         await client.create(path(), widget("a"))
         await eventually(lambda: status_of(client, "a"), lambda status: status.get("text") == "hello")
-        assert await probe(health.port) == (200, "ok")
+        assert await probe(health.port) == (200, "READY")
 
 
 async def test_a_manager_of_one_namespace_sees_nothing_else(client: Client) -> None:

@@ -8,6 +8,7 @@ means nothing is `Stalled` and its last score stands.
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -17,7 +18,7 @@ from homeostat.objects.decision import Decision, Notice, Stalled
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import HEALTHY, Policy
 from homeostat.operators.policy.auditresult import AuditAction, interval_s, plan_audit
-from homeostat.operators.policy.enforcement import Cooling, Patch, Step, step_of
+from homeostat.operators.policy.enforcement import Cooling, Due, Patch, Step, step_of
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.score import Class
 from homeostat.operators.policy.spec import Enforcement
@@ -27,6 +28,8 @@ from homeostat.operators.policy.world import World
 _ORDER: Final[tuple[Class, ...]] = ("Healthy", "Stable", "Degraded", "Critical")
 _SOONEST_S: Final = 0.1
 _MOST_NAMES: Final = 5
+_MOST_PATCHES: Final = 50
+"""In one look; the others have their turn in the next, which follows at once."""
 
 
 class ForgetSeries(msgspec.Struct, frozen=True):
@@ -59,8 +62,8 @@ def _patches(policy: Policy, world: World, steps: list[Step]) -> tuple[Patch, ..
     if not policy.spec.is_enforced or (policy.spec.enforcement or Enforcement()).dry_run:
         return ()
     now = world.now.timestamp()
-    ready = (each for each in steps if isinstance(each, Patch))
-    return tuple(each for each in ready if world.failures.get(str(each.owner), 0.0) <= now)
+    due = (each for each in steps if isinstance(each, Due) and world.failures.get(str(each.owner), 0.0) <= now)
+    return tuple(each.patch(policy.spec, now=world.now) for each in islice(due, _MOST_PATCHES))
 
 
 def _healthy(fields: JsonObject) -> Condition:

@@ -1,9 +1,9 @@
 """Which workloads to put right, and which to leave alone and why. Pure, and off unless a policy says `enforce`.
 
 From a Pod comes what it lacks (`plans` adds that up, one plan a workload); from a plan and the workload as it is comes
-a step: a patch, or the reason why there is none. A container that only the Pod has, because a webhook put it there, and
-one that the template has already put right are no part of a patch, so that a second look finds nothing left to do. A
-container that lacks a probe and has no port to probe is left as it is and named in the step.
+a step: what is due, or the reason why nothing is. A container that only the Pod has, because a webhook put it there,
+and one that the template has already put right are no part of a patch, so that a second look finds nothing left to do.
+A container that lacks a probe and has no port to probe is left as it is and named in the step.
 """
 
 from __future__ import annotations
@@ -50,7 +50,19 @@ class Patch(msgspec.Struct, frozen=True):
     owner: OwnerKey
     body: JsonObject
     resource_version: str = ""
+
+
+class Due(msgspec.Struct, frozen=True):
+    """It lacks what it can be given. The patch is made only where it is to be sent: a dry run needs none."""
+
+    owner: OwnerKey
+    workload: Workload
+    given: tuple[Injection, ...]
     portless: tuple[str, ...] = ()
+
+    def patch(self, spec: PolicySpec, *, now: datetime) -> Patch:
+        body = patch_of(self.workload, self.given, spec, now=now)
+        return Patch(self.owner, body, self.workload.metadata.resource_version)
 
 
 class LeftAlone(msgspec.Struct, frozen=True):
@@ -67,7 +79,7 @@ class Cooling(msgspec.Struct, frozen=True):
     portless: tuple[str, ...] = ()
 
 
-Step = Patch | LeftAlone | Cooling
+Step = Due | LeftAlone | Cooling
 
 
 class Planned(NamedTuple):
@@ -107,10 +119,10 @@ def step_of(plan: Plan, workload: Workload | None, spec: PolicySpec, *, now: dat
     ends = _cools_until(workload, spec)
     if ends > now.timestamp():
         return Cooling(plan.owner, ends, portless)
-    return Patch(plan.owner, patch_of(workload, given, spec, now=now), workload.metadata.resource_version, portless)
+    return Due(plan.owner, workload, given, portless)
 
 
-def _given(plan: Plan, workload: Workload, spec: PolicySpec) -> tuple[list[Injection], tuple[str, ...]]:
+def _given(plan: Plan, workload: Workload, spec: PolicySpec) -> tuple[tuple[Injection, ...], tuple[str, ...]]:
     """What the template lacks of the plan and can be given, and the containers that no probe can be given to."""
     template = workload.template.spec
     declared = {each.name: each for each in (template.containers if template else None) or ()}
@@ -124,7 +136,7 @@ def _given(plan: Plan, workload: Workload, spec: PolicySpec) -> tuple[list[Injec
             parts -= PROBES
         if parts:
             given.append(Injection(each.container, parts))
-    return given, tuple(portless)
+    return tuple(given), tuple(portless)
 
 
 def _cools_until(workload: Workload, spec: PolicySpec) -> float:

@@ -18,7 +18,7 @@ from homeostat.operators.policy.api import (
     NamespaceScore,
     Policy,
 )
-from homeostat.operators.policy.enforcement import Patch, Step
+from homeostat.operators.policy.enforcement import Due, Step
 from homeostat.operators.policy.remedy import is_patched
 from homeostat.operators.policy.score import classify, is_healthy, summary
 from homeostat.operators.policy.tally import Totals
@@ -60,7 +60,7 @@ def _remediations(policy: Policy, world: World, steps: list[Step]) -> JsonObject
     if not policy.spec.is_enforced:
         return dict.fromkeys(_OF_ENFORCEMENT)
     patched = sorted(key for key, each in world.workloads.items() if is_patched(each))
-    planned = sorted(str(each.owner) for each in steps if isinstance(each, Patch))
+    planned = sorted(str(each.owner) for each in steps if isinstance(each, Due))
     portless = sorted(f"{each.owner}/{name}" for each in steps for name in each.portless)
     return {
         "remediationsApplied": len(patched),

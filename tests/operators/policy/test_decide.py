@@ -201,6 +201,15 @@ def test_enforcement_patches_once_and_then_says_so() -> None:
     assert "plannedRemediations" not in status
 
 
+def test_many_workloads_are_put_right_by_turns() -> None:
+    names = [f"web-{at:03}" for at in range(70)]
+    pods = [to_pod(pod_json(BARE, name=name, owner=("Deployment", name))) for name in names]
+    bodies = [{**deployment(BARE), "metadata": {"name": name, "namespace": "production"}} for name in names]
+    plane = Simulation(policy_of(ENFORCED), world_of(ENFORCED, *pods), *bodies)
+    turns = [sum(isinstance(each, Patch) for each in plane.look().actions) for _ in range(3)]
+    assert turns == [50, 20, 0]
+
+
 def test_a_dry_run_tells_what_it_would_do() -> None:
     spec = msgspec.structs.replace(ENFORCED, enforcement=Enforcement(dry_run=True))
     plane = settled(policy_of(spec), world_of(spec, owned(BARE)), deployment(BARE))

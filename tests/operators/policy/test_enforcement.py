@@ -11,7 +11,7 @@ from homeostat.objects.builtins import builtin_schema
 from homeostat.objects.json import JsonObject
 from homeostat.objects.strategic import strategic_merge_patch
 from homeostat.operators.policy.api import INJECTED, OPT_OUT, PATCHED_AT, PATCHED_BY
-from homeostat.operators.policy.enforcement import Cooling, LeftAlone, Patch, Plan, plan_of, step_of
+from homeostat.operators.policy.enforcement import Cooling, Due, LeftAlone, Patch, Plan, plan_of, step_of
 from homeostat.operators.policy.pod import Container, Pod, Port
 from homeostat.operators.policy.remedy import is_patched, probe_for, resources_for, revert_of
 from homeostat.operators.policy.spec import (
@@ -174,8 +174,8 @@ def read(body: JsonObject) -> Workload:
 
 def patch_for(body: JsonObject, plan: Plan, spec: PolicySpec = WITH_RESOURCES) -> Patch:
     step = step_of(plan, read(body), spec, now=MOMENT)
-    assert isinstance(step, Patch)
-    return step
+    assert isinstance(step, Due)
+    return step.patch(spec, now=MOMENT)
 
 
 def test_the_patch_names_the_container_and_the_operator() -> None:
@@ -212,10 +212,11 @@ def test_no_port_is_guessed_and_the_container_is_named(ports: list[JsonObject] |
 def test_a_container_without_port_keeps_nothing_else_from_being_put_right() -> None:
     other = {**BARE, "name": "other", "ports": [{"containerPort": 9090}]}
     spec = msgspec.structs.replace(CAREFUL, default_resources=DefaultResources())
-    patch = patch_for(deployment(BARE, other), plan_for(BARE, other, spec=spec), spec)
+    body, plan = deployment(BARE, other), plan_for(BARE, other, spec=spec)
+    patch = patch_for(body, plan, spec)
     given = {each["name"]: each.keys() - {"name"} for each in patch.body["spec"]["template"]["spec"]["containers"]}
     assert given == {"main": {"resources"}, "other": {*PROBES, "resources"}}
-    assert patch.portless == ("main",)
+    assert step_of(plan, read(body), spec, now=MOMENT).portless == ("main",)
 
 
 def test_containers_are_told_by_name_and_not_by_place() -> None:
@@ -250,9 +251,9 @@ def test_somebody_who_takes_our_patches_back_is_not_fought() -> None:
     body = deployment(BARE, annotations={PATCHED_AT: "2026-11-16T11:58:00Z", INJECTED: "broken {"})
     plan = plan_for(BARE)
     assert step_of(plan, read(body), WITH_RESOURCES, now=MOMENT) == Cooling(plan.owner, MOMENT.timestamp() + 180)
-    assert isinstance(step_of(plan, read(body), WITH_RESOURCES, now=MOMENT + timedelta(seconds=180)), Patch)
+    assert isinstance(step_of(plan, read(body), WITH_RESOURCES, now=MOMENT + timedelta(seconds=180)), Due)
     hasty = msgspec.structs.replace(WITH_RESOURCES, enforcement=Enforcement(cooldown_seconds=60))
-    assert isinstance(step_of(plan, read(body), hasty, now=MOMENT), Patch)
+    assert isinstance(step_of(plan, read(body), hasty, now=MOMENT), Due)
 
 
 @pytest.mark.parametrize("mode", ["audit", None])
