@@ -1,0 +1,90 @@
+"""The kind `ResourceInput`: where resources of a namespace are declared besides, and how it went the last time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.declared import Declared
+from homeostat.objects.kind import Kind
+from homeostat.objects.schema import Rule
+from homeostat.operators.actions.run import Count, Part, Time
+
+INPUT: Final = "homeostat.dev/input"
+"""A label of resources: the input that made them, which alone may change or delete them."""
+DIGEST: Final = "homeostat.dev/input-digest"
+"""An annotation of resources: of the declaration that was last applied."""
+SOURCE: Final = "homeostat.dev/input-source"
+"""An annotation of resources: the file, or the like, that declares them."""
+FINALIZER: Final = "homeostat.dev/input"
+MOST_ERRORS: Final = 50
+_LONGEST_LABEL = 63
+
+
+class Prune(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """Whether resources go that are declared no more. They never go while a part of the source cannot be read."""
+
+    is_enabled: bool = True
+    max_percent: Annotated[
+        int, Meta(ge=0, le=100, description="Of the input's resources at once; more are not deleted but reported.")
+    ] = 50
+
+
+class ResourceInputSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    plugin: Annotated[str, Meta(min_length=1, max_length=253, description="git, url, amqp, or one of a package.")]
+    config: dict[str, Any] = {}
+    interval_seconds: Annotated[int, Meta(ge=1, le=10**6, description="How often the source is read.")] = 60
+    prune: Prune = Prune()
+    deletion_policy: Annotated[
+        Literal["Orphan", "Delete"], Meta(description="What becomes of the resources when the input is deleted.")
+    ] = "Orphan"
+
+
+class SourceError(Part, frozen=True, kw_only=True):
+    """What is wrong with one file, message or resource of the source."""
+
+    source: str
+    message: str
+
+
+class ResourceInputStatus(Status, frozen=True, omit_defaults=True):
+    revision: str = ""
+    """A commit, an ETag or a hash: what was last read."""
+    revision_time: Time | None = None
+    """When it was first seen."""
+    declared: Count = 0
+    applied: Count = 0
+    """Resources that are here as declared."""
+    failed: Count = 0
+    """Resources and files that could not be taken."""
+    pending_deletions: Count = 0
+    """Resources that are declared no more and were not deleted."""
+    taken: Count = 0
+    rejected: Count = 0
+    """Messages, of a queue."""
+    errors: Annotated[tuple[SourceError, ...], Meta(max_length=MOST_ERRORS)] = ()
+
+
+class ResourceInput(Declared, frozen=True):
+    spec: ResourceInputSpec
+
+
+RESOURCE_INPUT: Final = CustomKind(
+    Kind("homeostat.dev", "v1alpha1", "resourceinputs", "ResourceInput", is_namespaced=True, short_names=("ri",)),
+    spec=ResourceInputSpec,
+    status=ResourceInputStatus,
+    columns=(
+        Column("Plugin", ".spec.plugin"),
+        Column("Revision", ".status.revision", priority=1),
+        Column("Declared", ".status.declared", "integer"),
+        Column("Applied", ".status.applied", "integer"),
+        Column("Failed", ".status.failed", "integer"),
+        READY_COLUMN,
+        AGE_COLUMN,
+    ),
+    rules=(Rule(f"self.metadata.name.size() <= {_LONGEST_LABEL}", "the name is a label of what the input makes"),),
+    description="Where resources of the namespace are declared: a Git repository, a URL or a queue.",
+)
