@@ -1,6 +1,7 @@
 """The `homeostat` command. Sub-commands are imported only when used, so that each costs what it needs itself.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the server cannot be reached, 130 interrupted.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the server cannot be reached, 4 a plan with changes, where
+that was asked for (`plan --detailed-exitcode`), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _COMMANDS = {
     "policy": "Judge manifests and clusters by policies.",
     "type": "Add, list, show and delete resource types.",
     "resource": "Apply, list, follow and delete resources of types.",
+    "plan": "Print what applying resources would do; do nothing.",
     "get": "Print objects as a table, JSON or YAML.",
     "describe": "Print all about an object: fields, conditions, events.",
     "watch": "Print objects as they change.",

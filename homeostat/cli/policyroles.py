@@ -1,6 +1,7 @@
 """What the operator and its webhook may do in a cluster: each as much as it needs, and the webhook only reads. Pure.
 
-That it suffices is tested: the operator does all it can do on a server, as exactly this service account.
+That it suffices is tested: the operator does all it can do on a server, as exactly this service account. The role of
+the operator has seven rules, whether it may change workloads or not.
 """
 
 from __future__ import annotations
@@ -30,9 +31,16 @@ def access_documents(site: Site) -> list[JsonObject]:
     ]
 
 
+def lone_access_documents(site: Site) -> list[JsonObject]:
+    """For one operator without election and webhook, in a namespace that is there: an account, a role, a binding."""
+    rules = operator_rules(can_enforce=site.can_enforce)
+    return [_account(site, OPERATOR, "operator"), *_cluster_role(site, OPERATOR, "operator", rules)]
+
+
 def operator_rules(*, can_enforce: bool) -> list[JsonObject]:
     policies = ["devopspolicies", "clusterdevopspolicies"]
     workloads = ["deployments", "statefulsets", "daemonsets"]
+    seen = ["pods", "namespaces", "replicasets", "poddisruptionbudgets"]
     return [
         # A finalizer is part of the policy itself, and may not be set by who may not change it.
         _rule(GROUP, policies, [*_READ, "patch"]),
@@ -40,11 +48,9 @@ def operator_rules(*, can_enforce: bool) -> list[JsonObject]:
         # Asked for by servers that check who may set an owner reference which blocks.
         _rule(GROUP, [f"{each}/finalizers" for each in policies], ["update"]),
         _rule(GROUP, ["policyauditresults"], [*_READ, "create", "delete"]),
-        _rule("", ["pods"], _READ),
-        _rule("", ["namespaces"], _FOLLOW),
+        # No two of these groups have a resource of the same name.
+        {**_rule("", seen, _READ), "apiGroups": ["", "apps", "policy"]},
         _rule("apps", workloads, [*_READ, "patch"] if can_enforce else _READ),
-        _rule("apps", ["replicasets"], _FOLLOW),
-        _rule("policy", ["poddisruptionbudgets"], _FOLLOW),
         _rule("", ["events"], ["create", "patch"]),
     ]
 

@@ -21,7 +21,8 @@ from homeostat.operators.actions.api import REQUESTED
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
     """Have resources looked at now: what differs from their declaration is put right. Waits unless told not to.
 
-    Ends with 0 when all are ready, and with 1 where one fails or is not ready in time.
+    Of one that is being deleted the destruction is tried again. Ends with 0 when all are ready, or gone, and with 1
+    where one fails or is not ready in time.
 
     \b
     Examples:
@@ -34,6 +35,7 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
         patch = {"metadata": {"annotations": {REQUESTED: request}}}
         stored = await client.merge(kind.path(connection.namespace, name), patch)
         click.echo(f"{resource_title(kind.kind, name)} is to be looked at")
-        asked.append(awaited(kind, stored, Goal(stored["metadata"]["generation"], request)))
+        is_terminating = stored["metadata"].get("deletionTimestamp")
+        asked.append(awaited(kind, stored, None if is_terminating else Goal(stored["metadata"]["generation"], request)))
     if is_awaited is not False:
         await wait_for(client, asked, within_s)

@@ -32,6 +32,7 @@ class Standing(NamedTuple):
     message: str
     since: float | None
     url: str
+    is_running: bool
 
     def text(self, now: float) -> str:
         told = f"{self.phase}: {self.message}" if self.message else self.phase
@@ -49,9 +50,9 @@ def status_of(obj: JsonObject) -> ResourceStatus:
 def standing_of(obj: JsonObject) -> Standing:
     status = status_of(obj)
     if status.run is not None:
-        return Standing(status.phase, status.message, epoch_of(status.run.began), run_url(status.run))
+        return Standing(status.phase, status.message, epoch_of(status.run.began), run_url(status.run), True)
     changed = max((each.last_transition_time or "" for each in status.conditions), default="")
-    return Standing(status.phase, status.message, epoch_of(changed), "")
+    return Standing(status.phase, status.message, epoch_of(changed), "", False)
 
 
 def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:

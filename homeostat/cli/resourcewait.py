@@ -129,13 +129,18 @@ def _progress() -> Iterator[Show]:
         with _on_terminal() as show:
             yield show
         return
-    shown: dict[str, tuple[str, str, str]] = {}
+    shown: dict[str, Standing] = {}
 
     def show_line(title: str, standing: Standing | None) -> None:
-        if standing is None or shown.get(title) == (key := (standing.phase, standing.message, standing.url)):
+        # Where nothing runs, it is how things stood before, or the end that is about to be told.
+        if (
+            standing is None
+            or not standing.is_running
+            or shown.get(title) == (lasting := standing._replace(since=None))
+        ):
             return
-        shown[title] = key
-        click.echo(f"{title} {one_line(standing._replace(since=None).text(0))}", err=True)
+        shown[title] = lasting
+        click.echo(f"{title} {one_line(lasting.text(0))}", err=True)
 
     yield show_line
 

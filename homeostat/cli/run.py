@@ -15,6 +15,7 @@ import click
 from homeostat.cli.connection import kubeconfig_paths, reporting_errors
 from homeostat.cli.failure import Failure
 from homeostat.cli.operators import chosen_operators, operators_option
+from homeostat.cli.programs import environment_with, programs_option
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
@@ -35,6 +36,7 @@ class Choice:
     namespace: str
     named: str
     operators: dict[str, OperatorModule]
+    allows_programs: bool
     has_election: bool
     leases: str
     is_dry_run: bool
@@ -52,6 +54,7 @@ class Choice:
 @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
 @click.option("-n", "--namespace", default="", metavar="NS", help="Look at one namespace only.  [default: all]")
 @operators_option
+@programs_option
 @click.option("--leader-elect", "has_election", is_flag=True, help="Run beside others: one of them leads, by Leases.")
 @click.option("--lease-namespace", "leases", default="", metavar="NS", help="Of the Leases.  [default: the context's]")
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be done, do nothing, and end.")
@@ -125,7 +128,13 @@ async def _run(choice: Choice) -> None:
         metrics = Metrics()
         tracer = await stack.enter_async_context(telemetry(metrics))
         manager = Manager(
-            client, namespace=choice.namespace, leases=leases, grace_s=_GRACE_S, metrics=metrics, tracer=tracer
+            client,
+            namespace=choice.namespace,
+            leases=leases,
+            grace_s=_GRACE_S,
+            environment=environment_with(allows_programs=choice.allows_programs),
+            metrics=metrics,
+            tracer=tracer,
         )
         for name, module in choice.operators.items():
             try:

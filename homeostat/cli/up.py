@@ -19,6 +19,7 @@ from homeostat import __version__
 from homeostat.cli.database import database_option
 from homeostat.cli.datadir import data_option
 from homeostat.cli.failure import Failure
+from homeostat.cli.programs import environment_with, programs_option
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -48,6 +49,7 @@ _STOP_WITHIN_S = 4.8
     metavar="all|none|A,B",
     help="Operators to run; also a file (./greeter.py) or a module of your own.",
 )
+@programs_option
 @click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
 def command(
     data: Path,
@@ -57,6 +59,7 @@ def command(
     address: str,
     is_open: bool,
     operators: str,
+    allows_programs: bool,
     verbose: int,
 ) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
@@ -74,6 +77,11 @@ def command(
         raise click.UsageError(
             "--open asks for no credentials, and replicas on one PostgreSQL do; leave out one of them"
         )
+    if is_open and allows_programs:
+        raise click.UsageError(
+            "--open lets in everyone on this machine, and with --allow-programs each of them could run programs "
+            "as you; leave out one of them"
+        )
     # Most of what a decode makes is gone soon, and next to nothing of it is a cycle.
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
@@ -86,7 +94,9 @@ def command(
         is_open=is_open,
         database=database,
         operators=_operators(operators, OPERATORS),
+        environment=environment_with(allows_programs=allows_programs),
     )
+    _check(settings)
     _serve(settings, verbose)
 
 
@@ -132,6 +142,17 @@ def _load(name: str, known: frozenset[str]) -> None:
         raise Failure(str(error)) from error
     except UnknownOperatorError as error:
         raise click.UsageError(f"{error}; with the plane come: {', '.join(sorted(known))} (or all, none)") from error
+
+
+def _check(settings: Settings) -> None:
+    """Settings that an operator cannot be set up with are told before anything is started."""
+    from homeostat.operators.catalog import BrokenOperatorError, check_environment, load_operator
+
+    try:
+        for name in settings.operators - {"housekeeping"}:
+            check_environment(name, load_operator(name), settings.environment)
+    except BrokenOperatorError as error:
+        raise Failure(str(error)) from error
 
 
 def _serve(settings: Settings, verbosity: int) -> None:
