@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Literal
 
@@ -38,7 +38,7 @@ class Wire:
                 self.client.transport.abort()
                 return
             self._is_mute = fate == "answer-lost"
-            self.server.write(data)
+            self.server.write(self._proxy.alter(data))
         if not self._held:
             self.server.close()
 
@@ -70,6 +70,8 @@ class Proxy:
         self._target = target
         self.port = 0
         self.is_refusing = False
+        self.alter: Callable[[bytes], bytes] = lambda data: data
+        """What the server gets of a message."""
         self._wires: set[Wire] = set()
         self._serving: set[asyncio.Task[None]] = set()
         self._doom: tuple[bytes, Fate] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from homeostat.store.base import Key, Scope, StoreError, UnreachableError
 from homeostat.store.postgres import PostgresStore
 from homeostat.store.postgres.database import Connection, Database
 from homeostat.store.postgres.link import Link
+from tests.consistency.proxy import running_proxy
 from tests.postgres import Postgres
 from tests.store.contract import PODS, PostgresFactory, Told, pod, put, remove
 
@@ -84,6 +86,56 @@ async def test_a_password_is_never_told(postgres: Postgres) -> None:
         await PostgresStore.open(url)
 
     assert "wrong-" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://plane:hun/ter@127.0.0.1:1/db",
+        "postgresql://plane:hun#ter@127.0.0.1:1/db",
+        "postgresql://plane:hun?ter@127.0.0.1:1/db",
+        "postgresql://plane:123?hun=ter@127.0.0.1:1/db",
+        "postgresql://plane:[hunter@127.0.0.1:1/db",
+        "postgresql://plane:hun%zter@127.0.0.1:1/db",
+        "postgresql://plane:hunter:@127.0.0.1:1/db",
+        "postgresql://plane:hunter@127.0.0.1:hunter/db",
+        "postgresql://plane@127.0.0.1:1/db?hunter",
+        "postgresql://plane@127.0.0.1:1/db?password=hunter",
+    ],
+)
+async def test_an_address_that_cannot_be_read_is_not_told(url: str) -> None:
+    with pytest.raises(StoreError) as error:
+        await PostgresStore.open(url)
+
+    assert not re.search(r"hun|ter\b|123", str(error.value))
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql:///db?host=/run/a@b&user=u@x", None),
+        ("postgresql://u:p@/db?host=/run/a@b", "postgresql:///db"),
+        ("postgresql://u:p@h1:1,h2:2/db?sslmode=require&sslrootcert=/a/b.pem", "postgresql://h1:1,h2:2/db"),
+        ("postgres://[::1]:5432/db", "postgres://[::1]:5432/db"),
+        ("postgresql://u:p@ss@h/db", "postgresql://h/db"),
+        ("postgresql://%2Frun%2Fsocket/db", "postgresql://%2Frun%2Fsocket/db"),
+        ("postgresql://h", "postgresql://h"),
+    ],
+)
+def test_an_address_is_told_without_user_password_and_options(url: str, told: str | None) -> None:
+    if told is None:
+        with pytest.raises(StoreError, match="is no URL like"):
+            Database(url, "homeostat")
+    else:
+        assert Database(url, "homeostat").told == told
+
+
+async def test_a_pooler_that_drops_settings_is_refused(postgres: Postgres, factory: PostgresFactory) -> None:
+    """They name the schema, without which everything would be made in another."""
+    async with running_proxy(postgres.port) as pooler:
+        pooler.alter = lambda data: data.replace(b"search_path\0", b"x.nobodys__\0")
+        with pytest.raises(StoreError, match="a pooler in between drops the session's settings"):
+            await PostgresStore.open(f"{postgres.url_at(pooler.port)}?sslmode=disable", schema=factory.schema)
 
 
 async def test_a_database_of_another_encoding_is_refused(postgres: Postgres) -> None:

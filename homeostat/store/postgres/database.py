@@ -6,10 +6,10 @@ The rest of the package sees a `Connection`, the part of asyncpg's that it needs
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, cast
-from urllib.parse import urlsplit
 
 import asyncpg
 
@@ -48,10 +48,15 @@ _SETTINGS = {
     "tcp_keepalives_count": "3",
 }
 _PATIENT = {"statement_timeout": "0", "enable_seqscan": "on"}
-_DURABLE = """
-    SELECT set_config('synchronous_commit', 'on', false)
-    WHERE current_setting('synchronous_commit') IN ('off', 'local')
+_BEGUN = """
+    SELECT current_setting('search_path'), CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+        THEN set_config('synchronous_commit', 'on', false) END
 """
+_HOST = r"(?:\[[\w:.%]+\]|[^:,/?#@\[\]]*)(?::\d*)?"
+_URL = re.compile(
+    rf"(?P<scheme>\w+://)(?P<user>[^/?#]*@)?(?P<told>{_HOST}(?:,{_HOST})*(?:/[^?#@]*)?)"
+    r"(?:\?(?P<query>\w+=[^&#]*(?:&\w+=[^&#]*)*))?"
+)
 
 
 class Connection(Protocol):
@@ -77,12 +82,7 @@ class Database:
             raise StoreError(f'"{schema}" is no name for a schema; use letters, digits and _')
         self.schema = schema
         self._url = url
-
-    @property
-    def told(self) -> str:
-        """The address without anything secret."""
-        parts = urlsplit(self._url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        self.told = _told(url)
 
     @property
     def section(self) -> int:
@@ -106,8 +106,22 @@ class Database:
         )
         connection = cast(Connection, opened)
         try:
-            await connection.execute(_DURABLE)
+            begun = await connection.fetchrow(_BEGUN)
+            if begun is None or begun[0] != settings["search_path"]:
+                raise StoreError(f"{self.told}: a pooler in between drops the session's settings; go without it")
         except BaseException:
             connection.terminate()
             raise
         return connection
+
+
+def _told(url: str) -> str:
+    """The address without anything secret; `StoreError` for one of which that cannot be said."""
+    found = _URL.fullmatch(url)
+    # An @ behind the hosts, and none before them: the password has something in it that ends them.
+    if found is None or (not found["user"] and "@" in (found["query"] or "")):
+        raise StoreError(
+            "the database's address is no URL like postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE; "
+            "in user and password write / ? # [ ] @ and % as %2F %3F %23 %5B %5D %40 and %25"
+        )
+    return found["scheme"] + found["told"]
