@@ -26,7 +26,7 @@ from homeostat.server import strategy
 from homeostat.server.call import Call
 from homeostat.server.encode import draft_of, object_bytes, object_of
 from homeostat.server.namespaces import require_namespace
-from homeostat.store.base import Delete, Key, Put, Record, RevisionMismatchError, UnwritableError
+from homeostat.store.base import Delete, Key, Put, Record, RevisionMismatchError, UncertainError, UnwritableError
 
 _GENERATED_NAME_TRIES = 8
 _MAX_GENERATED_PREFIX = 58
@@ -180,6 +180,9 @@ async def commit(call: Call, change: Put | Delete) -> Record:
         )
     try:
         return await call.store.write(change)
+    except UncertainError as error:
+        # Clients send again what is to be retried after a time, whatever it does twice.
+        raise UnavailableError(str(error)) from error
     except UnwritableError as error:
         raise UnavailableError(f"the store refused the write: {error}", retry_after_s=1) from error
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
+import asyncpg
 import pytest
 
 from homeostat.store.base import Put, UncertainError, UnreachableError, UnwritableError
 from homeostat.store.postgres import PostgresStore
 from tests.consistency.proxy import Fate, Proxy, running_proxy
-from tests.postgres import Postgres
+from tests.postgres import Postgres, running_postgres
 from tests.store.contract import PODS, PostgresFactory, Told, draft, pod, put
 
 SHORT_S = 0.2
@@ -115,6 +117,40 @@ async def test_a_commit_that_arrives_after_a_second_try_was_lost_too_is_found(
     await store.close()
 
 
+async def commits_wait(server: Postgres) -> None:
+    """Until the server has heard that they shall."""
+    connection = await asyncpg.connect(server.url)
+    with suppress(TimeoutError):
+        for number in range(1000):
+            await connection.execute(f"CREATE TABLE waiting_{number} ()", timeout=0.3)
+    connection.terminate()
+
+
+async def test_a_commit_that_no_standby_has_is_not_acknowledged_when_it_is_found() -> None:
+    """Ended while it waits for a standby, a commit is there to be seen, and is lost with the primary all the same."""
+    with running_postgres() as server:
+        store = await PostgresStore.open(server.url, patience_s=SHORT_S)
+        await put(store, pod("before"), "1")
+        owner = await asyncpg.connect(server.url)
+        await owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        await owner.execute("SELECT pg_reload_conf()")
+        await commits_wait(server)
+        writing = asyncio.ensure_future(put(store, pod("a"), "1"))
+
+        async def end_what_waits() -> None:
+            while not writing.done():
+                await owner.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+                )
+                await asyncio.sleep(0.05)
+
+        with pytest.raises(UncertainError, match="not known whether"):
+            async with asyncio.timeout(10):
+                await asyncio.gather(writing, end_what_waits())
+        await owner.close()
+        await store.close()
+
+
 async def test_while_the_database_is_away_nothing_is_called_fresh_or_written(
     proxy: Proxy, postgres: Postgres, factory: PostgresFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -158,6 +194,28 @@ async def test_a_replica_that_cannot_follow_is_in_trouble_until_it_can(
     await asyncio.sleep(SHORT_S * 2)
 
     assert not store.trouble
+    following.cancel()
+    await store.close()
+
+
+async def test_a_refused_commit_is_trouble_until_commits_are_taken_again(
+    postgres: Postgres, factory: PostgresFactory
+) -> None:
+    """Without anybody writing meanwhile."""
+    store = await factory.open()
+    following = asyncio.ensure_future(store.maintain(poll_s=0.05))
+    owner = await asyncpg.connect(postgres.url, server_settings={"search_path": factory.schema})
+    await owner.execute("ALTER TABLE mark ADD CHECK (false) NOT VALID; ALTER TABLE batch ADD CHECK (false) NOT VALID")
+    with pytest.raises(UnwritableError):
+        await put(store, pod("a"), "1")
+    await asyncio.sleep(1.2)
+    assert "violates check constraint" in store.trouble
+    await owner.execute("ALTER TABLE mark DROP CONSTRAINT mark_check; ALTER TABLE batch DROP CONSTRAINT batch_check")
+    await asyncio.sleep(1.2)
+
+    assert not store.trouble
+    assert (await put(store, pod("a"), "1")).revision == 1
+    await owner.close()
     following.cancel()
     await store.close()
 

@@ -33,7 +33,7 @@ class Committer:
         `UnwritableError` if nothing was stored, `UncertainError` if that cannot be found out.
         """
         try:
-            return await self._link.run(lambda connection: self._attempt(connection, batch))
+            planned = await self._link.run(lambda connection: self._attempt(connection, batch))
         except (StoreError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             told = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
             if self._follower.sent:
@@ -41,6 +41,9 @@ class Committer:
             raise UnwritableError(told) from error
         finally:
             self._follower.sent = []
+        if planned.events:
+            self._follower.note_own(planned)
+        return planned
 
     async def _attempt(self, connection: Connection, batch: Sequence[Change]) -> Planned:
         if not self._follower.sent and not self._follower.is_contended():
@@ -58,7 +61,9 @@ class Committer:
         await self._follower.catch_up(connection)
         stored = self._follower.stored()
         if stored is not None:
-            await connection.execute("ROLLBACK")
+            # Its connection may have ended while it waited for a standby, so it is seen and yet not safe.
+            await self._pen.prove(connection)
+            await connection.execute("COMMIT")
             return stored
         planned = self._plan(batch)
         if not planned.events:
@@ -79,7 +84,7 @@ class Committer:
         # From here on a lost connection leaves it open whether the batch is stored.
         self._follower.sent.append(planned)
         try:
-            is_stored = await self._pen.commit(connection, planned)
+            is_stored = await self._pen.commit(connection, planned, self._follower.place)
         except AWAY:
             raise
         except asyncpg.PostgresError:
@@ -88,3 +93,7 @@ class Committer:
         if not is_stored:
             self._follower.sent.pop()
         return is_stored
+
+    async def prove(self) -> None:
+        """`StoreError` or `PostgresError` where commits are not taken."""
+        await self._link.run(self._pen.prove)

@@ -14,6 +14,7 @@ import asyncpg
 from homeostat.store.base import UnwritableError
 from homeostat.store.postgres.database import Connection
 from homeostat.store.postgres.link import Link
+from homeostat.store.postgres.statements import NEWEST
 
 T = TypeVar("T")
 
@@ -59,9 +60,10 @@ class Compaction:
 
 
 async def _raise(connection: Connection, before: int) -> int:
+    # Never above the newest, on which all commits would be refused: the database may have been set back.
     return int(
         await connection.fetchval(
-            "UPDATE mark SET compacted = greatest(compacted, $1) RETURNING compacted",
+            f"UPDATE mark SET compacted = greatest(compacted, least($1, {NEWEST})) RETURNING compacted",  # noqa: S608
             before,
         )
     )

@@ -2,7 +2,8 @@
 
 A batch of this replica may be seen in the log before its commit is answered, or without the answer ever coming. The
 database keeps who made each batch; by that one that was sent is known to be stored, and then its own events are
-shown, not copies of them.
+shown, not copies of them. By that, too, a history is known that is not the one shown before: a standby that lacked
+the newest commits took over, or an older state was restored. This replica cannot follow it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import asyncio
 from homeostat.store.base import Event, Key, LostError, Record
 from homeostat.store.log import canonical
 from homeostat.store.postgres.database import Connection, Row
-from homeostat.store.postgres.statements import News, Pen, Planned
+from homeostat.store.postgres.statements import News, Pen, Place, Planned
 from homeostat.store.replica import Replica
 from homeostat.store.rows import TYPES
 from homeostat.store.seal import Seal
@@ -21,8 +22,10 @@ _CONTENDED_S = 0.05
 
 
 class Follower:
-    def __init__(self, replica: Replica, seal: Seal, pen: Pen) -> None:
+    def __init__(self, replica: Replica, seal: Seal, pen: Pen, place: Place) -> None:
         self._replica = replica
+        self.place = place
+        """The newest batch that was heard of: all that is shown is of its history."""
         self._seal = seal
         self._pen = pen
         self.sent: list[Planned] = []
@@ -30,6 +33,8 @@ class Follower:
         self._stored_batch = 0
         self._heard_at = 0.0
         self.lost: LostError | None = None
+        self.is_set_back = False
+        """Lost, because the database has another history than was shown here."""
 
     def stored(self) -> Planned | None:
         """That of the tries which the database has shown to have."""
@@ -45,17 +50,22 @@ class Follower:
             if self.lost is not None:
                 raise LostError(str(self.lost)) from self.lost
             after = self._replica.revision
-            news = await self._pen.read_news(connection, after=after)
-            self._take(news, after)
+            news = await self._pen.read_news(connection, after=after, at=(place := self.place))
+            self._take(news, after, place)
             if self._replica.revision >= news.newest:
                 return news.newest
 
-    def _take(self, news: News, after: int) -> None:
+    def note_own(self, planned: Planned) -> None:
+        """A batch of this replica's that was acknowledged, and may be the newest."""
+        place = self._pen.place_of(planned)
+        if place.first > self.place.first:
+            self.place = place
+
+    def _take(self, news: News, after: int, place: Place) -> None:
         replica = self._replica
-        if news.newest < after:
-            raise self._lose(
-                f"the database is at revision {news.newest} and was at {after}; an older state was restored"
-            )
+        self._check_history(news, after, place)
+        if news.place.first > self.place.first:
+            self.place = news.place
         self._stored_batch = max(self._stored_batch, news.batch)
         sent = self.stored()
         if sent is not None and sent.base == replica.revision:
@@ -67,6 +77,16 @@ class Follower:
         elif news.newest > replica.revision and not news.rows:
             raise self._missed(news)
         replica.oldest = max(replica.oldest, news.compacted)
+
+    def _check_history(self, news: News, after: int, place: Place) -> None:
+        # The row of a batch goes when history is compacted beyond it.
+        is_there = place.first <= news.compacted if news.has_place is None else news.has_place
+        if news.newest < after or not is_there:
+            self.is_set_back = True
+            raise self._lose(
+                f"the database is at revision {news.newest} of another history than the one shown up to {after}; "
+                "an older state was restored"
+            )
 
     def _show(self, events: list[Event]) -> None:
         self._replica.absorb(events)

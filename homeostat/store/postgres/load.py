@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from homeostat.store.base import Record
 from homeostat.store.postgres.database import Connection
-from homeostat.store.postgres.statements import NEWEST
+from homeostat.store.postgres.statements import BEGINNING, LAST_BATCH, Place
 from homeostat.store.rows import RECORD_COLUMNS, record_of
 from homeostat.store.seal import Seal
 
@@ -23,13 +23,17 @@ class Loaded(NamedTuple):
     """In the order of their keys."""
     revision: int
     compacted: int
+    place: Place
 
 
 async def load(connection: Connection, seal: Seal) -> Loaded:
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        marks = await connection.fetchrow(f"SELECT {NEWEST}, compacted FROM mark")  # noqa: S608
-        assert marks is not None
+        compacted = await connection.fetchval("SELECT compacted FROM mark")
+        newest = await connection.fetchrow(LAST_BATCH)
         records = [record_of(row, seal) async for row in connection.cursor(_CURRENT, prefetch=_AT_ONCE)]
     # Sorted here: the database would have to sort the values with the keys.
     records.sort(key=attrgetter("key"))
-    return Loaded(records, *marks)
+    if newest is None:
+        return Loaded(records, 0, compacted, BEGINNING)
+    first, last, writer, number = newest
+    return Loaded(records, last, compacted, Place(first, writer, number))

@@ -36,6 +36,7 @@ from homeostat.store.postgres.barrier import Barrier
 from homeostat.store.postgres.committer import Committer
 from homeostat.store.postgres.compaction import Compaction
 from homeostat.store.postgres.database import AWAY, Connection, Database
+from homeostat.store.postgres.fence import raise_fence
 from homeostat.store.postgres.follower import Follower
 from homeostat.store.postgres.link import Link
 from homeostat.store.postgres.load import Loaded, load
@@ -46,8 +47,8 @@ from homeostat.store.replica import Replica
 from homeostat.store.seal import Seal
 from homeostat.store.state import State
 
-_NEWS_S = 10.0
-"""How long a refused commit speaks against the store when nobody has tried again."""
+_PROVE_S = 0.5
+"""How soon after a refused commit it is tried whether commits are taken again."""
 _BATCH_BYTES = 16 << 20
 """Of values in one commit; it must be carried out and read within the time of a statement."""
 
@@ -70,7 +71,8 @@ class PostgresStore(Replica):
         archive.note_compacted = self._note_compacted
         self._channel = database.schema
         pen = Pen(self._id, self._channel, database.section, seal)
-        self._follower = Follower(self, seal, pen)
+        self._pen = pen
+        self._follower = Follower(self, seal, pen, loaded.place)
         self._committer = Committer(self._writer, pen, self._follower, self)
         self._compaction = Compaction(self._reader)
         self._barrier = Barrier(self._ask)
@@ -78,7 +80,7 @@ class PostgresStore(Replica):
         self._committing: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
         self._is_closed = False
-        self._failed: tuple[float, str] | None = None
+        self._failed = ""
         self._away = ""
         self.counters = Counters()
         self.database_bytes = 0
@@ -116,12 +118,8 @@ class PostgresStore(Replica):
 
     @property
     def trouble(self) -> str:
-        """Why the log cannot be followed, or why the newest commit was refused while that is news; else empty."""
-        if self._follower.lost is not None or self._away:
-            return str(self._follower.lost or self._away)
-        if self._failed is None or time.monotonic() - self._failed[0] > _NEWS_S:
-            return ""
-        return self._failed[1]
+        """Why the log cannot be followed, or why commits are refused; else empty."""
+        return str(self._follower.lost or self._away or self._failed)
 
     async def sync(self) -> int:
         """`UnreachableError` while the database does not answer, `LostError` once this replica cannot follow."""
@@ -169,8 +167,11 @@ class PostgresStore(Replica):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow(poll_s))
                 tasks.create_task(self._tidy_by_turns(keep_s, every_s))
+                tasks.create_task(self._prove_after_failures())
         except* LostError:
             pass
+        if self._follower.is_set_back:
+            await self._raise_fence()
         raise LostError(str(self._follower.lost))
 
     async def close(self) -> None:
@@ -211,6 +212,28 @@ class PostgresStore(Replica):
             except StoreError as error:
                 _log.warning("the store could not be tidied", extra={"reason": str(error)})
 
+    async def _prove_after_failures(self) -> None:
+        while True:
+            await asyncio.sleep(_PROVE_S)
+            if not self._failed:
+                continue
+            try:
+                await self._committer.prove()
+            except (StoreError, asyncpg.PostgresError) as error:
+                self._failed = str(error)
+            else:
+                self._failed = ""
+
+    async def _raise_fence(self) -> None:
+        above = self.revision
+        try:
+            fence = await self._reader.run(lambda connection: raise_fence(connection, self._pen, above=above))
+            await self._compaction.forget(fence)
+        except (StoreError, asyncpg.PostgresError) as error:
+            _log.error("watches may miss what replaced a lost history", extra={"upto": above, "reason": str(error)})
+        else:
+            _log.warning("the database was set back; watches begin anew", extra={"shown": above, "fence": fence})
+
     async def _listen(self, connection: Connection) -> None:
         await connection.add_listener(self._channel, self._notified)
 
@@ -236,15 +259,15 @@ class PostgresStore(Replica):
             planned = await self._committer.commit(batch)
         except StoreError as error:
             self.counters.failures += 1
-            if self._failed is None:  # the others of an outage say nothing new
+            if not self._failed:  # the others of an outage say nothing new
                 _log.error("a commit was refused", extra={"changes": len(batch), "reason": str(error)})
-            self._failed = (time.monotonic(), str(error))
+            self._failed = str(error)
             self._group.fail(error)
             return
         except BaseException as error:  # handed on: whoever wrote must not wait for ever
             self._group.fail(error)
             raise
-        self._failed = None
+        self._failed = ""
         if not planned.events:
             self._group.settle(planned.outcomes)
             return

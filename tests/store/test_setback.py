@@ -1,0 +1,179 @@
+"""A database that was set back: a standby took over that lacked the newest commits, or an older state was restored.
+
+What was shown cannot be unseen. So nothing is committed on top of it, and whoever has shown it leads the revisions
+beyond it, by which every client lists anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from homeostat.store.backup import back_up
+from homeostat.store.base import CompactedError, LostError, UnwritableError
+from homeostat.store.postgres import PostgresStore
+from homeostat.store.postgres.transfer import PostgresSource
+from tests.postgres import Postgres
+from tests.store.contract import PODS, PostgresFactory, Told, names, pod, put, replicas
+
+
+@pytest.fixture
+def factory(postgres: Postgres) -> PostgresFactory:
+    return PostgresFactory(postgres.url)
+
+
+@pytest.fixture
+async def tables(factory: PostgresFactory) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(factory.url, server_settings={"search_path": factory.schema})
+    yield connection
+    await connection.close()
+
+
+async def set_back(tables: Any, revision: int) -> None:
+    await tables.execute(f"DELETE FROM log WHERE revision > {revision}; DELETE FROM batch WHERE first > {revision}")
+
+
+async def written(store: PostgresStore, count: int) -> None:
+    for step in range(count):
+        await put(store, pod("a"), str(step))
+
+
+async def follow_until_lost(store: PostgresStore) -> None:
+    async with asyncio.timeout(10):
+        with pytest.raises(LostError, match="an older state was restored; start it again"):
+            await store.maintain(poll_s=0.05)
+
+
+async def test_nothing_is_committed_on_top_of_what_was_lost(factory: PostgresFactory, tables: Any) -> None:
+    async with replicas(factory, 1) as (store,):
+        await written(store, 5)
+        await set_back(tables, 3)
+
+        with pytest.raises(UnwritableError, match="an older state was restored"):
+            await put(store, pod("b"), "on top")
+        assert await tables.fetchval("SELECT max(revision) FROM log") == 3
+
+
+@pytest.mark.parametrize("rewritten", [4, 5, 6, 20], ids=lambda count: f"up-to-{count}")
+@pytest.mark.parametrize("how", ["read", "write"])
+async def test_a_history_with_the_same_revisions_is_told_from_the_one_that_was_shown(
+    factory: PostgresFactory, tables: Any, rewritten: int, how: str
+) -> None:
+    async with replicas(factory, 1) as (store,):
+        await written(store, 5)
+        await set_back(tables, 3)
+        other = await factory.open()
+        for step in range(rewritten - 3):
+            await put(other, pod("theirs"), str(step))
+        told = Told()
+        await store.subscribe(PODS, since=5, deliver=told)
+
+        if how == "read":
+            with pytest.raises(LostError, match="an older state was restored"):
+                await store.sync()
+        else:
+            with pytest.raises(UnwritableError, match="an older state was restored"):
+                await put(store, pod("b"), "on top")
+        assert (told.events, store.get(pod("theirs"))) == ([], None)
+        assert await other.sync() == rewritten
+        await other.close()
+
+
+@pytest.mark.parametrize("rewritten", [3, 4, 20], ids=["nothing-since", "less-than-was-shown", "more"])
+async def test_revisions_go_on_beyond_what_was_shown_and_every_watch_begins_anew(
+    factory: PostgresFactory, tables: Any, rewritten: int
+) -> None:
+    async with replicas(factory, 1) as (store,):
+        await written(store, 5)
+        await set_back(tables, 3)
+        other = await factory.open()
+        for step in range(rewritten - 3):
+            await put(other, pod("theirs"), str(step))
+        await follow_until_lost(store)
+        await other.close()
+
+        again = await factory.open()
+        newest = max(5, rewritten)
+        assert again.oldest == again.revision == newest + 1
+        for since in (3, 5, newest):
+            with pytest.raises(CompactedError):
+                await again.subscribe(PODS, since=since, deliver=Told())
+        assert names(again.select(PODS)) == ["default/a", *["default/theirs"] * (rewritten > 3)]
+        assert (await put(again, pod("b"), "after")).revision == newest + 2
+        await again.close()
+
+
+async def test_one_fence_serves_all_who_have_shown_what_was_lost(factory: PostgresFactory, tables: Any) -> None:
+    async with replicas(factory, 3) as stores:
+        await written(stores[0], 5)
+        await asyncio.gather(*(store.sync() for store in stores))
+        await set_back(tables, 3)
+        await follow_until_lost(stores[0])
+        fence = await tables.fetchval("SELECT compacted FROM mark")
+        again = await factory.open()
+        for store in stores[1:]:
+            with pytest.raises(LostError):
+                await store.maintain(poll_s=0.05)
+
+        assert await tables.fetchval("SELECT compacted FROM mark") == fence
+        assert await again.sync() == again.revision
+        await again.close()
+
+
+async def test_a_replica_that_had_not_seen_what_was_lost_cannot_follow_over_the_fence(
+    factory: PostgresFactory, tables: Any
+) -> None:
+    async with replicas(factory, 2) as (store, behind):
+        await written(store, 3)
+        await behind.sync()
+        await written(store, 2)
+        await set_back(tables, 3)
+        await follow_until_lost(store)
+
+        with pytest.raises(LostError, match="start it again"):
+            await behind.sync()
+
+
+async def test_what_was_set_back_can_be_backed_up(factory: PostgresFactory, tables: Any, tmp_path: Path) -> None:
+    async with replicas(factory, 1) as (store,):
+        await written(store, 1200)
+        await set_back(tables, 1100)
+        await follow_until_lost(store)
+    async with PostgresSource.open(factory.url, schema=factory.schema) as source:
+        header = await back_up(source, tmp_path / "backup", now=0)
+
+    assert (header.revision, header.records) == (1201, 1)
+
+
+async def test_compaction_by_a_replica_that_is_ahead_leaves_the_log_writable(
+    factory: PostgresFactory, tables: Any
+) -> None:
+    async with replicas(factory, 1) as (store,):
+        await written(store, 5)
+        await set_back(tables, 3)
+        await store.compact(5)
+
+        again = await factory.open()
+        assert (await put(again, pod("b"), "1")).revision == 4
+        await again.close()
+
+
+async def test_a_batch_that_was_compacted_away_is_no_sign_of_another_history(
+    factory: PostgresFactory, tables: Any
+) -> None:
+    async with replicas(factory, 2) as (one, two):
+        await written(one, 3)
+        await two.sync()
+        await put(one, pod("b"), "1")
+        await one.compact(3)
+        assert await tables.fetchval("SELECT count(*) FROM batch WHERE first <= 3") == 0
+
+        assert await two.sync() == 4
+        assert (await put(two, pod("c"), "1")).revision == 5
+        await one.compact(5)
+        assert (await put(two, pod("d"), "1")).revision == 6
