@@ -9,6 +9,9 @@ _shape = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
 ).fullmatch
 
+_MARKS = {20: "--T::Z", 27: "--T::."}
+"""What stands between the digits of times as we write them, by their length."""
+
 
 class TimestampError(ValueError):
     """The text is not a point in time."""
@@ -16,6 +19,12 @@ class TimestampError(ValueError):
 
 def parse_time(text: str) -> datetime:
     """Always in UTC; digits after the sixth are dropped."""
+    if text[4:20:3] == _MARKS.get(len(text)) and text[-1] == "Z" and text[11:13] < "24":
+        # As we write it, and ten times as fast; what is no time after all falls through, to be told.
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            pass
     found = _shape(text)
     if found is None:
         raise TimestampError(f"{text!r} is not a time as in RFC 3339: 2006-01-02T15:04:05Z")
@@ -32,9 +41,13 @@ def parse_time(text: str) -> datetime:
 
 def format_time(moment: datetime) -> str:
     """`metav1.Time`: whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    return f"{_in_utc(moment).isoformat(timespec='seconds')[:19]}Z"
 
 
 def format_micro_time(moment: datetime) -> str:
     """`metav1.MicroTime`: always six digits, for leases and events."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return f"{_in_utc(moment).isoformat(timespec='microseconds')[:26]}Z"
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)

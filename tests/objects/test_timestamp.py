@@ -45,3 +45,20 @@ def test_times_are_written_in_utc() -> None:
 def test_a_written_time_reads_as_itself(moment: datetime) -> None:
     assert parse_time(format_micro_time(moment)) == moment
     assert parse_time(format_time(moment)) == moment.replace(microsecond=0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-16T06:47:46,250001Z",
+        "2026-11-16T06:47:46:250001Z",
+        "2026-11-16T24:00:00Z",
+        "2026-W01-1T10:00:00Z",
+        "2026-+1-16T06:47:46Z",
+        "2026-11-16T06:47:46+05:00:0Z",
+        "2026-02-29T00:00:00Z",
+    ],
+)
+def test_what_looks_like_our_own_times_and_is_none_is_refused(text: str) -> None:
+    with pytest.raises(TimestampError):
+        parse_time(text)
