@@ -129,5 +129,14 @@ def policy(quick: bool) -> None:
     run(bench.show_policy(bench.QUICK if quick else bench.FULL))
 
 
+@main.command()
+@click.option("--quick", is_flag=True, help="Fewer resources, half the time: within two minutes.")
+def actions(quick: bool) -> None:
+    """Measure the actions operator: many resources due all the time."""
+    from benchmarks import actions as bench
+
+    run(bench.show_actions(bench.QUICK if quick else bench.FULL))
+
+
 if __name__ == "__main__":
     main()
