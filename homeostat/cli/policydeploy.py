@@ -9,7 +9,7 @@ import click
 
 from homeostat.cli.output import list_of, print_object
 from homeostat.cli.policymonitoring import monitoring_documents
-from homeostat.cli.policyroles import access_documents
+from homeostat.cli.policyroles import access_documents, lone_access_documents
 from homeostat.cli.policysite import Site
 from homeostat.cli.policyworkloads import workload_documents
 from homeostat.objects.json import JsonObject
@@ -41,6 +41,7 @@ def command() -> None:
     Examples:
       homeostat policy deploy all --image registry.example.com/homeostat:1.0 | kubectl apply --server-side -f -
       homeostat policy deploy rbac --read-only
+      homeostat policy deploy rbac --read-only --alone -n ops      # for homeostat run --operators policy
       homeostat policy deploy monitoring | kubectl apply --server-side -f -
     """
 
@@ -72,10 +73,12 @@ def everything(is_monitored: bool, output: str, **options: Any) -> None:
 
 
 @command.command()
+@click.option("--alone", "is_alone", is_flag=True, help="For one operator without election, webhook and namespace.")
 @_site_options
-def rbac(output: str, **options: Any) -> None:
-    """Print the namespace, service accounts, roles and bindings."""
-    _print(access_documents(_site(**options)), output)
+def rbac(is_alone: bool, output: str, **options: Any) -> None:
+    """Print the namespace, service accounts, roles and bindings; with --alone an account, a role and its binding."""
+    documents = lone_access_documents if is_alone else access_documents
+    _print(documents(_site(**options)), output)
 
 
 @command.command()

@@ -43,14 +43,14 @@ def operator_rules(*, can_enforce: bool) -> list[JsonObject]:
     seen = ["pods", "namespaces", "replicasets", "poddisruptionbudgets"]
     return [
         # A finalizer is part of the policy itself, and may not be set by who may not change it.
-        _rule(GROUP, policies, [*_READ, "patch"]),
+        _rule(GROUP, policies, [*_FOLLOW, "patch"]),
         _rule(GROUP, [f"{each}/status" for each in policies], ["patch"]),
         # Asked for by servers that check who may set an owner reference which blocks.
         _rule(GROUP, [f"{each}/finalizers" for each in policies], ["update"]),
-        _rule(GROUP, ["policyauditresults"], [*_READ, "create", "delete"]),
-        # No two of these groups have a resource of the same name.
+        _rule(GROUP, ["policyauditresults"], [*_FOLLOW, "create", "delete"]),
+        # No two of these groups have a resource of the same name. One Pod alone is asked where a policy has rules.
         {**_rule("", seen, _READ), "apiGroups": ["", "apps", "policy"]},
-        _rule("apps", workloads, [*_READ, "patch"] if can_enforce else _READ),
+        _rule("apps", workloads, [*_FOLLOW, "patch"] if can_enforce else _FOLLOW),
         _rule("", ["events"], ["create", "patch"]),
     ]
 
