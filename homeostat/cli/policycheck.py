@@ -21,14 +21,14 @@ from homeostat.cli.policybar import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.cli.policybatch import Batch, read_batches
 from homeostat.cli.policychoice import bundle_policy, chosen_policies, policy_options
 from homeostat.cli.policyreport import print_report, report_options
-from homeostat.cli.policysources import NoManifestsError, find_files
+from homeostat.cli.policysources import NoManifestsError, find_files, usual_paths
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.inspection import judge
 from homeostat.operators.policy.report.report import Report
 
 
 @click.command(short_help="Judge manifests, without any cluster.")
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...")
+@click.argument("paths", nargs=-1, metavar="[FILE|DIR|-]...")
 @policy_options
 @bar_option(default="low")
 @report_options
@@ -43,8 +43,9 @@ def command(
 ) -> None:
     """Judge Pods, and the Pods that workloads would make, in YAML and JSON files. No cluster is asked.
 
-    Directories are read with all that is below them. Without --policy and --bundle the bundle baseline counts. What
-    cannot be read is told with its file and line, and the rest is judged.
+    Directories are read with all that is below them. Without a path the current directory is judged, or standard input
+    where no manifests are in it, and which of them is told. Without --policy and --bundle the bundle baseline counts.
+    What cannot be read is told with its file and line, and the rest is judged.
 
     \b
     Exit codes:
@@ -55,6 +56,7 @@ def command(
 
     \b
     Examples:
+      homeostat policy check
       homeostat policy check manifests/
       homeostat policy check web.yaml --bundle hardened --fail-on high
       helm template ./chart | homeostat policy check - --policy policy.yaml
@@ -63,7 +65,7 @@ def command(
     """
     policies = chosen_policies(files, bundles, otherwise=bundle_policy("baseline"))
     try:
-        found = find_files(paths)
+        found = find_files(paths or _usual_paths())
     except NoManifestsError as error:
         raise click.UsageError(str(error)) from error
     report = _judge(found, policies)
@@ -72,6 +74,13 @@ def command(
         sys.exit(FOUND)
     if report.troubles:
         sys.exit(UNREADABLE)
+
+
+def _usual_paths() -> list[str]:
+    (path,) = paths = usual_paths()
+    where = "standard input" if path == "-" else f"the current directory, {Path.cwd()}"
+    click.echo(f"no path is given: judging {where}", err=True)
+    return paths
 
 
 def _judge(files: Sequence[str], policies: Sequence[PolicyDocument]) -> Report:

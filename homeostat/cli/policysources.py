@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from homeostat.objects.errors import ApiError
 from homeostat.objects.yaml import YamlError, load_located
@@ -42,6 +43,29 @@ def find_files(paths: Sequence[str]) -> list[str]:
     if not found:
         raise NoManifestsError(f"there are no {', '.join(SUFFIXES)} files in {', '.join(paths)}")
     return list(found)
+
+
+def usual_paths() -> list[str]:
+    """Where nobody names any: the current directory if manifests are in it, or else what is piped or redirected here.
+
+    Only then: in CI standard input is often an open pipe into which nobody ever writes.
+    """
+    if next(_below("."), None) is not None:
+        return ["."]
+    if _is_given(sys.stdin):
+        return ["-"]
+    raise NoManifestsError(
+        f"there are no {', '.join(SUFFIXES)} files in the current directory, and nothing comes in; name a FILE or DIR"
+    )
+
+
+def _is_given(stdin: TextIO | None) -> bool:
+    """Whether something may come from it: a pipe, a file or a socket, and neither a terminal nor /dev/null."""
+    try:
+        mode = os.fstat(stdin.fileno()).st_mode if stdin is not None else 0
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
 def _below(directory: str) -> Iterator[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from tests.cli.policyfiles import BARE, PROBED, deployment, pod, write
-from tests.cli.running import Cli
+from tests.cli.running import HOMEOSTAT, Cli
 
 RULES: JsonObject = {
     "apiVersion": "devops.stochastic.io/v1",
@@ -52,6 +54,39 @@ def test_directories_are_read_with_all_below_them_except_what_is_hidden(cli: Cli
     (tmp_path / "a/readme.md").write_text("kind: Pod")
     found = cli.here("policy", "check", tmp_path / "a", "-o", "json").json["violations"]
     assert {each["source"] for each in found} == {f"{tmp_path}/a/b/web.yml", f"{tmp_path}/a/pod.json"}
+
+
+NOWHERE = "there are no .yaml, .yml, .json files in the current directory, and nothing comes in; name a FILE or DIR"
+
+
+def test_without_a_path_the_current_directory_is_judged_and_told(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path / "home/a/web.yaml", pod(BARE))
+    done = check_in(cli, tmp_path / "home", stdin=yaml.dump(pod(PROBED)))
+    assert (done.returncode, done.stderr.decode()) == (
+        1,
+        f"no path is given: judging the current directory, {tmp_path}/home\n",
+    )
+    assert msgspec.json.decode(done.stdout)["violations"][0]["source"] == "a/web.yaml"
+
+
+def test_without_a_path_and_manifests_standard_input_is_judged_and_told(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "home/.git").mkdir(parents=True)
+    done = check_in(cli, tmp_path / "home", stdin=yaml.dump(pod(BARE)))
+    assert (done.returncode, done.stderr.decode()) == (1, "no path is given: judging standard input\n")
+    assert msgspec.json.decode(done.stdout)["violations"][0]["source"] == "stdin"
+
+
+def test_without_anything_to_judge_that_is_wrong_usage(cli: Cli, tmp_path: Path) -> None:
+    done = check_in(cli, tmp_path, stdin=None)
+    assert done.returncode == 2
+    assert NOWHERE in done.stderr.decode()
+
+
+def check_in(cli: Cli, home: Path, *, stdin: bytes | None) -> subprocess.CompletedProcess[bytes]:
+    """Without input it is /dev/null, as of a service."""
+    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+    command = [HOMEOSTAT, "policy", "check", "-o", "json"]
+    return subprocess.run(command, cwd=home, env=cli.environment, capture_output=True, timeout=30, check=False, **given)
 
 
 def test_findings_name_the_line_on_which_their_document_begins(cli: Cli, tmp_path: Path) -> None:
