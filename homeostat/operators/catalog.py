@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -24,7 +25,7 @@ from homeostat.runtime.setup import OperatorModule
 GROUP = "homeostat.operators"
 _NOT_OWN = ("<", str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix)
 _unnameable = re.compile(r"[^a-z0-9]+").sub
-OURS = {"policy": "homeostat.operators.policy"}
+OURS = {"policy": "homeostat.operators.policy", "actions": "homeostat.operators.actions"}
 """Module by name, in the order in which they are listed."""
 
 
@@ -66,6 +67,16 @@ def definitions_of(name: str, module: OperatorModule) -> list[JsonObject]:
         return [kind.definition() for kind in module.KINDS]
     except Exception as error:
         raise BrokenOperatorError(name, "say what its kinds are", error) from error
+
+
+def check_environment(name: str, module: OperatorModule, environment: Mapping[str, str]) -> None:
+    """`BrokenOperatorError` where the operator could not be set up with these settings; it need not say beforehand."""
+    check = getattr(module, "check_environment", None)
+    try:
+        if check is not None:
+            check(environment)
+    except ValueError as error:
+        raise BrokenOperatorError(name, "be set up", error) from error
 
 
 def operator_name(name: str) -> str:

@@ -57,7 +57,7 @@ class Controls(Protocol):
 
 class Setup:
     """Of one operator. `client` is for the operator's own use: its writes are watched. `namespace` is the only one that
-    the operator may look at; empty for all. `environment` is what the process was started with: settings come from it.
+    the operator may look at; empty for all.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class Setup:
         directory: Path,
         environment: Mapping[str, str],
     ) -> None:
-        self.name, self.namespace, self.environment = name, namespace, environment
-        self._directory = directory
+        self.name, self.namespace = name, namespace
+        self._directory, self._environment = directory, environment
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.jobs: list[Job] = []
         self.guards: dict[Kind, Guard] = {}
@@ -84,6 +84,11 @@ class Setup:
     def directory(self) -> Path:
         """A place on disk of the operator's own, to be made when it is needed. What is there may be gone tomorrow."""
         return self._directory / self.name
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What the process was started with: settings come from it. It may hold secrets."""
+        return self._environment
 
     @property
     def informers(self) -> list[Informer[Any]]:

@@ -58,3 +58,10 @@ def test_kubectl_applies_what_is_printed_and_then_there_is_nothing_to_change(up:
     assert kubectl("diff", "--server-side", "-f", "-") == ""
     assert kubectl("apply", "--server-side", "-f", "-") == told
     assert kubectl("get", "crd", NAME, "-o", "jsonpath={.metadata.resourceVersion}") == before
+
+
+def test_the_definitions_of_actions_that_are_kept_are_those_of_the_code(cli: Cli) -> None:
+    kept = Path(__file__).parents[2] / "deploy" / "crds" / "actions.yaml"
+    assert kept.read_text() == cli.here("crds", "--operators", "actions").out, (
+        "to write them: homeostat crds --operators actions > deploy/crds/actions.yaml"
+    )

@@ -1,0 +1,29 @@
+"""Whether plugins may run programs on this machine: a switch that only whoever starts the process has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+ALLOW_PROGRAMS = "HOMEOSTAT_ALLOW_PROGRAMS"
+"""As `operators/actions/settings.py` reads it."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def programs_option(function: F) -> F:
+    return click.option(
+        "--allow-programs",
+        "allows_programs",
+        is_flag=True,
+        envvar=ALLOW_PROGRAMS,
+        help="Let resource types run programs on this machine (plugins command and terraform).",
+    )(function)
+
+
+def environment_with(*, allows_programs: bool) -> dict[str, str]:
+    """What operators read their settings from: that of this process, and the switch as it was decided on."""
+    return {**os.environ, ALLOW_PROGRAMS: "true" if allows_programs else "false"}
