@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.objects.customkind import AGE_COLUMN, Column, CustomKind
-from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.run import Count, Time
 
@@ -48,17 +47,13 @@ class RestUserSpec(_Part, frozen=True):
     is_suspended: bool = False
     role: Annotated[Text, Meta(description="The name of a RestRole; none may nothing but log in.")] = ""
     password_secret: Annotated[Text, Meta(description="The Secret that holds the hash of the password.")] = ""
-    tokens_after: Annotated[Count, Meta(description="Tokens made before this second since 1970 are void.")] = 0
+    tokens_after: Annotated[float, Meta(ge=0, description="Tokens from before are void; in seconds since 1970.")] = 0.0
     directory_name: Annotated[str, Meta(max_length=1024, description="The distinguished name, of source ldap.")] = ""
 
 
 class RestUserStatus(_Part, frozen=True, omit_defaults=True):
     last_login: Time | None = None
     last_synced: Time | None = None
-
-
-class RestUser(Declared, frozen=True):
-    spec: RestUserSpec = RestUserSpec()
 
 
 class Permission(_Part, frozen=True):
@@ -77,10 +72,6 @@ class RestRoleSpec(_Part, frozen=True):
     permissions: Annotated[tuple[Permission, ...], Meta(max_length=1000)] = ()
 
 
-class RestRole(Declared, frozen=True):
-    spec: RestRoleSpec
-
-
 class RestWebhookSpec(_Part, frozen=True):
     name: Annotated[Text, Meta(min_length=1)]
     url: Url
@@ -91,10 +82,6 @@ class RestWebhookSpec(_Part, frozen=True):
     timeout_seconds: TimeoutSeconds = 10
     failure_policy: FailurePolicy = "Fail"
     ordering: Ordering = 0
-
-
-class RestWebhook(Declared, frozen=True):
-    spec: RestWebhookSpec
 
 
 REST_USER: Final = CustomKind(

@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
+from homeostat.web.rest.refusal import RefusalError
+
 T = TypeVar("T")
 
 _SCHEME = "scrypt"
@@ -25,6 +27,7 @@ _HASH_BYTES = 32
 _OVERHEAD = 1 << 20
 _THREADS = 2
 _LONGEST_LINE = 64
+_BUSY_HEADERS = (("Retry-After", "5"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,11 @@ _MOST = Cost(18, 16, 8)
 """A hash that claims to cost more than this was not made here."""
 
 
-class BusyError(Exception):
+class BusyError(RefusalError):
     """Too many wait for a hash already."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "too many passwords are being checked; try again in some seconds", _BUSY_HEADERS)
 
 
 def make_hash(password: str, cost: Cost = USUAL) -> str:
@@ -101,7 +107,7 @@ class Passwords:
 
     async def _run(self, work: Callable[[], T]) -> T:
         if self._waiting >= _LONGEST_LINE:
-            raise BusyError("too many passwords are being checked; try again in a few seconds")
+            raise BusyError
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)

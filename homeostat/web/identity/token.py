@@ -59,7 +59,7 @@ class Tokens:
     def make(self, claims: JsonObject) -> str:
         """`claims` without the times."""
         now = self._now()
-        return jwt.encode({**claims, "iat": int(now), "exp": int(now + self._life_s)}, self._key, _ALGORITHM)
+        return jwt.encode({**claims, "iat": round(now, 6), "exp": int(now + self._life_s)}, self._key, _ALGORITHM)
 
     def read(self, token: str) -> Claims | None:
         """None for what was not signed by us; `TokenError` for what has expired."""

@@ -1,0 +1,21 @@
+"""Who may go on, for pages that are about more than resources of a type."""
+
+from __future__ import annotations
+
+from homeostat.edge.request import Request
+from homeostat.web.rest.gate import Caller, Gate, SystemPermission
+from homeostat.web.rest.refusal import forbidden
+
+
+async def require_admin(gate: Gate, request: Request) -> Caller:
+    caller = await gate.identify(request)
+    if not caller.is_admin:
+        raise forbidden("only an administrator may do this")
+    return caller
+
+
+async def require(gate: Gate, request: Request, permission: SystemPermission) -> Caller:
+    caller = await gate.identify(request)
+    if not await caller.has(permission):
+        raise forbidden(f'the permission "{permission}" is needed for this')
+    return caller

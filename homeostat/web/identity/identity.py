@@ -1,0 +1,121 @@
+"""Users, roles and login of the REST API, put together over a client.
+
+async with open_identity(client, gate=ReviewGate(...), namespace="default", environment=os.environ) as identity:
+    identity.add_routes(routes.add)
+    caller = await identity.gate.identify(request)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import ApiError
+from homeostat.runtime.informer import Informers
+from homeostat.web.identity.firstadmin import FirstAdmin, first_admin, make_first_admin
+from homeostat.web.identity.hashes import Hashes
+from homeostat.web.identity.jwtgate import JwtGate
+from homeostat.web.identity.login import Login
+from homeostat.web.identity.password import USUAL, Cost, Passwords
+from homeostat.web.identity.records import Registers, make_registers
+from homeostat.web.identity.roles import Roles
+from homeostat.web.identity.sync import Directory, Sync
+from homeostat.web.identity.throttle import Throttle
+from homeostat.web.identity.token import Tokens, expiry_hours, load_key
+from homeostat.web.identity.users import Users
+from homeostat.web.rest.gate import Gate
+from homeostat.web.rest.refusal import RefusalError
+from homeostat.web.table import Add, Row, add_table
+
+log = logging.getLogger(__name__)
+
+_AGAIN_AFTER_S: Final = 1.0
+
+
+class Identity:
+    """`gate` lets in who logged in, and whom the gate given knows. With `is_open` it is the gate given itself."""
+
+    def __init__(
+        self,
+        registers: Registers,
+        tokens: Tokens,
+        gate: Gate,
+        *,
+        hashes: Hashes,
+        passwords: Passwords,
+        directory: Directory | None,
+        is_open: bool,
+    ) -> None:
+        self.gate: Gate = gate if is_open else JwtGate(registers, tokens, gate)
+        self._registers = registers
+        self.users = Users(registers, self.gate, hashes=hashes, passwords=passwords)
+        self._roles = Roles(registers, self.gate)
+        self._sync = Sync(registers, self.gate, directory)
+        self._login = Login(
+            registers, self.gate, tokens, hashes=hashes, passwords=passwords, throttle=Throttle(), directory=directory
+        )
+
+    def add_routes(self, add: Add) -> None:
+        users, roles, login = self.users, self._roles, self._login
+        rows: tuple[Row, ...] = (
+            ("POST", "/auth/login", login.login),
+            ("GET", "/auth/me", login.show_me),
+            ("POST", "/users", users.create),
+            ("GET", "/users", users.list),
+            ("POST", "/users/ldap-sync", self._sync.sync),
+            ("GET", "/users/{id}", users.show),
+            ("PUT", "/users/{id}", users.change),
+            ("DELETE", "/users/{id}", users.suspend),
+            ("POST", "/custom-roles", roles.create),
+            ("GET", "/custom-roles", roles.list),
+            ("GET", "/custom-roles/{id}", roles.show),
+            ("PUT", "/custom-roles/{id}", roles.change),
+            ("DELETE", "/custom-roles/{id}", roles.delete),
+            ("POST", "/custom-roles/{id}/permissions", roles.add_permission),
+            ("PUT", "/custom-roles/{id}/permissions/{permission}", roles.change_permission),
+            ("DELETE", "/custom-roles/{id}/permissions/{permission}", roles.delete_permission),
+        )
+        add_table(add, "/api/v1", rows, ready=self._registers.ready)
+
+    async def ensure_first_admin(self, wanted: FirstAdmin) -> None:
+        """As soon as the server can be asked."""
+        while True:
+            try:
+                await self._registers.ready()
+                return await make_first_admin(self._registers, self.users, wanted)
+            except (ApiError, UnreachableError, RefusalError) as error:
+                log.warning("first administrator not made yet", extra={"reason": str(error)})
+                await asyncio.sleep(_AGAIN_AFTER_S)
+
+
+@asynccontextmanager
+async def open_identity(
+    client: Client,
+    *,
+    gate: Gate,
+    namespace: str,
+    environment: Mapping[str, str],
+    is_open: bool = False,
+    cost: Cost = USUAL,
+) -> AsyncIterator[Identity]:
+    """`SettingError` where a variable of the environment is no good. It may take a moment until users are known."""
+    wanted = first_admin(environment)
+    tokens = Tokens(await load_key(client, namespace, environment), hours=expiry_hours(environment))
+    informers, passwords, hashes = Informers(client), Passwords(cost), Hashes(client, namespace)
+    registers = make_registers(client, informers, namespace=namespace)
+    identity = Identity(registers, tokens, gate, hashes=hashes, passwords=passwords, directory=None, is_open=is_open)
+    work = [informers.run(), registers.users.numbering(), registers.roles.numbering()]
+    async with asyncio.TaskGroup() as tasks:
+        running: list[asyncio.Task[None]] = [tasks.create_task(each) for each in work]
+        if wanted is not None:
+            running.append(tasks.create_task(identity.ensure_first_admin(wanted)))
+        try:
+            yield identity
+        finally:
+            for task in running:
+                task.cancel()
+            passwords.close()

@@ -1,0 +1,58 @@
+"""Users and roles as records, and the registers that keep them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from homeostat.client.base import Client
+from homeostat.operators.actions.restapi import (
+    REST_ROLE,
+    REST_USER,
+    Permission,
+    RestRoleSpec,
+    RestUserSpec,
+    RestUserStatus,
+)
+from homeostat.runtime.informer import Informers
+from homeostat.web.identity.rights import numbered
+from homeostat.web.register import Record, Register
+
+
+class User(Record, frozen=True, kw_only=True):
+    spec: RestUserSpec = RestUserSpec()
+    status: RestUserStatus = RestUserStatus()
+
+    @property
+    def can_administer(self) -> bool:
+        """An administrator who can log in."""
+        spec = self.spec
+        return spec.is_admin and not spec.is_suspended and (spec.source == "ldap" or bool(spec.password_secret))
+
+
+class Role(Record, frozen=True, kw_only=True):
+    spec: RestRoleSpec
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return numbered(self.spec.permissions)
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    users: Register[User]
+    roles: Register[Role]
+
+    async def ready(self) -> None:
+        await self.users.ready()
+        await self.roles.ready()
+
+    def role_of(self, user: User) -> Role | None:
+        """None also where the role is gone."""
+        return self.roles.named(user.spec.role) if user.spec.role else None
+
+
+def make_registers(client: Client, informers: Informers, *, namespace: str) -> Registers:
+    return Registers(
+        Register(client, informers, REST_USER, User, namespace=namespace),
+        Register(client, informers, REST_ROLE, Role, namespace=namespace),
+    )

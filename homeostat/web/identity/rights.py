@@ -1,0 +1,27 @@
+"""What a role allows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from homeostat.operators.actions.restapi import ANY, Permission
+
+
+def allows(permissions: Iterable[Permission], type_name: str, type_version: str, operation: str) -> bool:
+    """Whether any one permission is about the type, the version and the operation together."""
+    return any(
+        operation in each.operations and each.type in (ANY, type_name) and each.version in (ANY, type_version)
+        for each in permissions
+    )
+
+
+def numbered(permissions: Iterable[Permission]) -> tuple[Permission, ...]:
+    """Each with a number of its own within the role: one that came without, or with another's, gets the next."""
+    given, seen = list(permissions), set[int]()
+    highest = max((each.id for each in given), default=0)
+    for at, each in enumerate(given):
+        if not each.id or each.id in seen:
+            highest += 1
+            given[at] = Permission(id=highest, type=each.type, version=each.version, operations=each.operations)
+        seen.add(given[at].id)
+    return tuple(given)

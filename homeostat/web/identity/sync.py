@@ -1,0 +1,117 @@
+"""`/users/ldap-sync`: users of a directory become users of this API.
+
+They are known by their name. New ones may do nothing until somebody gives them a role. A user who has a password here
+is left alone: whoever may name people in the directory could otherwise become an administrator by choosing a name.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.errors import AlreadyExistsError, NotFoundError
+from homeostat.objects.json import encode
+from homeostat.objects.timestamp import format_micro_time
+from homeostat.operators.actions.restapi import RestUserSpec
+from homeostat.web.callers import require_admin
+from homeostat.web.identity.forms import Username
+from homeostat.web.identity.records import Registers, User
+from homeostat.web.rest.gate import Gate
+from homeostat.web.rest.refusal import RefusalError
+
+log = logging.getLogger(__name__)
+
+_LONGEST_TEXT = 255
+
+
+class Person(NamedTuple):
+    """As the directory has them."""
+
+    directory_name: str
+    username: str
+    email: str = ""
+    display_name: str = ""
+
+
+class DirectoryError(Exception):
+    """The directory did not answer, or not as it should; the text has no password in it."""
+
+
+class Directory(Protocol):
+    async def check(self, directory_name: str, password: str) -> bool:
+        """Whether it is the password of the one with this distinguished name."""
+
+    async def people(self) -> list[Person]: ...
+
+
+class Sync:
+    """`now` is the time."""
+
+    def __init__(
+        self, registers: Registers, gate: Gate, directory: Directory | None, *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._users, self._gate, self._directory, self._now = registers.users, gate, directory, now
+
+    async def sync(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        await require_admin(self._gate, request)
+        if self._directory is None:
+            raise RefusalError(503, "LDAP is not configured: set LDAP_URL")
+        try:
+            people = await self._directory.people()
+        except DirectoryError as error:
+            raise RefusalError(503, str(error)) from error
+        created = updated = 0
+        for person in people:
+            found = self._users.named(person.username)
+            if found is None:
+                created += await self._create(person)
+            elif found.spec.source == "ldap":
+                await self._update(found, person)
+                updated += 1
+            else:
+                log.warning("user of the directory has a password here", extra={"user": person.username})
+        return Reply(200, encode({"created": created, "updated": updated, "total": created + updated}))
+
+    async def _create(self, person: Person) -> bool:
+        try:
+            msgspec.convert(person.username, Username)
+        except msgspec.ValidationError:
+            log.warning("user of the directory has no name for this API", extra={"user": person.username[:100]})
+            return False
+        try:
+            number = await self._users.take_number()
+            user = await self._users.add(person.username, _spec(RestUserSpec(source="ldap"), person), number=number)
+        except AlreadyExistsError:
+            return False
+        await self._note(user)
+        return True
+
+    async def _update(self, user: User, person: Person) -> None:
+        try:
+            await self._users.edit(user, lambda spec: _spec(spec, person))
+        except NotFoundError:
+            return
+        await self._note(user)
+
+    async def _note(self, user: User) -> None:
+        moment = format_micro_time(datetime.fromtimestamp(self._now(), UTC))
+        await self._users.observe(user, {"lastSynced": moment})
+
+
+def _spec(spec: RestUserSpec, person: Person) -> RestUserSpec:
+    if spec.source != "ldap":
+        return spec
+    return replace(
+        spec,
+        email=person.email[:_LONGEST_TEXT],
+        display_name=person.display_name[:_LONGEST_TEXT],
+        directory_name=person.directory_name,
+    )

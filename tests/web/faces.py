@@ -1,0 +1,107 @@
+"""The pages of users, roles and webhooks over a plane, asked over real HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import aiohttp
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.edge.request import Request
+from homeostat.edge.routes import Routes
+from homeostat.edge.server import Answer, serve
+from homeostat.objects.errors import ApiError
+from homeostat.objects.json import Json
+from homeostat.operators.actions.restapi import KINDS
+from homeostat.runtime.installation import install
+from homeostat.web.hooks.admission import Admission, open_hooks
+from homeostat.web.identity.identity import Identity, open_identity
+from homeostat.web.identity.password import Cost
+from homeostat.web.rest.refusal import RefusalError, refusal_of, refusal_reply
+from homeostat.web.rest.reviewgate import ReviewGate
+
+CHEAP = Cost(4, 8, 1)
+NAMESPACE = "default"
+ADMIN = {"INITIAL_ADMIN_USERNAME": "admin", "INITIAL_ADMIN_PASSWORD": "correct horse"}
+
+
+class Told(NamedTuple):
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+
+class Caller:
+    """Somebody who asks, with a token or without."""
+
+    def __init__(self, url: str, session: aiohttp.ClientSession, token: str = "") -> None:
+        self.url, self._session, self.token = url, session, token
+
+    def with_token(self, token: str) -> Caller:
+        return Caller(self.url, self._session, token)
+
+    async def ask(self, method: str, path: str, body: Json = None, **headers: str) -> Told:
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        data = None if body is None else msgspec.json.encode(body)
+        async with self._session.request(method, f"{self.url}/api/v1{path}", data=data, headers=headers) as found:
+            text = await found.read()
+            return Told(found.status, msgspec.json.decode(text) if text else None, found.headers)
+
+    async def get(self, path: str) -> Told:
+        return await self.ask("GET", path)
+
+    async def post(self, path: str, body: Json = None) -> Told:
+        return await self.ask("POST", path, body)
+
+    async def put(self, path: str, body: Json) -> Told:
+        return await self.ask("PUT", path, body)
+
+    async def delete(self, path: str) -> Told:
+        return await self.ask("DELETE", path)
+
+    async def login(self, username: str, password: str) -> Caller:
+        told = await self.post("/auth/login", {"username": username, "password": password})
+        assert told.status == 200, told
+        return self.with_token(told.body["access_token"])
+
+
+class Face(NamedTuple):
+    identity: Identity
+    hooks: Admission
+    nobody: Caller
+
+
+@asynccontextmanager
+async def open_face(client: Client, environment: Mapping[str, str], *, cost: Cost = CHEAP) -> AsyncIterator[Face]:
+    await install(client, KINDS)
+    gate = ReviewGate(client, namespace=NAMESPACE)
+    async with (
+        open_identity(client, gate=gate, namespace=NAMESPACE, environment=environment, cost=cost) as identity,
+        open_hooks(client, gate=identity.gate, namespace=NAMESPACE, environment=environment) as hooks,
+        aiohttp.ClientSession() as session,
+    ):
+        routes = Routes()
+        identity.add_routes(routes.add)
+        hooks.add_routes(routes.add)
+        server = await serve(_handler(routes))
+        try:
+            yield Face(identity, hooks, Caller(f"http://127.0.0.1:{server.port}", session))
+        finally:
+            await server.stop(grace_s=1.0)
+
+
+def _handler(routes: Routes) -> Any:
+    async def handle(request: Request) -> Answer:
+        try:
+            answer = routes(request)
+            return await answer if isinstance(answer, Awaitable) else answer
+        except RefusalError as error:
+            return refusal_reply(error)
+        except ApiError as error:
+            return refusal_reply(refusal_of(error))
+
+    return handle
