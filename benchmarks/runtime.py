@@ -1,7 +1,8 @@
 """The runtime against kopf, side by side in one run: the same trivial operator on servers of their own.
 
 Each side gets a fresh server and a process for itself; this process makes the load and sees the stamps. On the real
-kube-apiserver, where it was built, there are fewer objects: it is the server that takes the time there.
+kube-apiserver, where it was built, there are fewer objects: it is the server that takes the time there. A bare client
+without any runtime shows how far any operator could get on that server.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from benchmarks.runtimegrowth import measure_growth
 from benchmarks.runtimephases import Figures, Load, measure
 from benchmarks.runtimepods import measure_pods
 from benchmarks.runtimereport import show_growth, show_pods, show_sides
-from benchmarks.runtimesides import KOPF, OURS, SERVERS, plane
+from benchmarks.runtimesides import FLOOR, KOPF, OURS, SERVERS, plane
 
 
 class Runs(msgspec.Struct, frozen=True):
@@ -43,7 +44,7 @@ async def show_runtime(runs: Runs) -> None:
             shown.print(f"[dim]{name}: not built here; python -m tools.build_cluster builds it[/dim]")
             continue
         found: dict[str, Figures] = {}
-        for side in (OURS, KOPF):
+        for side in (OURS, KOPF, FLOOR):
             began = perf_counter()
             with SERVERS[name]() as server:
                 found[side.name] = await measure(side, server, load)

@@ -42,27 +42,36 @@ _ROWS = (
 
 
 def show_sides(console: Console, server: str, load: Load, found: Mapping[str, Figures]) -> None:
-    (own, ours), (other, theirs) = found.items()
+    (own, ours), (other, theirs), (bare, floor) = found.items()
     title = f"On {server}: {load.objects:,} objects, {load.changes:,} changes at {load.changes_per_s:g} a second"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("what", no_wrap=True)
-    for heading in (other, own, "times", "wanted"):
+    for heading in (other, own, "times", "wanted", bare, "its times"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in _ROWS:
-        table.add_row(*_cells(row, getattr(theirs, row.field), getattr(ours, row.field)))
+        table.add_row(*_cells(row, *(getattr(each, row.field) for each in (theirs, ours, floor))))
     console.print(table)
     for name, figures in found.items():
         if figures.other > DISTURBED:
             console.print(f"[dim]~ others used {figures.other:.2f} of a core during the first sync of {name}[/dim]")
 
 
-def _cells(row: _Row, theirs: float, ours: float) -> list[str]:
-    better, worse = (ours, theirs) if row.is_more_better else (theirs, ours)
-    times = better / worse if worse > 0 else 0.0
+def _cells(row: _Row, theirs: float, ours: float, floor: float) -> list[str]:
+    times, most = _times(row, theirs, ours), _times(row, theirs, floor)
     verdict = ""
     if row.wanted:
         verdict = f"[green]{row.wanted:g}x yes[/green]" if times >= row.wanted else f"[red]{row.wanted:g}x NO[/red]"
-    return [row.what, f"{theirs:{row.form}}", f"{ours:{row.form}}", f"{times:.1f}" if times else "", verdict]
+    figures = [f"{each:{row.form}}" for each in (theirs, ours)]
+    return [row.what, *figures, _told(times), verdict, f"{floor:{row.form}}", _told(most)]
+
+
+def _times(row: _Row, theirs: float, ours: float) -> float:
+    better, worse = (ours, theirs) if row.is_more_better else (theirs, ours)
+    return better / worse if worse > 0 else 0.0
+
+
+def _told(times: float) -> str:
+    return f"{times:.1f}" if times else ""
 
 
 def show_growth(console: Console, sizes: Sequence[Size]) -> None:

@@ -33,6 +33,7 @@ class Server(NamedTuple):
 
 
 OURS = Side("homeostat", lambda kubeconfig: ["-m", "benchmarks.runtimestamper", str(kubeconfig)])
+FLOOR = Side("a bare client", lambda kubeconfig: ["-m", "benchmarks.runtimefloor", str(kubeconfig)])
 KOPF = Side(
     "kopf",
     lambda _: [
