@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from homeostat.cli.connection import kubeconfig_paths, reporting_errors
+from homeostat.cli.connection import reporting_errors
+from homeostat.cli.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.failure import Failure
 
 if TYPE_CHECKING:
@@ -40,12 +39,7 @@ def command() -> None:
 @click.option("--addr", default="0.0.0.0:8443", show_default=True, metavar="ADDR:PORT", help="Where to listen.")
 @click.option("--tls-cert", default="tls.crt", show_default=True, type=_FILE, help="Certificate; read anew on change.")
 @click.option("--tls-key", default="tls.key", show_default=True, type=_FILE, help="Its key.")
-@click.option(
-    "--kubeconfig",
-    default="",
-    metavar="FILE",
-    help="Kubeconfig.  [default: the Pod's service account, $KUBECONFIG, the data directory's, ~/.kube/config]",
-)
+@click.option("--kubeconfig", default="", metavar="FILE", help=KUBECONFIG_HELP)
 @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
 @click.option("-v", "--verbose", count=True, help="Log everything.")
 def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: str, verbose: int) -> None:
@@ -54,14 +48,14 @@ def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: st
     from homeostat.edge.loop import run
     from homeostat.web.admissiontls import CertificateError, FileCertificate
 
-    host, port = _address(addr)
+    host, port = read_address(addr, option="--addr")
     set_up_logging(1 + verbose)
     try:
         certificate = FileCertificate(tls_cert, tls_key)
     except CertificateError as error:
         raise Failure(f"{error}; to make one: homeostat policy webhook cert-generate") from error
     with reporting_errors():
-        run(_serve(_endpoint(kubeconfig, context), host, port, certificate))
+        run(_serve(chosen_endpoint(kubeconfig, context), host, port, certificate))
 
 
 @command.command("cert-generate", short_help="Make an authority and a certificate.")
@@ -139,27 +133,5 @@ async def _serve(endpoint: Endpoint, host: str, port: int, certificate: FileCert
                 click.echo(f"Homeostat judges Pods of {endpoint.server} at https://{host}:{server.port}/validate")
                 await stop.wait()
         except OSError as error:
-            raise Failure(_why(error, f"{host}:{port}")) from error
-
-
-def _endpoint(kubeconfig: str, context: str) -> Endpoint:
-    """In a Pod the service account's, unless a kubeconfig is named."""
-    from homeostat.client.incluster import is_in_cluster, load_in_cluster
-    from homeostat.client.kubeconfig import load_endpoint
-
-    if not kubeconfig and not context and is_in_cluster(os.environ):
-        return load_in_cluster(os.environ)
-    return load_endpoint(kubeconfig_paths(kubeconfig), context=context)
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
-        raise click.UsageError(f"--addr takes ADDR:PORT, got {text!r}")
-    return host.strip("[]"), int(port)
-
-
-def _why(error: OSError, where: str) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"{where} is in use; choose another with --addr"
-    return f"cannot listen at {where}: {error.strerror or error}; choose another with --addr"
+            told = why_not_listening(error, f"{host}:{port}", option="--addr", purpose="listen")
+            raise Failure(told) from error

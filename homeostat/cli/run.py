@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -12,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from homeostat.cli.connection import kubeconfig_paths, reporting_errors
+from homeostat.cli.connection import reporting_errors
+from homeostat.cli.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.failure import Failure
 from homeostat.cli.operators import chosen_operators, operators_option
 from homeostat.cli.programs import environment_with, programs_option
@@ -49,7 +48,7 @@ class Choice:
     "--kubeconfig",
     default="",
     metavar="FILE",
-    help="Kubeconfig.  [default: the Pod's service account, $KUBECONFIG, the data directory's, ~/.kube/config]",
+    help=KUBECONFIG_HELP,
 )
 @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
 @click.option("-n", "--namespace", default="", metavar="NS", help="Look at one namespace only.  [default: all]")
@@ -98,20 +97,7 @@ def command(operators: str, health: str, verbose: int, **options: Any) -> None:
 def _address(text: str) -> tuple[str, int] | None:
     if text == "none":
         return None
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
-        raise click.UsageError(f"--health takes ADDR:PORT or none, got {text!r}")
-    return host.strip("[]"), int(port)
-
-
-def _endpoint(choice: Choice) -> Endpoint:
-    """In a Pod the service account's, unless a kubeconfig is named."""
-    from homeostat.client.incluster import is_in_cluster, load_in_cluster
-    from homeostat.client.kubeconfig import load_endpoint
-
-    if not choice.kubeconfig and not choice.context and is_in_cluster(os.environ):
-        return load_in_cluster(os.environ)
-    return load_endpoint(kubeconfig_paths(choice.kubeconfig), context=choice.context)
+    return read_address(text, option="--health", otherwise=" or none")
 
 
 async def _run(choice: Choice) -> None:
@@ -121,7 +107,7 @@ async def _run(choice: Choice) -> None:
     from homeostat.runtime.metrics import Metrics
     from homeostat.runtime.telemetry import telemetry
 
-    endpoint = _endpoint(choice)
+    endpoint = chosen_endpoint(choice.kubeconfig, choice.context)
     leases = (choice.leases or choice.namespace or endpoint.namespace) if choice.has_election else ""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client(endpoint))
@@ -198,7 +184,8 @@ async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endp
                 serve_health(host, port, metrics=manager.metrics, ready={"operators": lambda: _told(manager)})
             )
         except OSError as error:
-            raise Failure(_why(error, f"{host}:{port}")) from error
+            told = why_not_listening(error, f"{host}:{port}", option="--health", purpose="serve health")
+            raise Failure(told) from error
         where = f"http://{host}:{server.port}"
     click.echo(_welcome(choice, endpoint, where), err=True)
     async with manager.running():
@@ -207,12 +194,6 @@ async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endp
 
 def _told(manager: Manager) -> str:
     return "; ".join(manager.troubles())
-
-
-def _why(error: OSError, where: str) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"{where} is in use; choose another with --health"
-    return f"cannot serve health at {where}: {error.strerror or error}; choose another with --health"
 
 
 def _welcome(choice: Choice, endpoint: Endpoint, where: str) -> str:

@@ -11,19 +11,15 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from homeostat.edge.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
 from homeostat.operators.policy.webhookconfig import service_names
 
 AUTHORITY_NAME: Final = "kube-devops-webhook-ca"
 ORGANIZATION: Final = "kube-devops"
 _LONGEST_NAME = 64
-_SKEW = timedelta(hours=1)
-"""Certificates begin a little before they are made: clocks differ."""
-_Key = ec.EllipticCurvePrivateKey
 
 
 class AddressError(ValueError):
@@ -42,80 +38,22 @@ def make_certificates(
 ) -> Certificates:
     """For the names of a Service, and for IP addresses; `AddressError` for one that is none."""
     names = service_names(service, namespace)
-    hosts: list[x509.GeneralName] = [x509.DNSName(each) for each in names]
-    hosts += [x509.IPAddress(_address(each)) for each in addresses]
+    hosts = frozenset((*names, *map(_address, addresses)))
     signing_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    issuer = _name(AUTHORITY_NAME)
     # What is longer is no valid common name. The alternative names are what counts.
-    subject = _name(names[0]) if len(names[0]) <= _LONGEST_NAME else _name("")
-    span = (now - _SKEW, now + life)
-    authority = _authority(_builder(issuer, issuer, signing_key, span))
-    leaf = _leaf(_builder(subject, issuer, key, span), signing_key, hosts)
+    common_name = names[0] if len(names[0]) <= _LONGEST_NAME else ""
+    subject = Subject(common_name, (ORGANIZATION,), hosts)
+    signer, span = Signer(name_of(Subject(AUTHORITY_NAME, (ORGANIZATION,))), signing_key), Span(now, now + life)
     encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
     return Certificates(
-        _signed(authority, signing_key),
-        _signed(leaf, signing_key),
+        sign_authority(signer, span),
+        sign_leaf(signer, subject, key.public_key(), span),
         key.private_bytes(encoding, form, serialization.NoEncryption()),
     )
 
 
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def _address(text: str) -> str:
     try:
-        return ipaddress.ip_address(text)
+        return str(ipaddress.ip_address(text))
     except ValueError as error:
         raise AddressError(f'"{text}" is no IP address') from error
-
-
-def _name(common_name: str) -> x509.Name:
-    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, ORGANIZATION)]
-    attributes += [x509.NameAttribute(NameOID.COMMON_NAME, common_name)] if common_name else []
-    return x509.Name(attributes)
-
-
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: _Key, span: tuple[datetime, datetime]
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(span[0])
-        .not_valid_after(span[1])
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-    )
-
-
-def _authority(builder: x509.CertificateBuilder) -> x509.CertificateBuilder:
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    return builder.add_extension(_usage(signs_certificates=True), critical=True)
-
-
-def _leaf(
-    builder: x509.CertificateBuilder, signing_key: _Key, hosts: list[x509.GeneralName]
-) -> x509.CertificateBuilder:
-    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-    builder = builder.add_extension(_usage(signs_certificates=False), critical=True)
-    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(signing_key.public_key())
-    builder = builder.add_extension(identifier, critical=False)
-    return builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False)
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _signed(builder: x509.CertificateBuilder, key: _Key) -> bytes:
-    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
