@@ -12,7 +12,7 @@ from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import Failure
 from homeostat.cli.typeobjects import FoundType, found_type, list_types, one_type, siblings
 from homeostat.client.base import Client
-from homeostat.objects.conditions import RECONCILING, find
+from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceTypeStatus
 from homeostat.operators.actions.naming import resource_kind
@@ -67,8 +67,8 @@ async def _gone(client: Client, doomed: FoundType, within_s: float) -> None:
             async for obj in versions:
                 if obj is None or obj["metadata"]["uid"] != metadata.uid:
                     return
-                held = find(found_type(obj).type.read_status(ResourceTypeStatus).conditions, RECONCILING)
-                why = held.message if held is not None else ""
+                ready = find(found_type(obj).type.read_status(ResourceTypeStatus).conditions, READY)
+                why = ready.message if ready is not None and ready.status != "True" else ""
     except TimeoutError as error:
         told = why or "does the operator actions run?"
         raise Failure(f"{doomed.title} is deleted and not gone after {within_s:.0f} s; {told}") from error

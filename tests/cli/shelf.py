@@ -57,7 +57,7 @@ def serving_shelf() -> Iterator[Shelf]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_POST = do_PUT = do_DELETE = do_GET
+        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             pass
@@ -110,7 +110,7 @@ def crate(name: str, **spec: Any) -> JsonObject:
 
 @contextmanager
 def actions_plane(cli: Cli) -> Iterator[Up]:
-    with running(cli, "--operators", "homeostat.operators.actions") as up:
+    with running(cli, "--operators", "housekeeping,homeostat.operators.actions") as up:
         yield up
 
 
