@@ -22,7 +22,7 @@ UNAVAILABLE = 69
 """EX_UNAVAILABLE of sysexits.h."""
 
 _FETCH_WITHIN_S = 600.0
-_PLACES = ("usr/sbin", "usr/bin", "usr/lib/rabbitmq/bin", "usr/lib/erlang/bin")
+_PLACES = ("usr/sbin", "usr/bin", "usr/lib/rabbitmq/bin", "usr/lib/erlang/erts-*/bin")
 
 
 class UnavailableError(Exception):
@@ -38,8 +38,9 @@ def find_program(name: str) -> Path:
     if found := shutil.which(name, path=path):
         return Path(found)
     for place in _PLACES:
-        if (CACHE / place / name).exists():
-            return CACHE / place / name
+        for fetched in CACHE.glob(f"{place}/{name}"):
+            if fetched.exists():
+                return fetched
     raise MissingProgramError(f"no {name} on PATH, and none fetched by: python -m tools.fetch_servers")
 
 

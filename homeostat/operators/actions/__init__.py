@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
+from homeostat.operators.actions.inputs.office import InputOffice
 from homeostat.operators.actions.naming import kind_name
 from homeostat.operators.actions.offices import Offices
 from homeostat.operators.actions.settings import read_settings
@@ -39,6 +40,7 @@ def register(setup: Setup) -> None:
     types.add_handler(offices.note)
     setup.guard(RESOURCE_TYPE, TypeGuard(setup.client).check)
     setup.run(offices.run)
+    setup.run(InputOffice(setup, types).run)
     setup.run(lambda: sweep_regularly(setup.client, offices.keep_of))
 
 

@@ -4,7 +4,7 @@
 |---|---|
 | `homeostat.actions` | plugins that keep resources at their declared state (`plugin.py`) |
 | `homeostat.reconcilers` | such plugins that claim types of resources: what names no plugin is theirs |
-| `homeostat.inputs` | ways for resources to come in |
+| `homeostat.inputs` | ways for resources to come in (`inputs/plugin.py`) |
 | `homeostat.secrets` | stores of secrets (`secrets.py`) |
 
 What cannot be imported is told in `troubles`, and everything else works. Of two of one name the package's wins over
@@ -30,6 +30,13 @@ ACTIONS: Final[Mapping[str, str]] = {
     "gitlab_ci": f"{_PLUGINS}.gitlab_ci:GitLabCiPlugin",
     "http": f"{_PLUGINS}.http:HttpPlugin",
     "terraform": f"{_PLUGINS}.terraform:TerraformPlugin",
+}
+
+_INPUTS = "homeostat.operators.actions.inputs"
+INPUTS: Final[Mapping[str, str]] = {
+    "amqp": f"{_INPUTS}.amqp:AmqpInput",
+    "git": f"{_INPUTS}.git:GitInput",
+    "url": f"{_INPUTS}.url:UrlInput",
 }
 
 _NO_PROGRAMS = "it runs programs on the machine of the operator; start homeostat with --allow-programs to allow that"

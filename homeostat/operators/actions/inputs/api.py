@@ -64,7 +64,7 @@ class ResourceInputStatus(Status, frozen=True, omit_defaults=True):
     """Resources that are declared no more and were not deleted."""
     taken: Count = 0
     rejected: Count = 0
-    """Messages, of a queue."""
+    """Messages of a queue; a crash may lose count of some."""
     errors: Annotated[tuple[SourceError, ...], Meta(max_length=MOST_ERRORS)] = ()
 
 

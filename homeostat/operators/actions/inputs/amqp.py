@@ -1,0 +1,120 @@
+"""Input `amqp`: messages of a RabbitMQ queue, one after the other.
+
+A message is acknowledged when what it declares is on disk, and not before: a crash brings it again, which is harmless.
+One that will never do is rejected, and goes where the queue sends its dead letters; why is told in the input's status.
+The queue is there already, and belongs to whoever made it. On `aiormq`, the extra `amqp`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import quote, urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.operators.actions.inputs.message import Withdrawal, read_message
+from homeostat.operators.actions.inputs.plugin import Desk, InputError, InputJob, RefusedError, Tools
+from homeostat.operators.actions.secrets import SecretReference
+
+if TYPE_CHECKING:
+    from aiormq.abc import AbstractChannel, DeliveredMessage
+
+_CONNECT_S: Final = 30.0
+_CLOSE_S: Final = 5.0
+
+
+class AmqpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    url: Annotated[str, Meta(description="amqps://host/vhost")]
+    queue: Annotated[str, Meta(min_length=1, max_length=255)]
+    username: str = "guest"
+    password: SecretReference | None = None
+    prefetch: Annotated[int, Meta(ge=1, le=1000)] = 10
+    heartbeat_seconds: Annotated[int, Meta(ge=1, le=600)] = 30
+
+
+class AmqpInput:
+    name, version, config = "amqp", "1.0.0", AmqpConfig
+
+    def __init__(self, tools: Tools) -> None:
+        # Told at once where the library is missing.
+        import aiormq
+
+        self._connect = aiormq.connect
+
+    async def feed(self, job: InputJob[AmqpConfig], desk: Desk) -> None:
+        import aiormq
+
+        url = await _address(job)
+        try:
+            async with asyncio.timeout(_CONNECT_S):
+                connection = await self._connect(url)
+            try:
+                await self._consume(await connection.channel(), job, desk)
+            finally:
+                with suppress(aiormq.AMQPError, OSError, TimeoutError):
+                    await connection.close(timeout=_CLOSE_S)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # The library cancels who waits for an answer when the connection is lost.
+            raise InputError("Disconnected", "the connection to the broker was lost") from None
+        except (aiormq.AMQPError, OSError) as error:
+            raise InputError("Disconnected", f"{type(error).__name__}: {_told(error)}") from error
+
+    async def _consume(self, channel: AbstractChannel, job: InputJob[AmqpConfig], desk: Desk) -> None:
+        queue = job.config.queue
+        arrived: asyncio.Queue[DeliveredMessage | None] = asyncio.Queue()
+
+        async def take(message: DeliveredMessage) -> None:
+            arrived.put_nowait(message)
+
+        def end(_: Any) -> None:
+            arrived.put_nowait(None)
+
+        channel.closing.add_done_callback(end)
+        channel.on_consumer_cancel_callbacks.add(end)
+        await channel.basic_qos(prefetch_count=job.config.prefetch)
+        await channel.queue_declare(queue, passive=True)
+        await channel.basic_consume(queue, take)
+        desk.connected()
+        while (message := await arrived.get()) is not None:
+            await _deal(channel, message, job, desk)
+        raise InputError("Disconnected", f'the broker sends no more of the queue "{queue}"')
+
+
+async def _deal(channel: AbstractChannel, message: DeliveredMessage, job: InputJob[AmqpConfig], desk: Desk) -> None:
+    tag = message.delivery_tag
+    assert tag is not None
+    try:
+        found = read_message(message.body, job.config.queue, namespace=job.namespace)
+        if isinstance(found, Withdrawal):
+            await desk.withdraw(found.kind, found.name)
+        else:
+            await desk.declare(found)
+    except RefusedError as error:
+        await channel.basic_reject(tag, requeue=False)
+        identity = message.header.properties.message_id
+        desk.rejected(f"{job.config.queue}: message {identity}" if identity else job.config.queue, str(error))
+    else:
+        await channel.basic_ack(tag)
+        desk.took()
+
+
+async def _address(job: InputJob[AmqpConfig]) -> str:
+    config = job.config
+    parts = urlsplit(config.url)
+    if parts.scheme not in ("amqp", "amqps") or not parts.hostname or parts.query:
+        raise InputError("InvalidConfig", "the address is to be amqps://host/vhost, without more")
+    if parts.username or parts.password:
+        raise InputError("InvalidConfig", "the address has credentials in it; give username, and password by a secret")
+    password = "guest" if config.password is None else await job.secrets.reveal(config.password)
+    who = f"{quote(config.username, safe='')}:{quote(password, safe='')}"
+    return f"{parts.scheme}://{who}@{parts.netloc}{parts.path or '/'}?heartbeat={config.heartbeat_seconds}"
+
+
+def _told(error: BaseException) -> str:
+    return " ".join(str(each) for each in error.args if each is not None)[:300]

@@ -1,0 +1,242 @@
+"""What is to be written and deleted for the sake of an input, and what its status says. Pure.
+
+Promises, each tested: what somebody else made, or another input, is left alone and told; nothing is deleted while a
+part of the source cannot be understood, nor more at once than the input allows; of two declarations of one resource
+neither counts, and the resource stays as it is; what the server refused is told, and asked for again later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.conditions import READY, Condition, find
+from homeostat.objects.decision import Decision, Notice, Wait
+from homeostat.objects.json import JsonObject
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
+from homeostat.operators.actions.inputs.plugin import Declaration, Reading
+from homeostat.operators.actions.inputs.wanted import Live
+
+_TOGETHER: Final = 200
+_LONGEST_TOLD: Final = 500
+_LOOK_AGAIN: Final = timedelta(seconds=10)
+_LONGEST_RETRY_S: Final = 60.0
+
+Key = tuple[str, str]
+
+
+class Write(msgspec.Struct, frozen=True):
+    """Apply these declarations; `is_owned` says of each whether the resource is the input's already."""
+
+    declarations: tuple[Declaration, ...]
+    is_owned: tuple[bool, ...]
+
+
+class Remove(msgspec.Struct, frozen=True):
+    """Delete these resources, by kind, name and uid."""
+
+    resources: tuple[tuple[str, str, str], ...]
+
+
+InputAction = Write | Remove
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """Nobody knows what is declared."""
+
+    reason: str
+    message: str
+
+
+class SourceWorld(msgspec.Struct, frozen=True, kw_only=True):
+    """`live` are the input's resources, and others by the names that are declared. `refused` says why, by key."""
+
+    now: datetime
+    reading: Reading | Unread
+    kinds: frozenset[str]
+    """That are defined."""
+    live: Mapping[Key, Live]
+    refused: Mapping[Key, str]
+
+
+class FeedWorld(msgspec.Struct, frozen=True, kw_only=True):
+    is_connected: bool
+    trouble: Unread | None
+    taken: int
+    rejected: int
+    errors: tuple[SourceError, ...] = ()
+
+
+class EndWorld(msgspec.Struct, frozen=True):
+    """Of an input that is being deleted."""
+
+    live: Mapping[Key, Live]
+
+
+InputWorld = SourceWorld | FeedWorld | EndWorld
+
+
+def decide_input(obj: ResourceInput, world: InputWorld) -> Decision[InputAction]:
+    match world:
+        case EndWorld(live):
+            if obj.spec.deletion_policy == "Orphan":
+                return Decision()
+            return Decision(tuple(_removals(_owned(obj, live))))
+        case FeedWorld():
+            return _of_feed(obj, world)
+        case SourceWorld():
+            return _of_source(obj, world, _known(obj, world.reading))
+
+
+def _known(obj: ResourceInput, reading: Reading | Unread) -> Reading:
+    if isinstance(reading, Unread):
+        after_s = min(obj.spec.interval_seconds, _LONGEST_RETRY_S)
+        raise Wait(reading.reason, timedelta(seconds=after_s), message=reading.message)
+    return reading
+
+
+class _Sorted:
+    """What becomes of each declaration."""
+
+    def __init__(self, obj: ResourceInput, world: SourceWorld, reading: Reading) -> None:
+        self._owner, self._world = obj.metadata.name, world
+        self.writes: list[tuple[Declaration, bool]] = []
+        self.errors = [SourceError(source=each.source, message=each.message) for each in reading.broken]
+        self.applied = self.going = 0
+        for same in _by_key(reading.declarations).values():
+            if len(same) > 1:
+                files = ", ".join(sorted({each.source for each in same}))
+                self._wrong(same[0], f"it is declared {len(same)} times, in {files}")
+            else:
+                self._sort(same[0])
+
+    def _sort(self, one: Declaration) -> None:
+        live, refused = self._world.live.get(one.key), self._world.refused.get(one.key)
+        if one.kind not in self._world.kinds:
+            self._wrong(one, "there is no resource type of this kind")
+        elif live is not None and live.owner != self._owner:
+            whose = f'belongs to the input "{live.owner}"' if live.owner else "was not made by an input"
+            self._wrong(one, f"a resource of this name is there and {whose}")
+        elif live is not None and live.is_going:
+            self.going += 1
+        elif live is not None and live.is_same:
+            self.applied += 1
+        elif refused is not None:
+            self._wrong(one, refused)
+        else:
+            self.writes.append((one, live is not None))
+
+    def _wrong(self, one: Declaration, message: str) -> None:
+        self.errors.append(SourceError(source=one.source, message=f"{one.title}: {message}"[:_LONGEST_TOLD]))
+
+
+def _of_source(obj: ResourceInput, world: SourceWorld, reading: Reading) -> Decision[InputAction]:
+    found = _Sorted(obj, world, reading)
+    surplus = _surplus(obj, world, reading)
+    kept = _why_kept(obj, world, reading, surplus)
+    actions: list[InputAction] = []
+    for at in range(0, len(found.writes), _TOGETHER):
+        declarations, owned = zip(*found.writes[at : at + _TOGETHER], strict=True)
+        actions.append(Write(declarations, owned))
+    if obj.spec.prune.is_enabled and not kept:
+        actions += _removals(surplus)
+        surplus = {}
+    status = _status(obj, world.now, reading, found, len(surplus))
+    ready = _ready(reading, found, kept, actions)
+    return Decision(
+        tuple(actions),
+        (ready,),
+        requeue_after=_LOOK_AGAIN if found.going else timedelta(seconds=obj.spec.interval_seconds),
+        status=status,
+        notices=_notices(obj, ready),
+    )
+
+
+def _surplus(obj: ResourceInput, world: SourceWorld, reading: Reading) -> dict[Key, Live]:
+    declared = {each.key for each in reading.declarations}
+    return {key: each for key, each in _owned(obj, world.live).items() if key not in declared}
+
+
+def _why_kept(obj: ResourceInput, world: SourceWorld, reading: Reading, surplus: Mapping[Key, Live]) -> str:
+    """Why what shall go does not; empty where there is nothing to say against it."""
+    if not surplus or not obj.spec.prune.is_enabled:
+        return ""
+    if reading.broken:
+        return f"{reading.broken[0].source} cannot be understood, and may declare them"
+    owned = len(_owned(obj, world.live))
+    most = ceil(owned * obj.spec.prune.max_percent / 100)
+    if len(surplus) > most:
+        return f"they are more than {obj.spec.prune.max_percent} % of its {owned}; set prune.maxPercent to allow it"
+    return ""
+
+
+def _owned(obj: ResourceInput, live: Mapping[Key, Live]) -> dict[Key, Live]:
+    owner = obj.metadata.name
+    return {key: each for key, each in live.items() if each.owner == owner and not each.is_going}
+
+
+def _removals(surplus: Mapping[Key, Live]) -> Iterable[InputAction]:
+    named = [(kind, name, each.uid) for (kind, name), each in sorted(surplus.items())]
+    return (Remove(tuple(named[at : at + _TOGETHER])) for at in range(0, len(named), _TOGETHER))
+
+
+def _ready(reading: Reading, found: _Sorted, kept: str, actions: list[InputAction]) -> Condition:
+    if actions:
+        return Condition(READY, "Unknown", "Applying", f"what is declared at {reading.revision[:64]} is being applied")
+    if found.errors:
+        first = found.errors[0]
+        told = f"{len(found.errors)} could not be taken; the first is {first.source}: {first.message}"
+        return Condition(READY, "False", "Incomplete", told)
+    if kept:
+        return Condition(READY, "False", "PruneRefused", f"resources are declared no more and were kept: {kept}")
+    return Condition(READY, "True", "InSync", f"{found.applied} resources are as declared")
+
+
+def _status(obj: ResourceInput, now: datetime, reading: Reading, found: _Sorted, pending: int) -> JsonObject:
+    held = obj.read_status(ResourceInputStatus)
+    status: JsonObject = {
+        "revision": reading.revision,
+        "declared": len(reading.declarations),
+        "applied": found.applied,
+        "failed": len(found.errors),
+        "pendingDeletions": pending,
+        "errors": [msgspec.to_builtins(each) for each in found.errors[:MOST_ERRORS]],
+    }
+    if held.revision != reading.revision or held.revision_time is None:
+        status["revisionTime"] = format_time(now)
+    return status
+
+
+def _notices(obj: ResourceInput, ready: Condition) -> tuple[Notice, ...]:
+    held = find(obj.read_status(ResourceInputStatus).conditions, READY)
+    if ready.status == "False" and (held is None or (held.reason, held.message) != (ready.reason, ready.message)):
+        return (Notice("Warning", ready.reason, ready.message),)
+    return ()
+
+
+def _of_feed(obj: ResourceInput, world: FeedWorld) -> Decision[InputAction]:
+    status: JsonObject = {
+        "taken": world.taken,
+        "rejected": world.rejected,
+        "errors": [msgspec.to_builtins(each) for each in world.errors[-MOST_ERRORS:]],
+    }
+    if world.trouble is not None:
+        ready = Condition(READY, "False", world.trouble.reason, world.trouble.message)
+    elif not world.is_connected:
+        ready = Condition(READY, "Unknown", "Connecting", "nothing comes in yet")
+    else:
+        ready = Condition(READY, "True", "Connected", "what is declared comes in")
+    interval = timedelta(seconds=obj.spec.interval_seconds)
+    return Decision(conditions=(ready,), requeue_after=interval, status=status, notices=_notices(obj, ready))
+
+
+def _by_key(declarations: Iterable[Declaration]) -> dict[Key, list[Declaration]]:
+    found: dict[Key, list[Declaration]] = {}
+    for each in declarations:
+        found.setdefault(each.key, []).append(each)
+    return found

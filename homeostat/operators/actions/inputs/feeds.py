@@ -1,0 +1,156 @@
+"""Feeds of inputs, each a task as long as its `ResourceInput` wants it; and the desk that what they bring goes over.
+
+A feed that ends is begun again, sooner or later as its failures go. One whose input changes ends before the next one
+begins. What it brings is written when the desk returns: only then does a queue hear that it may forget a message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from homeostat.objects.decision import Stalled
+from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
+from homeostat.operators.actions.inputs.calling import InputMeans, prepare, trouble_of
+from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
+from homeostat.operators.actions.inputs.plugin import Declaration, Feed, RefusedError
+from homeostat.operators.actions.inputs.wanted import live_of
+from homeostat.runtime.backoff import Backoff
+from homeostat.runtime.look import is_paused
+
+_BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)
+_LONGEST_TOLD: Final = 500
+
+
+@dataclass(slots=True)
+class _State:
+    taken: int = 0
+    rejected: int = 0
+    is_connected: bool = False
+    trouble: Unread | None = None
+    errors: deque[SourceError] = field(default_factory=lambda: deque(maxlen=MOST_ERRORS))
+
+
+class FeedDesk:
+    """Of one input. `told` is called when there is something new to say of it."""
+
+    def __init__(self, means: InputMeans, obj: ResourceInput, state: _State, told: Callable[[], None]) -> None:
+        self._means, self._obj, self._state, self._told = means, obj, state, told
+
+    def connected(self) -> None:
+        self._state.is_connected, self._state.trouble = True, None
+        self._told()
+
+    def took(self) -> None:
+        self._state.taken += 1
+        self._told()
+
+    def rejected(self, source: str, message: str) -> None:
+        self._state.rejected += 1
+        self._state.errors.append(SourceError(source=source, message=message[:_LONGEST_TOLD]))
+        self._told()
+
+    async def declare(self, declaration: Declaration) -> None:
+        writer, owner = self._means.writer(self._obj), self._obj.metadata.name
+        found = await writer.find(*declaration.key)
+        if found is None:
+            await writer.put(declaration, is_owned=False)
+            return
+        live = live_of(found, declaration)
+        if live.owner != owner:
+            whose = f'belongs to the input "{live.owner}"' if live.owner else "was not made by an input"
+            raise RefusedError(f"{declaration.title}: a resource of this name is there and {whose}")
+        if not live.is_same:
+            await writer.put(declaration, is_owned=True)
+
+    async def withdraw(self, kind: str, name: str) -> None:
+        writer, owner = self._means.writer(self._obj), self._obj.metadata.name
+        found = await writer.find(kind, name)
+        if found is None:
+            return
+        live = live_of(found)
+        if live.owner != owner:
+            raise RefusedError(f"{kind} {name} was not made by this input, which may not delete it")
+        if not live.is_going:
+            await writer.remove(kind, name, live.uid)
+
+
+@dataclass(slots=True)
+class _Running:
+    wanted: object
+    task: asyncio.Task[None]
+
+
+class Feeds:
+    """`inputs` gives those that there are, `look` asks for a look at one, and writes go into `scope`."""
+
+    def __init__(
+        self,
+        means: InputMeans,
+        inputs: Callable[[], Iterable[ResourceInput]],
+        *,
+        look: Callable[[ResourceInput], None],
+        scope: Callable[[], AbstractContextManager[Any]],
+    ) -> None:
+        self._means, self._inputs, self._look, self._scope = means, inputs, look, scope
+        self._states: dict[str, _State] = {}
+        self._running: dict[str, _Running] = {}
+
+    def world_of(self, obj: ResourceInput) -> FeedWorld:
+        state = self._states.get(obj.metadata.uid, _State())
+        held = obj.read_status(ResourceInputStatus)
+        return FeedWorld(
+            is_connected=state.is_connected,
+            trouble=state.trouble,
+            taken=max(state.taken, held.taken),
+            rejected=max(state.rejected, held.rejected),
+            errors=tuple(state.errors) or held.errors,
+        )
+
+    async def arrange(self, tasks: asyncio.TaskGroup) -> None:
+        """Begins and ends feeds, as the inputs are now."""
+        wanted = {each.metadata.uid: each for each in self._inputs() if self._is_wanted(each)}
+        for uid, running in list(self._running.items()):
+            if uid not in wanted or running.wanted != wanted[uid].spec or running.task.done():
+                running.task.cancel()
+                await asyncio.wait([running.task])
+                del self._running[uid]
+        for uid, obj in wanted.items():
+            if uid not in self._running:
+                held = obj.read_status(ResourceInputStatus)
+                self._states.setdefault(uid, _State(held.taken, held.rejected))
+                self._running[uid] = _Running(obj.spec, tasks.create_task(self._run(obj)))
+        self._states = {uid: state for uid, state in self._states.items() if uid in wanted}
+
+    def _is_wanted(self, obj: ResourceInput) -> bool:
+        if obj.is_terminating or is_paused(obj):
+            return False
+        try:
+            return isinstance(prepare(self._means, obj)[0], Feed)
+        except Stalled:
+            return False
+
+    async def _run(self, obj: ResourceInput) -> None:
+        state, failures = self._states[obj.metadata.uid], 0
+        while True:
+            taken = state.taken
+            with self._scope():
+                state.trouble = await self._feed(obj, state)
+            state.is_connected = False
+            failures = 1 if state.taken > taken else failures + 1
+            self._look(obj)
+            await asyncio.sleep(_BACKOFF.delay_s(failures, random.random()))  # noqa: S311
+
+    async def _feed(self, obj: ResourceInput, state: _State) -> Unread:
+        plugin, job = prepare(self._means, obj)
+        assert isinstance(plugin, Feed)
+        try:
+            await plugin.feed(job, FeedDesk(self._means, obj, state, lambda: self._look(obj)))
+        except Exception as error:  # Somebody else's plugin may raise anything.
+            return trouble_of(error, plugin.name, job.secrets)
+        return Unread("Ended", "the feed ended by itself")

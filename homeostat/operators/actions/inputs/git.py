@@ -1,0 +1,79 @@
+"""Input `git`: the YAML and JSON files of a directory in a Git repository, at a branch, a tag or a commit."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from homeostat.external.git import Limits, Remote, Repository, TreeEntry
+from homeostat.external.gitaccess import Access, SshKey, Token
+from homeostat.operators.actions.inputs.declaration import read_declarations
+from homeostat.operators.actions.inputs.plugin import Broken, Declaration, InputError, InputJob, Reading, Tools
+from homeostat.operators.actions.secrets import SecretReference, SecretText
+
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_MOST_DECLARATIONS: Final = 20_000
+_FILES_A_TURN: Final = 20
+
+
+class GitConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    url: str
+    ref: str = "HEAD"
+    directory: str = ""
+    token: SecretReference | None = None
+    username: str = "git"
+    ssh_key: SecretReference | None = None
+    known_hosts: SecretText = ""
+
+
+class GitInput:
+    name, version, config = "git", "1.0.0", GitConfig
+
+    def __init__(self, tools: Tools) -> None:
+        self._limits = Limits()
+
+    async def read(self, job: InputJob[GitConfig]) -> Reading | None:
+        config = job.config
+        repository = Repository(job.directory, Remote(config.url, await _access(job)), limits=self._limits)
+        commit = await repository.fetch(config.ref)
+        if commit == job.known:
+            return None
+        entries = [each for each in await repository.tree(commit, config.directory) if each.path.endswith(_SUFFIXES)]
+        sound, broken = self._sorted(entries)
+        declarations: list[Declaration] = []
+        for at, (entry, data) in enumerate(zip(sound, await repository.read(sound), strict=True)):
+            found = read_declarations(data, entry.path, namespace=job.namespace)
+            declarations += found.declarations
+            broken += found.broken
+            if len(declarations) > _MOST_DECLARATIONS:
+                raise InputError("SourceTooLarge", f"more than {_MOST_DECLARATIONS} resources are declared")
+            if at % _FILES_A_TURN == 0:
+                await asyncio.sleep(0)
+        return Reading(revision=commit, declarations=tuple(declarations), broken=tuple(broken))
+
+    def _sorted(self, entries: list[TreeEntry]) -> tuple[list[TreeEntry], list[Broken]]:
+        sound, broken = [], []
+        for each in entries:
+            if not each.is_file:
+                broken.append(Broken(each.path, "it is a link, and links are not followed"))
+            elif each.size > self._limits.file_bytes:
+                broken.append(
+                    Broken(each.path, f"it has {each.size} bytes; at most {self._limits.file_bytes} are read")
+                )
+            else:
+                sound.append(each)
+        return sound, broken
+
+
+async def _access(job: InputJob[GitConfig]) -> Access:
+    config = job.config
+    if config.token is not None and config.ssh_key is not None:
+        raise InputError("InvalidConfig", "both token and sshKey are given; give the one that the address wants")
+    if config.ssh_key is not None:
+        key = await job.secrets.reveal(config.ssh_key)
+        return SshKey(key, await job.secrets.reveal(config.known_hosts))
+    if config.token is not None:
+        return Token(await job.secrets.reveal(config.token), config.username)
+    return None

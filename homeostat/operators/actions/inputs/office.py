@@ -1,0 +1,117 @@
+"""Opens when the first `ResourceInput` is there, with plugins and a controller, and closes with the term."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.api import ResourceType
+from homeostat.operators.actions.inputs.api import FINALIZER, RESOURCE_INPUT, ResourceInput
+from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.offices import types_in_force
+from homeostat.runtime.cache import Change
+from homeostat.runtime.informer import Informer
+from homeostat.runtime.look import Options
+from homeostat.runtime.reconcile import Request
+from homeostat.runtime.setup import Setup
+from homeostat.runtime.writes import writing_in
+
+if TYPE_CHECKING:
+    from homeostat.operators.actions.inputs.calling import InputMeans
+    from homeostat.operators.actions.inputs.feeds import Feeds
+
+_KIND = RESOURCE_INPUT.kind
+_LONGEST_LOOK_S = 3600.0
+_GATHER_S = 0.5
+
+
+class InputOffice:
+    def __init__(self, setup: Setup, types: Informer[ResourceType]) -> None:
+        self._setup, self._types = setup, types
+        self._inputs = setup.watch(_KIND, ResourceInput)
+        self._changed = asyncio.Event()
+        self._kinds: dict[str, Kind] = {}
+        self._inputs.add_handler(self._note)
+
+    async def run(self) -> None:
+        """While the process leads."""
+        self._changed.set()
+        while not any(True for _ in self._inputs.cache):
+            await self._wait()
+        async with self._means() as means:
+            await self._keep(means)
+
+    async def _keep(self, means: InputMeans) -> None:
+        from homeostat.operators.actions.inputs.feeds import Feeds
+        from homeostat.operators.actions.inputs.operator import InputOperator
+
+        feeds: Feeds = Feeds(
+            means,
+            lambda: self._inputs.cache,
+            look=lambda obj: controller.look(obj.metadata.namespace, obj.metadata.name, after_s=_GATHER_S),
+            scope=lambda: writing_in(self._setup.scope()),
+        )
+        operator = InputOperator(means, feeds.world_of)
+        options = Options(finalizer=FINALIZER, concurrency=4, timeout_s=_LONGEST_LOOK_S)
+        controller = self._setup.control(_KIND, ResourceInput, operator, options, name="inputs")
+        controller.also(self._types, self._all_inputs)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._changed.set()
+                while True:
+                    await self._wait()
+                    await feeds.arrange(tasks)
+                    uids = {each.metadata.uid for each in self._inputs.cache}
+                    operator.forget_others(uids)
+                    await asyncio.to_thread(_sweep, means.directory, uids)
+        finally:
+            await self._setup.release(controller, grace_s=0.0)
+
+    @asynccontextmanager
+    async def _means(self) -> AsyncIterator[InputMeans]:
+        from homeostat.external.exchange import Http
+        from homeostat.operators.actions.discovery import INPUTS, discover
+        from homeostat.operators.actions.inputs.calling import InputMeans
+        from homeostat.operators.actions.inputs.plugin import Tools
+
+        async with Http() as http:
+            tools = Tools(http, self._setup.environment)
+            enabled = [each.strip() for each in self._setup.environment.get("ENABLED_INPUT_PLUGINS", "").split(",")]
+            plugins = discover("homeostat.inputs", tools, ours=INPUTS, enabled=filter(None, enabled))
+            yield InputMeans(
+                client=self._setup.client,
+                plugins=plugins,
+                directory=self._setup.directory / "inputs",
+                kinds=lambda: _kinds(self._types.cache),
+            )
+
+    def _note(self, _: Change[ResourceInput]) -> None:
+        self._changed.set()
+
+    async def _wait(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+    def _all_inputs(self, _: Change[Any]) -> list[Request]:
+        """A type that is new may be what a declaration lacked."""
+        kinds = _kinds(self._types.cache)
+        if kinds == self._kinds:
+            return []
+        self._kinds = kinds
+        return [Request(_KIND.full_name, each.metadata.namespace, each.metadata.name) for each in self._inputs.cache]
+
+
+def _kinds(types: Iterable[ResourceType]) -> dict[str, Kind]:
+    return {name: resource_kind(spec) for name, spec in types_in_force(types).items()}
+
+
+def _sweep(directory: Path, uids: set[str]) -> None:
+    """What inputs that are gone have left on disk."""
+    for each in directory.iterdir() if directory.is_dir() else ():
+        if each.name not in uids:
+            shutil.rmtree(each, ignore_errors=True)

@@ -1,0 +1,133 @@
+"""What an input plugin is: it says what is declared elsewhere, and writes nothing itself.
+
+    class Inventory:
+        name, version, config = "inventory", "1.0.0", InventoryConfig
+
+        def __init__(self, tools: Tools) -> None: ...
+        async def read(self, job: InputJob[InventoryConfig]) -> Reading | None: ...
+
+A `Source` is read as a whole, again and again. What cannot be read is an `InputError` and never an empty `Reading`:
+resources that are declared no more are deleted. A `Feed` brings one thing after the other to a `Desk`; when the desk
+returns, it is on disk. One instance serves all inputs and holds nothing of any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+import msgspec
+
+from homeostat.external.exchange import Http
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.secrets import Secrets
+
+C = TypeVar("C", bound=msgspec.Struct)
+C_co = TypeVar("C_co", bound=msgspec.Struct, covariant=True)
+
+
+class InputError(Exception):
+    """The source cannot be read. `reason` is one CamelCase word; the message is for people."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+class RefusedError(Exception):
+    """A declaration that will not do, however often it comes."""
+
+
+class Declaration(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource as somebody declares it. `body` has its labels, annotations, spec and action."""
+
+    kind: str
+    version: str
+    name: str
+    body: JsonObject
+    source: str
+    """Where it stands, for people: a file, say."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.kind, self.name)
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """A part of the source that cannot be understood: nobody knows what it declares."""
+
+    source: str
+    message: str
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is declared at a revision, which another content always changes."""
+
+    revision: str
+    declarations: tuple[Declaration, ...] = ()
+    broken: tuple[Broken, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputJob(Generic[C]):
+    """`directory` is the input's own on this machine, and may be empty at any time. `known` is the revision that was
+    read before; empty where it must be read anew.
+    """
+
+    namespace: str
+    name: str
+    config: C
+    secrets: Secrets
+    directory: Path
+    known: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    http: Http
+    environment: Mapping[str, str]
+
+
+class Input(Protocol[C_co]):
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def config(self) -> type[C_co]: ...
+
+
+@runtime_checkable
+class Source(Input[C_co], Protocol[C_co]):
+    async def read(self, job: InputJob[Any]) -> Reading | None:
+        """None where the source is still at the revision that the job knows."""
+
+
+class Desk(Protocol):
+    """Where a feed brings what comes in. `RefusedError` is for good; after any other error it may be brought again."""
+
+    def connected(self) -> None:
+        """From now on what is declared comes in."""
+
+    async def declare(self, declaration: Declaration) -> None: ...
+
+    async def withdraw(self, kind: str, name: str) -> None:
+        """What is not there is gone already."""
+
+    def took(self) -> None:
+        """One more was dealt with."""
+
+    def rejected(self, source: str, message: str) -> None:
+        """One more was given back for good, and why."""
+
+
+@runtime_checkable
+class Feed(Input[C_co], Protocol[C_co]):
+    async def feed(self, job: InputJob[Any], desk: Desk) -> None:
+        """Until it is cancelled. Whatever it ends with, it is begun again after a while."""

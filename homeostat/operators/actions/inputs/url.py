@@ -1,0 +1,73 @@
+"""Input `url`: a document of JSON or YAML that a server answers with, asked for again and again.
+
+A server that gives an ETag or a date is only asked whether there is something new. An answer that is empty, or no
+success, declares nothing and is no reason to delete anything: who wants to declare that there is nothing says `[]`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.external.exchange import Answer, Ask
+from homeostat.operators.actions.inputs.declaration import read_declarations
+from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Reading, Tools
+from homeostat.operators.actions.secrets import SecretText
+
+_LARGEST: Final = 16 << 20
+_LONGEST_MARK: Final = 1024
+_CONDITIONS: Final = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
+
+
+class UrlConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    url: str
+    headers: dict[str, SecretText] = {}
+    timeout_seconds: Annotated[float, Meta(gt=0, le=300)] = 30.0
+
+
+class UrlInput:
+    name, version, config = "url", "1.0.0", UrlConfig
+
+    def __init__(self, tools: Tools) -> None:
+        self._http = tools.http
+
+    async def read(self, job: InputJob[UrlConfig]) -> Reading | None:
+        host = _checked_host(job.config.url)
+        headers = {"Accept": "application/json, application/yaml", "User-Agent": "homeostat"}
+        headers |= await job.secrets.reveal_all(job.config.headers)
+        mark, _, value = job.known.partition(" ")
+        if mark in _CONDITIONS:
+            headers[_CONDITIONS[mark]] = value
+        ask = Ask("GET", job.config.url, headers, timeout_s=job.config.timeout_seconds, largest=_LARGEST)
+        answer = await self._http.send(ask)
+        if answer.status == 304 and mark in _CONDITIONS:
+            return None
+        if not answer.is_success or answer.status == 206:
+            raise InputError("SourceRefused", f"{host} answered with HTTP {answer.status}")
+        if not answer.body.strip():
+            raise InputError("SourceEmpty", f"{host} answered with nothing; to declare that there is nothing, say []")
+        revision = _revision(answer)
+        if revision == job.known:
+            return None
+        found = read_declarations(answer.body, host, namespace=job.namespace, limit=_LARGEST)
+        return Reading(revision=revision, declarations=tuple(found.declarations), broken=tuple(found.broken))
+
+
+def _revision(answer: Answer) -> str:
+    for mark in _CONDITIONS:
+        if (value := answer.headers.get(mark, "")) and len(value) <= _LONGEST_MARK:
+            return f"{mark} {value}"
+    return f"sha256 {hashlib.sha256(answer.body).hexdigest()}"
+
+
+def _checked_host(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError("InvalidConfig", "the address is not one of http or https")
+    if parts.username or parts.password:
+        raise InputError("InvalidConfig", "the address has credentials in it; give them as a header, by a secret")
+    return parts.netloc

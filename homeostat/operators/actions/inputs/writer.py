@@ -1,0 +1,100 @@
+"""Creates, changes and deletes resources on behalf of inputs: the one place where that is done.
+
+Server-side apply with a field manager of each input's own. A resource that is new is applied without force, so that of
+two inputs that declare it at the same moment one is told; what is the input's own already is made as declared, whoever
+changed it. What is deleted is deleted by its uid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Final, TypeVar
+
+from homeostat.client.base import APPLY_PATCH, Client
+from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.inputs.api import INPUT
+from homeostat.operators.actions.inputs.plugin import Declaration, RefusedError
+from homeostat.operators.actions.inputs.wanted import wanted_object
+
+T = TypeVar("T")
+R = TypeVar("R")
+_AT_ONCE: Final = 16
+_PASSING: Final = frozenset({408, 429})
+_LONGEST_TOLD: Final = 500
+
+
+class Writer:
+    """Of one input. `kinds` are the kinds of resources that there are, by name."""
+
+    def __init__(self, client: Client, kinds: Mapping[str, Kind], *, namespace: str, owner: str) -> None:
+        self._client, self._kinds = client, kinds
+        self._namespace, self._owner = namespace, owner
+
+    async def put(self, declaration: Declaration, *, is_owned: bool) -> JsonObject:
+        """The resource as it is then; `RefusedError` where the server will not have it."""
+        kind = self.kind_of(declaration.kind)
+        wanted = wanted_object(declaration, kind, self._namespace, self._owner)
+        # Unknown fields are refused: left out without a word, a slip of the pen would count as applied.
+        query = {
+            "fieldManager": f"homeostat-input-{self._owner}",
+            "force": str(is_owned).lower(),
+            "fieldValidation": "Strict",
+        }
+        path = _of_version(kind, declaration.version).path(self._namespace, declaration.name)
+        try:
+            return await self._client.request("PATCH", path, query, body=wanted, content_type=APPLY_PATCH)
+        except ApiError as error:
+            if error.code >= 500 or error.code in _PASSING:
+                raise
+            raise RefusedError(error.message[:_LONGEST_TOLD]) from error
+
+    async def remove(self, kind: str, name: str, uid: str) -> None:
+        """What is gone, or has become another, is left at that."""
+        try:
+            await self._client.delete(self.kind_of(kind).path(self._namespace, name), {"preconditions": {"uid": uid}})
+        except (NotFoundError, ConflictError):
+            return
+
+    async def find(self, kind: str, name: str) -> JsonObject | None:
+        try:
+            return await self._client.get(self.kind_of(kind).path(self._namespace, name))
+        except NotFoundError:
+            return None
+
+    async def owned(self) -> dict[tuple[str, str], JsonObject]:
+        """All resources that the input has made, of every kind."""
+        found: dict[tuple[str, str], JsonObject] = {}
+        for name, kind in self._kinds.items():
+            try:
+                items, _ = await self._client.list(kind.path(self._namespace), labelSelector=f"{INPUT}={self._owner}")
+            except NotFoundError:
+                # The definition is on its way in or out: there are none.
+                continue
+            found.update({(name, each["metadata"]["name"]): each for each in items})
+        return found
+
+    def kind_of(self, name: str) -> Kind:
+        kind = self._kinds.get(name)
+        if kind is None:
+            raise RefusedError(f'there is no resource type of the kind "{name}"')
+        return kind
+
+
+async def all_of(items: Iterable[T], work: Callable[[T], Awaitable[R]]) -> list[R]:
+    """Many at once, but not all: answers in the order of the items, and the first error ends it."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(item: T) -> R:
+        async with gate:
+            return await work(item)
+
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(one(each)) for each in items]
+    return [each.result() for each in running]
+
+
+def _of_version(kind: Kind, version: str) -> Kind:
+    return kind if kind.version == version else Kind(kind.group, version, kind.plural, kind.kind, is_namespaced=True)
