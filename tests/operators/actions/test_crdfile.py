@@ -1,0 +1,15 @@
+"""The definitions that are kept for `kubectl apply` are those of the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from homeostat.cli.crds import command
+
+
+def test_the_definitions_that_are_kept_are_those_of_the_code() -> None:
+    kept = Path(__file__).parents[3] / "deploy" / "crds" / "actions.yaml"
+    printed = CliRunner().invoke(command, ["--operators", "actions"]).stdout
+    assert kept.read_text() == printed, "homeostat crds --operators actions > deploy/crds/actions.yaml"
