@@ -7,19 +7,18 @@ from typing import Literal
 
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import format_time, parse_time
+from homeostat.objects.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions import verdict
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
 from homeostat.operators.actions.history import Prune, Record, plan_history
 from homeostat.operators.actions.run import Outcome, Trigger, shortened
-from homeostat.operators.actions.schedule import after, retry_delay_s, trigger_of
+from homeostat.operators.actions.schedule import after, asked_s, retry_delay_s, trigger_of
 from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.world import Fault, World
 
 Action = Begin | Start | Adopt | Abandon | Record | Prune
 _NONE = Outcome(is_success=False)
 _LONGEST_MESSAGE = 1024
-_SOONEST_S = 1.0
 
 
 class Look:
@@ -63,7 +62,7 @@ def succeed(look: Look, outcome: Outcome) -> Decision[Action]:
         "phase": "ready",
         "message": shortened(outcome.message, _LONGEST_MESSAGE),
         "retries": 0,
-        "nextRun": after(world.now, _interval_s(outcome, world)),
+        "nextRun": after(world.ended, asked_s(outcome.again_after_seconds, world.pace.interval_s)),
         "reconciledGeneration": run.generation if run is not None else look.resource.metadata.generation,
         "appliedDigest": digest,
         "hasEffects": True,
@@ -80,11 +79,6 @@ def succeed(look: Look, outcome: Outcome) -> Decision[Action]:
     )
 
 
-def _interval_s(outcome: Outcome, world: World) -> float:
-    asked = outcome.again_after_seconds
-    return world.pace.interval_s if asked is None else max(asked, _SOONEST_S)
-
-
 def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") -> Decision[Action]:
     """`outcome` is that of the run, which may have succeeded where what came after it failed."""
     world, run = look.world, look.status.run
@@ -95,7 +89,7 @@ def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") 
         "phase": "deleting" if is_deleting else "failed",
         "message": message,
         "retries": retries + 1,
-        "nextRun": after(world.now, retry_delay_s(world.pace.delays, retries, world.chance)),
+        "nextRun": after(world.ended, retry_delay_s(world.pace.delays, retries, world.chance)),
     }
     if outcome.is_success and run is not None:
         fields |= {"appliedDigest": run.digest, "reconciledGeneration": run.generation}
@@ -118,7 +112,7 @@ def _closed(look: Look) -> JsonObject:
     return {
         "run": None,
         "reconciliations": look.status.reconciliations + 1,
-        "lastRun": format_time(look.world.now),
+        "lastRun": format_micro_time(look.world.ended),
         "attemptedDigest": run.digest if run is not None else look.world.digest,
         "handledRequest": run.requested if run is not None else look.requested,
     }
@@ -126,8 +120,7 @@ def _closed(look: Look) -> JsonObject:
 
 def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") -> tuple[Record | Prune, ...]:
     resource, world, run = look.resource, look.world, look.status.run
-    now = format_time(world.now)
-    began = run.began if run is not None else now
+    began = run.began if run is not None else format_micro_time(world.now)
     phase: Literal["completed", "failed"] = "failed" if error else "completed"
     is_plan = run is None or run.purpose == "plan"
     spec = ReconciliationSpec(
@@ -139,7 +132,7 @@ def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") 
         trigger=look.trigger,
         is_success=not error,
         phase=phase,
-        plugin=world.plugin,
+        plugin=(run.plugin if run is not None else "") or world.plugin,
         plan_output=shortened(plan or (outcome.output if is_plan else run.plan if run is not None else "")),
         apply_output="" if is_plan else shortened(outcome.output),
         error=error,
@@ -147,7 +140,7 @@ def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") 
         is_drift=run is not None and run.is_drift,
         url=outcome.url,
         started=began,
-        finished=now,
-        duration_seconds=max((world.now - parse_time(began)).total_seconds(), 0.0),
+        finished=format_micro_time(world.ended),
+        duration_seconds=max((world.ended - parse_time(began)).total_seconds(), 0.0),
     )
     return plan_history(resource, look.status.reconciliations + 1, spec, world.pace.keep)

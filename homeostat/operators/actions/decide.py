@@ -18,22 +18,26 @@ import msgspec
 from msgspec.structs import replace
 
 from homeostat.objects.decision import Decision, Notice, Wait
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions import verdict
 from homeostat.operators.actions.api import REQUESTED, Resource, ResourceStatus
 from homeostat.operators.actions.conclusion import Action, Look, fail, finish_destroy, succeed
 from homeostat.operators.actions.run import Outcome, Purpose, Run
-from homeostat.operators.actions.schedule import trigger_of, wait_until
+from homeostat.operators.actions.schedule import asked_s, trigger_of, wait_until
 from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Underway, World
 
 __all__ = ["decide", "need_of"]
 
+_POLL_S = 10.0
+_AGAIN = timedelta(seconds=30)
+_GIVEN_UP_AFTER = timedelta(days=1)
+
 
 def need_of(resource: Resource, status: ResourceStatus, digest: str, now: datetime) -> Need:
     """What is to be looked at, before a decision can be made."""
     if status.run is not None:
-        return "follow" if status.run.outcome is None else "conclude"
+        return _need_of_run(status.run, is_current=_is_current(resource, status.run, digest))
     is_terminating = resource.is_terminating
     if is_terminating and (status.is_destroyed or not status.has_effects):
         return "nothing"
@@ -41,6 +45,16 @@ def need_of(resource: Resource, status: ResourceStatus, digest: str, now: dateti
     if trigger_of(status, digest=digest, requested=requested, is_terminating=is_terminating, now=now) is None:
         return "rest"
     return "destroy" if is_terminating else "plan"
+
+
+def _need_of_run(run: Run, *, is_current: bool) -> Need:
+    if run.outcome is None:
+        return "follow"
+    return "verify" if run.purpose == "apply" and run.outcome.is_success and is_current else "conclude"
+
+
+def _is_current(resource: Resource, run: Run, digest: str) -> bool:
+    return run.digest == digest and not resource.is_terminating
 
 
 def decide(resource: Resource, world: World) -> Decision[Action]:
@@ -53,7 +67,7 @@ def decide(resource: Resource, world: World) -> Decision[Action]:
             return _rest(look)
         case "follow":
             return _follow(look)
-        case "conclude":
+        case "verify" | "conclude":
             return _conclude(look)
         case "destroy":
             if isinstance(world.seen, Fault):
@@ -113,7 +127,9 @@ def _new_run(look: Look, purpose: Purpose, plan: Plan) -> Run:
         trigger=look.trigger,
         digest=look.world.digest,
         generation=look.resource.metadata.generation,
-        began=format_time(look.world.now),
+        plugin=look.world.plugin,
+        declaration=look.world.declaration,
+        began=format_micro_time(look.world.now),
         requested=look.requested,
         is_drift=look.trigger == "scheduled" and plan.is_changed is True,
         plan=plan.output,
@@ -138,14 +154,21 @@ def _follow(look: Look) -> Decision[Action]:
         case Underway(handle=handle, again_after_s=after_s):
             if handle is not None and handle != run.handle:
                 return Decision((Adopt(replace(run, handle=handle)),))
-            return _wait(look, run, timedelta(seconds=after_s))
+            return _wait(look, run, timedelta(seconds=asked_s(after_s, _POLL_S)))
         case Outcome() as outcome:
             return Decision((Adopt(replace(run, outcome=outcome)),))
+        case Fault(reason=reason, message=message, is_certain=False) if not _is_given_up(look, run):
+            raise Wait(reason, _AGAIN, message=f"how the run stands cannot be told: {message}")
         case Fault(reason=reason, message=message):
             outcome = Outcome(is_success=False, reason=reason, message=message)
             return Decision((Adopt(replace(run, outcome=outcome)),))
         case other:
             raise _unexpected("how the run stands", other)
+
+
+def _is_given_up(look: Look, run: Run) -> bool:
+    """What cannot be followed may still be running, so it is not taken for failed, but neither waited for for ever."""
+    return look.world.now - parse_time(run.began) >= _GIVEN_UP_AFTER
 
 
 def _is_wanted(look: Look, run: Run) -> bool:
@@ -154,7 +177,7 @@ def _is_wanted(look: Look, run: Run) -> bool:
 
 
 def _abandon(look: Look, run: Run) -> Decision[Action]:
-    return Decision((Abandon(run.ticket),), status={"run": None, "nextRun": format_time(look.world.now)})
+    return Decision((Abandon(run.ticket),), status={"run": None, "nextRun": format_micro_time(look.world.now)})
 
 
 def _wait(look: Look, run: Run, after: timedelta) -> Decision[Action]:
@@ -171,7 +194,7 @@ def _conclude(look: Look) -> Decision[Action]:
     assert outcome is not None
     if not outcome.is_success:
         return fail(look, Fault(outcome.reason or "Failed", outcome.message), outcome)
-    is_current = run.digest == look.world.digest and not look.resource.is_terminating
+    is_current = _is_current(look.resource, run, look.world.digest)
     match run.purpose:
         case "destroy":
             return finish_destroy(look, outcome)

@@ -1,7 +1,7 @@
 """The record of reconciliations: what goes into it, and what leaves it. Pure.
 
-Each reconciliation is one entry under a name that is known beforehand, so that writing it twice is writing it once, and
-the one that makes room for it is known without looking. A resource keeps its newest entries, and none that is too old;
+Each reconciliation is one entry under a name that is known beforehand, so that writing it again replaces it, and the
+one that makes room for it is known without looking. A resource keeps its newest entries, and none that is too old;
 when it is gone, its entries stay until they are.
 """
 
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.timestamp import format_micro_time
 from homeostat.operators.actions.api import RECONCILIATION, RESOURCE_UID, Keep, ReconciliationSpec, Resource
 from homeostat.operators.actions.digest import digest_of
 
@@ -22,7 +22,7 @@ _LONGEST_NAME = 200
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Write an entry, unless it is there."""
+    """Write an entry; one that is there under the name goes."""
 
     name: str
     spec: ReconciliationSpec
@@ -54,10 +54,10 @@ def entry_object(record: Record, namespace: str) -> JsonObject:
 
 
 def plan_history(resource: Resource, number: int, spec: ReconciliationSpec, keep: Keep) -> tuple[Record | Prune, ...]:
-    """The new entry, and the one that makes room for it."""
+    """The one that makes room, and the new entry: at no time are there too many."""
     record = Record(entry_name(resource, number), spec)
     surplus = number - keep.entries
-    return (record, Prune(entry_name(resource, surplus))) if surplus > 0 else (record,)
+    return (Prune(entry_name(resource, surplus)), record) if surplus > 0 else (record,)
 
 
 class KeptMetadata(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -81,13 +81,34 @@ class Kept(msgspec.Struct, frozen=True):
 
 def surplus_entries(held: Iterable[Kept], keep_of: Callable[[str], Keep], *, now: datetime) -> list[Kept]:
     """Entries that are too old, and those of resources that keep fewer than they did; `keep_of` goes by kind."""
-    by_resource: defaultdict[str, list[Kept]] = defaultdict(list)
-    for each in held:
-        by_resource[each.spec.resource_uid].append(each)
-    found = []
-    for entries in by_resource.values():
-        keep = keep_of(entries[0].spec.resource_kind)
-        oldest = format_time(now - timedelta(days=keep.max_age_days))
+    census = Census(keep_of, now=now)
+    return [*census.take(held), *census.end()]
+
+
+class Census:
+    """The same page by page: entries come in the order of their names, so those of one resource come together, and no
+    more of them are held at a time than a page and what goes on from the page before.
+    """
+
+    def __init__(self, keep_of: Callable[[str], Keep], *, now: datetime) -> None:
+        self._keep_of, self._now = keep_of, now
+        self._open: defaultdict[str, list[Kept]] = defaultdict(list)
+
+    def take(self, page: Iterable[Kept]) -> list[Kept]:
+        """The surplus of resources that the page has nothing more of."""
+        found = set()
+        for each in page:
+            self._open[each.spec.resource_uid].append(each)
+            found.add(each.spec.resource_uid)
+        complete = self._open.keys() - found
+        return [each for uid in complete for each in self._surplus(self._open.pop(uid))]
+
+    def end(self) -> list[Kept]:
+        rest, self._open = self._open, defaultdict(list)
+        return [each for entries in rest.values() for each in self._surplus(entries)]
+
+    def _surplus(self, entries: list[Kept]) -> list[Kept]:
+        keep = self._keep_of(entries[0].spec.resource_kind)
+        oldest = format_micro_time(self._now - timedelta(days=keep.max_age_days))
         entries.sort(key=lambda each: each.spec.finished, reverse=True)
-        found += [each for at, each in enumerate(entries) if at >= keep.entries or each.spec.finished <= oldest]
-    return found
+        return [each for at, each in enumerate(entries) if at >= keep.entries or each.spec.finished <= oldest]

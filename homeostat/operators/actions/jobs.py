@@ -28,7 +28,8 @@ from homeostat.operators.actions.world import Fault, Lost, Plan, Underway
 log = logging.getLogger(__name__)
 
 Told = TypeVar("Told", bound="Plan | Outcome | Underway | Lost")
-_EXPECTED = (ActionError, SecretError, ExchangeError, ProcessError, UnknownPluginError)
+_ANYTHING = (Plan, Outcome, Underway, Lost)
+_EXPECTED = (SecretError, ExchangeError, ProcessError, UnknownPluginError)
 _LONGEST_MESSAGE = 2048
 LARGEST_OUTPUTS = 256 << 10
 MOST_CONDITIONS = 20
@@ -66,18 +67,25 @@ def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msg
     return read
 
 
-async def called(secrets: Secrets, plugin: str, call: Awaitable[Told]) -> Told | Fault:
+async def called(
+    secrets: Secrets, plugin: str, call: Awaitable[Told], shapes: tuple[type, ...] = _ANYTHING
+) -> Told | Fault:
     """What the plugin says, without secrets. Its errors end here: their texts are its own, and may hold anything."""
     try:
-        return _scrubbed(await call, secrets)
+        told = await call
+        if not isinstance(told, shapes):
+            raise TypeError(f"it answered with a {type(told).__name__}")
+        return _scrubbed(told, secrets)
     except Wait as wait:
         raise Wait(wait.reason, wait.after, message=secrets.scrub(str(wait))) from None
+    except ActionError as error:
+        return Fault(error.reason, _message(error, secrets), is_certain=True)
     except _EXPECTED as error:
         return Fault(error.reason, _message(error, secrets))
     except Exception as error:
-        told = _message(error, secrets)
-        log.error("a plugin broke", extra={"plugin": plugin, "error": type(error).__name__, "told": told})
-        return Fault("PluginBroke", f"{type(error).__name__}: {told}")
+        text = _message(error, secrets)
+        log.error("a plugin broke", extra={"plugin": plugin, "error": type(error).__name__, "told": text})
+        return Fault("PluginBroke", f"{type(error).__name__}: {text}")
 
 
 def _message(error: Exception, secrets: Secrets) -> str:

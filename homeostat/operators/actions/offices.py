@@ -22,7 +22,7 @@ from homeostat.operators.actions.api import (
     ResourceTypeStatus,
 )
 from homeostat.operators.actions.equipment import equipped
-from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.naming import kind_name, resource_kind
 from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.typedecide import DEFINING
 from homeostat.runtime.cache import Cache, Change
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LONGEST_LOOK_S = 2 * 3600.0
+_NOT_BEFORE_CHANGES_S = 0.001
+"""What is due later, however little, stands back behind what somebody has just declared."""
 
 
 class _Office:
@@ -56,7 +58,7 @@ class _Office:
         if spec != self.spec:
             self.spec = spec
             for each in self.controller.informer.cache:
-                self.controller.look(each.metadata.namespace, each.metadata.name)
+                self.controller.look(each.metadata.namespace, each.metadata.name, after_s=_NOT_BEFORE_CHANGES_S)
 
 
 class Offices:
@@ -69,9 +71,13 @@ class Offices:
         self._changed.set()
 
     def keep_of(self, kind: str) -> Keep:
-        """What is kept of the history of a kind's resources."""
-        office = self._offices.get(kind)
-        return Keep() if office is None else office.spec.history
+        """What is kept of the history of resources, by the name of their type or kind; in force or not."""
+        wanted = kind_name(kind)
+        office = self._offices.get(wanted)
+        if office is not None:
+            return office.spec.history
+        kept = (each.spec.history for each in self._types if kind_name(each.spec.name) == wanted)
+        return max(kept, key=lambda each: (each.entries, each.max_age_days), default=Keep())
 
     async def run(self) -> None:
         """While the process leads."""

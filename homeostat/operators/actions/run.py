@@ -63,6 +63,9 @@ class Run(Part, frozen=True, kw_only=True):
     digest: str
     """Of the spec and the action that it is for: they may change meanwhile."""
     generation: int
+    plugin: str = ""
+    declaration: str = ""
+    """The resource's own spec and action, as JSON: they may change before the run ends, and it is followed by these."""
     began: Time
     requested: str = ""
     """What asked for it by hand, if somebody did."""

@@ -7,15 +7,17 @@ does not wait for it.
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta
 
 import msgspec
 
-from homeostat.objects.timestamp import format_time, parse_time
+from homeostat.objects.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.run import Trigger
 
 _MOST_DOUBLINGS = 10
+_SOONEST_S, _LATEST_S = 1.0, 366 * 86_400.0
 
 
 class Delays(msgspec.Struct, frozen=True):
@@ -62,4 +64,12 @@ def wait_until(moment: str | None, now: datetime) -> timedelta:
 
 
 def after(now: datetime, seconds: float) -> str:
-    return format_time(now + timedelta(seconds=seconds))
+    """To the microsecond: what became due together would otherwise stay together."""
+    return format_micro_time(now + timedelta(seconds=seconds))
+
+
+def asked_s(seconds: float | None, usual_s: float) -> float:
+    """What a plugin asks for, within reason; `usual_s` where it asks for nothing."""
+    if seconds is None or math.isnan(seconds):
+        return usual_s
+    return min(max(seconds, _SOONEST_S), _LATEST_S)

@@ -11,18 +11,20 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.client.projection import Projection
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.operators.actions.api import RECONCILIATION, Keep
-from homeostat.operators.actions.history import Kept, surplus_entries
+from homeostat.operators.actions.history import Census, Kept
 
 log = logging.getLogger(__name__)
 
-_EVERY_S = 3600.0
+_FIRST_AFTER_S, _EVERY_S = 300.0, 3600.0
 
 
 async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: datetime) -> int:
     """How many entries were removed. `keep_of` says by the kind of a resource what is kept."""
     entries = Projection(client, RECONCILIATION.kind, Kept)
-    held = [each async for each in entries.list()]
-    surplus = surplus_entries(held, keep_of, now=now)
+    census, surplus = Census(keep_of, now=now), []
+    async for page in entries.pages():
+        surplus += census.take(page.items)
+    surplus += census.end()
     for each in surplus:
         try:
             await entries.delete(each.metadata.name, each.metadata.namespace)
@@ -31,10 +33,14 @@ async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: 
     return len(surplus)
 
 
-async def sweep_regularly(client: Client, keep_of: Callable[[str], Keep], *, every_s: float = _EVERY_S) -> None:
+async def sweep_regularly(
+    client: Client, keep_of: Callable[[str], Keep], *, first_after_s: float = _FIRST_AFTER_S, every_s: float = _EVERY_S
+) -> None:
     """Until cancelled. What cannot be removed now is removed the next time."""
+    wait_s = min(first_after_s, every_s)
     while True:
-        await asyncio.sleep(every_s)
+        await asyncio.sleep(wait_s)
+        wait_s = every_s
         try:
             removed = await sweep_history(client, keep_of, now=datetime.now(UTC))
         except (ApiError, UnreachableError) as error:

@@ -11,7 +11,7 @@ from homeostat.operators.actions.api import Keep
 from homeostat.operators.actions.run import Changes, Outcome
 from homeostat.operators.actions.schedule import Delays
 
-Need = Literal["rest", "plan", "follow", "conclude", "destroy", "nothing"]
+Need = Literal["rest", "plan", "follow", "verify", "conclude", "destroy", "nothing"]
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -45,10 +45,14 @@ class Lost(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """The plugin could not do what it was asked: told by its own reason, and without secrets."""
+    """The plugin could not do what it was asked: told by its own reason, and without secrets.
+
+    `is_certain`: the plugin itself says so. Otherwise it was not asked, or broke off: nobody knows what it has done.
+    """
 
     reason: str
     message: str
+    is_certain: bool = False
 
 
 Seen = Plan | Fresh | Underway | Lost | Outcome | Fault
@@ -63,13 +67,23 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """`chance` is uniform in [0, 1). `seen` is what the need of the moment asked for; None where nothing was needed."""
+    """`chance` is uniform in [0, 1). `seen` is what the need of the moment asked for; None where nothing was needed.
+
+    The need is that of `now`, when the look began; seeing may have taken until `seen_at`. `declaration` is what a run
+    keeps where it may outlast what is declared.
+    """
 
     now: datetime
+    seen_at: datetime | None = None
     chance: float
     digest: str
     kind: str
     version: str
     plugin: str
+    declaration: str = ""
     pace: Pace = Pace()
     seen: Seen | None = None
+
+    @property
+    def ended(self) -> datetime:
+        return self.seen_at or self.now

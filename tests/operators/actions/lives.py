@@ -207,7 +207,7 @@ class Life:
         match need_of(resource, status, self.digest, self.now):
             case "plan":
                 seen = self.plugin.plan(wanted, status.applied_digest == self.digest)
-            case "conclude" if status.run is not None and status.run.purpose == "apply":
+            case "verify":
                 seen = self.plugin.plan(wanted, True)
             case "follow":
                 seen = self._followed(status)
@@ -240,7 +240,7 @@ class Life:
             case Adopt(run):
                 return _receipt(run)
             case Record(name):
-                self.history.setdefault(name, action)
+                self.history[name] = action
             case Prune(name):
                 self.history.pop(name, None)
         return None
