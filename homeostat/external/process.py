@@ -138,10 +138,11 @@ async def _together(process: asyncio.subprocess.Process, program: Program) -> tu
 
 async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
     assert process.stdin is not None
-    # A program may end without reading what it was given.
+    # A program may end without reading what it was given, even before anything was written.
     with suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(data)
-        await process.stdin.drain()
+        if not process.stdin.is_closing():
+            process.stdin.write(data)
+            await process.stdin.drain()
     process.stdin.close()
 
 

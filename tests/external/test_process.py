@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from homeostat.edge.loop import run
 from homeostat.external.process import (
     OutputTooLargeError,
     Program,
@@ -158,3 +159,13 @@ async def test_a_program_that_outlives_its_killed_starter_is_not_started_beside_
 async def test_a_lock_goes_with_the_program(tmp_path: Path) -> None:
     program = Program(arguments=("true",), directory=tmp_path, lock=tmp_path / "lock")
     assert [(await run_program(program)).code for _ in range(2)] == [0, 0]
+
+
+def test_a_program_need_not_read_what_it_is_given_on_either_loop(tmp_path: Path) -> None:
+    """Under uvloop a pipe that the program has closed already refuses in a way of its own."""
+
+    async def often() -> list[bytes]:
+        program = Program(arguments=("/bin/echo", "hi"), directory=tmp_path, stdin=b"x" * 300_000)
+        return [(await run_program(program)).stdout for _ in range(30)]
+
+    assert run(often()) == asyncio.run(often()) == [b"hi\n"] * 30
