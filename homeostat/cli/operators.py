@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -49,3 +49,14 @@ def chosen_operators(text: str) -> dict[str, OperatorModule]:
     if len(found) < len(names):
         raise click.UsageError(f"two of the operators {', '.join(names)} have the same name; rename one")
     return found
+
+
+def check_environments(operators: Mapping[str, OperatorModule], environment: Mapping[str, str]) -> None:
+    """Settings that an operator cannot be set up with are told before anything is started."""
+    from homeostat.operators.catalog import BrokenOperatorError, check_environment
+
+    try:
+        for name, module in operators.items():
+            check_environment(name, module, environment)
+    except BrokenOperatorError as error:
+        raise Failure(str(error)) from error

@@ -13,7 +13,7 @@ import click
 from homeostat.cli.connection import reporting_errors
 from homeostat.cli.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.failure import Failure
-from homeostat.cli.operators import chosen_operators, operators_option
+from homeostat.cli.operators import check_environments, chosen_operators, operators_option
 from homeostat.cli.programs import environment_with, programs_option
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def command(operators: str, health: str, verbose: int, **options: Any) -> None:
     from homeostat.runtime.telemetry import TelemetryError
 
     choice = Choice(named=operators, operators=chosen_operators(operators), health=_address(health), **options)
+    check_environments(choice.operators, environment_with(allows_programs=choice.allows_programs))
     set_up_logging(1 + verbose)
     try:
         with reporting_errors():

@@ -19,6 +19,7 @@ from homeostat import __version__
 from homeostat.cli.database import database_option
 from homeostat.cli.datadir import data_option
 from homeostat.cli.failure import Failure
+from homeostat.cli.operators import check_environments
 from homeostat.cli.programs import environment_with, programs_option
 
 if TYPE_CHECKING:
@@ -145,14 +146,10 @@ def _load(name: str, known: frozenset[str]) -> None:
 
 
 def _check(settings: Settings) -> None:
-    """Settings that an operator cannot be set up with are told before anything is started."""
-    from homeostat.operators.catalog import BrokenOperatorError, check_environment, load_operator
+    from homeostat.operators.catalog import load_operator
 
-    try:
-        for name in settings.operators - {"housekeeping"}:
-            check_environment(name, load_operator(name), settings.environment)
-    except BrokenOperatorError as error:
-        raise Failure(str(error)) from error
+    names = settings.operators - {"housekeeping"}
+    check_environments({name: load_operator(name) for name in names}, settings.environment)
 
 
 def _serve(settings: Settings, verbosity: int) -> None:
