@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import click
@@ -13,12 +14,13 @@ from homeostat.cli.kinds import Kinds, discover
 from homeostat.cli.manifests import files_option, read_manifests
 from homeostat.cli.output import name_of, title
 from homeostat.client.base import APPLY_PATCH
-from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
+from homeostat.objects.errors import ApiError, ConflictError, NotFoundError, UnavailableError
 from homeostat.objects.json import JsonObject
 
 MANAGER = "homeostat"
 _ESTABLISHED_WITHIN_S = 30.0
 _LOOK_EVERY_S = 0.05
+_AGAIN_S = 0.2
 _TAKE_OVER = "; to take these fields over use --force-conflicts"
 # Fields in which two states of an object differ although nothing was changed.
 _BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation"})
@@ -56,7 +58,7 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
 
 class Applying:
     """One `apply`: what is applied is told line by line, what is refused is counted. `naming` is how objects are told
-    of.
+    of; for `patience_s` it is tried again where the server says that it cannot yet.
     """
 
     def __init__(
@@ -67,12 +69,13 @@ class Applying:
         dry_run: bool = False,
         force: bool = False,
         naming: Callable[[JsonObject], str] = title,
+        patience_s: float = 0.0,
     ) -> None:
         self._client = connection.client
         self._namespace = connection.namespace
         self._kinds = kinds
         self._is_dry = dry_run
-        self._naming = naming
+        self._naming, self._patience_s = naming, patience_s
         self._query = {
             "fieldManager": MANAGER,
             "fieldValidation": "Strict",
@@ -100,10 +103,20 @@ class Applying:
             raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; apply its definition first")
         path = kind.path(obj["metadata"].get("namespace") or self._namespace, obj["metadata"]["name"])
         before = await self._current(path)
-        after = await self._client.request("PATCH", path, self._query, body=obj, content_type=APPLY_PATCH)
+        after = await self._patched(path, obj)
         if before is None:
             return "created", after
         return "unchanged" if _substance(before) == _substance(after) else "configured", after
+
+    async def _patched(self, path: str, obj: JsonObject) -> JsonObject:
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                return await self._client.request("PATCH", path, self._query, body=obj, content_type=APPLY_PATCH)
+            except UnavailableError:
+                if time.monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(_AGAIN_S)
 
     async def _current(self, path: str) -> JsonObject | None:
         try:

@@ -6,6 +6,7 @@ import click
 
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.resourcekinds import named_resources, resource_title
+from homeostat.cli.resourcestate import Goal
 from homeostat.cli.resourcewait import awaited, is_wanted, wait_for, wait_options
 from homeostat.objects.json import JsonObject
 
@@ -32,7 +33,7 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
         found: JsonObject = await client.get(path)
         await client.delete(path, _only(found["metadata"]["uid"]))
         click.echo(f"{resource_title(kind.kind, name)} deleted")
-        doomed.append(awaited(kind, found, None))
+        doomed.append(awaited(kind, found, Goal(is_gone=True)))
     if is_wanted(is_awaited):
         await wait_for(client, doomed, within_s)
 

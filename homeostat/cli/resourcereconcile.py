@@ -35,7 +35,8 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
         patch = {"metadata": {"annotations": {REQUESTED: request}}}
         stored = await client.merge(kind.path(connection.namespace, name), patch)
         click.echo(f"{resource_title(kind.kind, name)} is to be looked at")
-        is_terminating = stored["metadata"].get("deletionTimestamp")
-        asked.append(awaited(kind, stored, None if is_terminating else Goal(stored["metadata"]["generation"], request)))
+        is_terminating = "deletionTimestamp" in stored["metadata"]
+        goal = Goal(stored["metadata"]["generation"], request, is_gone=is_terminating)
+        asked.append(awaited(kind, stored, goal))
     if is_awaited is not False:
         await wait_for(client, asked, within_s)

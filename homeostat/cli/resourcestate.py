@@ -8,21 +8,25 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from homeostat.objects.age import epoch_of, human_duration
-from homeostat.objects.conditions import PAUSED, READY, RECONCILING, find, is_true
+from homeostat.objects.conditions import READY, RECONCILING, find
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.run import Changes, Run
 from homeostat.operators.actions.schedule import is_past
 from homeostat.operators.actions.verdict import DESTROY_FAILED, FAILED
+from homeostat.runtime.look import PAUSE
 
-End = Literal["ready", "failed", "paused"]
+End = Literal["ready", "failed", "undestroyed", "paused"]
 
 
 class Goal(NamedTuple):
-    """What is waited for: this generation, and the answer to this request where there is one."""
+    """What is waited for: that this generation is ready, or that the resource is gone; by an answer to this request,
+    where there is one.
+    """
 
-    generation: int
+    generation: int = 0
     request: str = ""
+    is_gone: bool = False
 
 
 class Standing(NamedTuple):
@@ -56,13 +60,16 @@ def standing_of(obj: JsonObject) -> Standing:
 
 
 def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:
-    """How the wait ends; None while it does not."""
+    """How the wait ends while the resource is there; None while it does not."""
     status = status_of(obj)
-    if is_true(status.conditions, PAUSED):
+    if (obj["metadata"].get("annotations") or {}).get(PAUSE, "false") != "false":
         return "paused"
     is_looked_at = status.observed_generation >= goal.generation and status.run is None
     if not is_looked_at or (goal.request and status.handled_request != goal.request):
         return None
+    if goal.is_gone:
+        reconciling = find(status.conditions, RECONCILING)
+        return "undestroyed" if reconciling is not None and reconciling.reason == DESTROY_FAILED else None
     ready = find(status.conditions, READY)
     if ready is None:
         return None
@@ -71,12 +78,6 @@ def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:
     # A declaration that says the same in other words is observed and not reconciled: its next run is still ahead.
     is_reconciled = status.reconciled_generation >= goal.generation or not is_past(status.next_run, now)
     return "ready" if status.phase == "ready" and ready.status == "True" and is_reconciled else None
-
-
-def is_undestroyed(obj: JsonObject) -> bool:
-    """Whether the resource stays because what it stands for could not be destroyed."""
-    reconciling = find(status_of(obj).conditions, RECONCILING)
-    return reconciling is not None and reconciling.reason == DESTROY_FAILED
 
 
 def run_url(run: Run) -> str:

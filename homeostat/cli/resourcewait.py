@@ -20,7 +20,7 @@ from homeostat.cli.changes import versions_of
 from homeostat.cli.failure import Failure, one_line
 from homeostat.cli.kinds import Kind
 from homeostat.cli.resourcekinds import resource_title
-from homeostat.cli.resourcestate import Goal, Standing, ahead, end_of, is_undestroyed, standing_of, status_of
+from homeostat.cli.resourcestate import Goal, Standing, ahead, end_of, standing_of, status_of
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.look import PAUSE
@@ -35,15 +35,14 @@ class Awaited(NamedTuple):
     namespace: str
     name: str
     uid: str
-    goal: Goal | None
-    """None where it is waited for to be gone."""
+    goal: Goal
 
     @property
     def title(self) -> str:
         return resource_title(self.kind.kind, self.name)
 
 
-def awaited(kind: Kind, obj: JsonObject, goal: Goal | None) -> Awaited:
+def awaited(kind: Kind, obj: JsonObject, goal: Goal) -> Awaited:
     metadata = obj["metadata"]
     return Awaited(kind, metadata.get("namespace", ""), metadata["name"], metadata["uid"], goal)
 
@@ -97,19 +96,19 @@ async def _wait(client: Client, target: Awaited, show: Show, within_s: float) ->
     except TimeoutError:
         show(target.title, None)
     state = standing_of(last).text(time.time()) if last is not None else "it was not to be seen"
-    return _End(False, f"is not {'gone' if target.goal is None else 'ready'} after {within_s:.0f} s; {state}")
+    return _End(False, f"is not {'gone' if target.goal.is_gone else 'ready'} after {within_s:.0f} s; {state}")
 
 
 def _end(target: Awaited, obj: JsonObject | None) -> _End | None:
     if obj is None or obj["metadata"]["uid"] != target.uid:
-        return _End(True, "is gone") if target.goal is None else _End(False, "was deleted meanwhile")
-    if target.goal is None:
-        return _End(False, f"is not destroyed: {_failure(obj)}") if is_undestroyed(obj) else None
+        return _End(True, "is gone") if target.goal.is_gone else _End(False, "was deleted meanwhile")
     match end_of(obj, target.goal, datetime.now(UTC)):
         case "ready":
             return _End(True, "is ready")
         case "failed":
             return _End(False, f"failed: {_failure(obj)}")
+        case "undestroyed":
+            return _End(False, f"is not destroyed: {_failure(obj)}")
         case "paused":
             return _End(False, f"is paused by its annotation {PAUSE}: nothing is done for it")
         case None:
