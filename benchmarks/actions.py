@@ -35,8 +35,7 @@ def _table(scale: Scale, found: Figures) -> Table:
     table.add_row("the same, p99", f"{steady.late_p99_s:.3f} s", _marked("< 2 s", steady.late_p99_s < _LATE_S))
     table.add_row("the longest wait of any", f"{steady.oldest_s:.3f} s", "")
     table.add_row("CPU of plane and operator, for each", f"{steady.cpu_ms:.2f} ms", "")
-    for name, used in sorted(steady.threads_ms.items(), key=lambda each: -each[1])[:3]:
-        table.add_row(f"of it the thread {name}", f"{used:.2f} ms", "")
+    table.add_row("of it the event loop's", f"{steady.loop_ms:.2f} ms", "")
     table.add_row("writes, for each", f"{steady.writes:.2f}", "")
     table.add_row("drift found and put right", f"{steady.drifted}", "")
     table.add_row("history", f"{steady.entries:,} entries", _marked(f"<= {most:,}", steady.entries <= most))

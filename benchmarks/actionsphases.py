@@ -7,7 +7,6 @@ resource before, less the interval.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -19,7 +18,7 @@ from benchmarks.bench import Bench
 from benchmarks.load import drive
 from benchmarks.measurement import percentile
 from benchmarks.served import Served
-from benchmarks.usage import cpu_seconds, rss_mib, thread_seconds
+from benchmarks.usage import cpu_seconds, main_thread_seconds, rss_mib
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RECONCILIATION, REQUESTED, ResourceTypeSpec
@@ -65,7 +64,8 @@ class Steady(msgspec.Struct, frozen=True):
     """How long the resource that waited longest had been due."""
     drifted: int
     cpu_ms: float
-    threads_ms: dict[str, float]
+    loop_ms: float
+    """Of it the main thread's; the rest is the store's."""
     writes: float
     grown_bytes: float
     rss_mib: tuple[float, float]
@@ -109,7 +109,7 @@ async def catch_up(scene: Scene) -> Burst:
 
 async def keep_pace(scene: Scene) -> Steady:
     scale, served, pid = scene.scale, scene.served, scene.served.pid
-    before, threads, revision = served.processes.usage(), thread_seconds(pid), await _revision(scene)
+    before, loop_s, revision = served.processes.usage(), main_thread_seconds(pid), await _revision(scene)
     rss, size, since = rss_mib(pid), _size(served.data), len(read_notes(scene.notes))
     await asyncio.sleep(scale.seconds)
     used, ended = served.processes.usage() - before, monotonic()
@@ -123,9 +123,7 @@ async def keep_pace(scene: Scene) -> Steady:
         oldest_s=oldest_s,
         drifted=sum(each.kind != PLANNED for each in notes[since:]),
         cpu_ms=used.server / count * 1e3,
-        threads_ms={
-            name: (seconds - threads.get(name, 0.0)) / count * 1e3 for name, seconds in thread_seconds(pid).items()
-        },
+        loop_ms=(main_thread_seconds(pid) - loop_s) / count * 1e3,
         writes=(await _revision(scene) - revision) / count,
         grown_bytes=(_size(served.data) - size) / count,
         rss_mib=(rss, rss_mib(pid)),
@@ -166,34 +164,35 @@ async def _change_some(scene: Scene) -> list[float]:
 
 
 async def _asked_about(scene: Scene, *, since: int) -> None:
-    """Until the plugin was asked about every resource, and the plane says that all are ready."""
+    """Until the plugin was asked about every resource, and the status of each tells of it."""
     deadline, missing = monotonic() + _WITHIN_S, set(range(scene.scale.resources))
     while monotonic() < deadline:
         notes = read_notes(scene.notes, after=since)
         since += len(notes)
         missing.difference_update(each.number for each in notes)
-        if not missing and await _all_are_ready(scene):
+        if not missing and await _all_are_reconciled(scene):
             return
         await asyncio.sleep(_COUNT_EVERY_S)
     raise TimeoutError(f"after {_WITHIN_S:g} s nobody asked about {len(missing)} resources")
 
 
-async def _all_are_ready(scene: Scene) -> bool:
+async def _all_are_reconciled(scene: Scene) -> bool:
+    """Not whether all are ready: at any time drift is being put right somewhere."""
     answer = await scene.bench.ask("GET", KIND.path("default"))
-    phases: Iterable[_Phase] = msgspec.json.decode(answer.body, type=_Phases).items
-    return all(each.status.phase == "ready" for each in phases)
+    found = msgspec.json.decode(answer.body, type=_Page).items
+    return all(each.status.reconciled_generation for each in found)
 
 
-class _Status(msgspec.Struct):
-    phase: str = ""
+class _Status(msgspec.Struct, rename="camel"):
+    reconciled_generation: int = 0
 
 
-class _Phase(msgspec.Struct):
+class _Reconciled(msgspec.Struct):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
-class _Phases(msgspec.Struct):
-    items: list[_Phase]
+class _Page(msgspec.Struct):
+    items: list[_Reconciled]
 
 
 async def _revision(scene: Scene) -> int:

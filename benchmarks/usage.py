@@ -76,11 +76,7 @@ def _machine_seconds() -> float:
     return (sum(fields[:3]) + sum(fields[5:8])) / _TICKS
 
 
-def thread_seconds(pid: int) -> dict[str, float]:
-    """CPU by the name of the thread; threads of one name together."""
-    found: dict[str, float] = {}
+def main_thread_seconds(pid: int) -> float:
     with suppress(OSError):
-        for task in (_PROC / str(pid) / "task").iterdir():
-            name = (task / "comm").read_text().strip()
-            found[name] = found.get(name, 0.0) + int((task / "schedstat").read_text().split()[0]) / 1e9
-    return found
+        return int((_PROC / str(pid) / "task" / str(pid) / "schedstat").read_text().split()[0]) / 1e9
+    return 0.0
