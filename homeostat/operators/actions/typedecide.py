@@ -78,8 +78,17 @@ def wanted_definition(resource_type: ResourceType, others: Iterable[ResourceType
     return definition_of([resource_type.spec, *_sound(resource_type, others)])
 
 
-def some_of(names: Sequence[str], count: int) -> str:
-    """The first of so many."""
+def told_in_use(names: Sequence[str], count: int) -> str:
+    """`names` are some of so many."""
+    return f"{count} {'resource is' if count == 1 else 'resources are'} of this type: {_first(names, count)}"
+
+
+def told_misfits(misfits: Sequence[str], count: int) -> str:
+    who = "live resource does" if count == 1 else "live resources do"
+    return f"{count} {who} not fit the schema: {_first(misfits, count)}; change them, or set isForced"
+
+
+def _first(names: Sequence[str], count: int) -> str:
     shown = names[:MOST_TOLD]
     return f"{', '.join(shown)} and {count - len(shown)} more" if count > len(shown) else ", ".join(shown)
 
@@ -108,8 +117,7 @@ def _let_go(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeActio
         left = definition_of(rest)
         return Decision(() if is_in_force(left, world.found) else (PutDefinition(left),))
     if world.users:
-        told = f"{len(world.users)} resources are of this type: {some_of(world.users, len(world.users))}"
-        raise Wait("InUse", timedelta(seconds=10), message=told)
+        raise Wait("InUse", timedelta(seconds=10), message=told_in_use(world.users, len(world.users)))
     return Decision((RemoveDefinition(world.found["metadata"]["name"]),))
 
 
@@ -129,7 +137,7 @@ def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:
 
 def _incompatible(misfits: Sequence[Misfit]) -> Decision[TypeAction]:
     names = [str(each) for each in misfits[:_MOST_NAMED]]
-    told = f"{len(misfits)} live resources do not fit the schema, the first is {names[0]}; change them, or set isForced"
+    told = told_misfits(names, len(misfits))
     return Decision(
         conditions=(
             Condition(READY, "False", "Incompatible", told),

@@ -27,7 +27,8 @@ from homeostat.operators.actions.typedecide import (
     is_in_force,
     is_kept_by_others,
     same_version,
-    some_of,
+    told_in_use,
+    told_misfits,
     wanted_definition,
 )
 
@@ -66,8 +67,7 @@ class TypeGuard:
         if found is None or declared.spec.is_forced or is_in_force(wanted, found):
             return
         if unfit := await self._misfits(declared, wanted, found):
-            told = f"{len(unfit)} live resources do not fit it: {some_of([str(each) for each in unfit], len(unfit))}"
-            cause = forbidden("spec.schema", f"{told}; change them, or set isForced")
+            cause = forbidden("spec.schema", told_misfits([str(each) for each in unfit[:MOST_TOLD]], len(unfit)))
             raise invalid_object(_KIND.kind, _KIND.group, name, [cause])
 
     async def _check_removal(self, declared: ResourceType) -> None:
@@ -79,7 +79,7 @@ class TypeGuard:
         async for page in self._pages(found, MOST_TOLD):
             if page.items:
                 names = [f"{each['metadata']['namespace']}/{each['metadata']['name']}" for each in page.items]
-                told = f"{page.total} resources are of this type: {some_of(names, page.total)}; delete them first"
+                told = f"{told_in_use(names, page.total)}; delete them first"
                 raise _conflict(declared.metadata.name, told)
             return
 

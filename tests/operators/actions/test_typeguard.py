@@ -70,7 +70,9 @@ async def test_a_type_goes_when_its_resources_are_gone(client: Client) -> None:
 
 async def test_a_schema_that_resources_do_not_fit_is_refused_and_they_are_named(client: Client) -> None:
     await fill(client, 3, 9)
-    with pytest.raises(InvalidError, match=r"spec\.schema: .*1 live resources .* default/s9: spec\.size: .*isForced"):
+    with pytest.raises(
+        InvalidError, match=r"spec\.schema: .*1 live resource does .* default/s9: spec\.size: .*isForced"
+    ):
         await client.merge(f"{TYPES}/shelf", {"spec": {"schema": NARROW}})
     assert (await client.get(f"{TYPES}/shelf"))["spec"]["schema"] == SCHEMA
     await client.merge(f"{SHELVES}/s9", {"spec": {"size": 4}})
