@@ -18,11 +18,11 @@ from homeostat.cli.output import output_option, print_object
 from homeostat.cli.planasked import ask, plugins_of_this_machine, read_only
 from homeostat.cli.plandeclared import as_stored, changes_between, schema_of_type
 from homeostat.cli.planned import Change, Planned, print_plan, report_of
-from homeostat.cli.plantypes import PlannedTypes, declared_type, planned_types
+from homeostat.cli.plantypes import PlannedTypes, declared_type, planned_type
 from homeostat.cli.resourceapply import sorted_manifests
 from homeostat.cli.resourcebody import adopted
 from homeostat.cli.resourcekinds import title_of
-from homeostat.cli.typeobjects import list_types
+from homeostat.cli.typeobjects import FoundType, list_types
 from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
@@ -78,7 +78,8 @@ async def command(
         known = PlannedTypes([each.type for each in there], map(declared_type, types))
         planner = _Planner(client, connection.namespace, known, force=force_conflicts)
         async with plugins_of_this_machine(client, allows_programs=allow_programs) as means:
-            planned = [*planned_types(types, there), *await planner.plan(resources, means)]
+            planned = [await planner.plan_type(each, there) for each in types]
+            planned += await planner.plan(resources, means)
     if output is not None:
         print_object(report_of(planned), output)
     else:
@@ -93,6 +94,13 @@ class _Planner:
     def __init__(self, client: Client, namespace: str, types: PlannedTypes, *, force: bool) -> None:
         self._client, self._namespace, self._types, self._is_forced = client, namespace, types, force
         self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def plan_type(self, manifest: JsonObject, there: Sequence[FoundType]) -> Planned:
+        try:
+            live, _ = await self._client.list(resource_kind(declared_type(manifest).spec).path(""))
+        except NotFoundError:
+            live = []
+        return planned_type(manifest, there, live)
 
     async def plan(self, manifests: Sequence[JsonObject], means: Means) -> list[Planned]:
         return await asyncio.gather(*(self._plan(each, means) for each in manifests))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from homeostat.cli.failure import Failure
 from homeostat.cli.plandeclared import FieldChange
@@ -13,9 +14,10 @@ from homeostat.cli.typeobjects import FoundType
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec
 from homeostat.operators.actions.definition import InvalidTypeError, definition_of
+from homeostat.operators.actions.misfit import misfits
 from homeostat.operators.actions.naming import resource_kind
 from homeostat.operators.actions.offices import types_in_force
-from homeostat.operators.actions.plugins.declared import differences
+from homeostat.operators.actions.plugins.declared import Difference, differences
 
 
 class PlannedTypes:
@@ -23,7 +25,7 @@ class PlannedTypes:
         self._types = {_key(each): each for each in there}
         for each in declared:
             held = self._types.get(_key(each))
-            self._types[_key(each)] = msgspec.structs.replace(held, spec=each.spec) if held is not None else each
+            self._types[_key(each)] = replace(held, spec=each.spec) if held is not None else each
         self._in_force = types_in_force(self._types.values())
 
     def of(self, obj: JsonObject) -> tuple[ResourceTypeSpec, ResourceTypeSpec]:
@@ -43,26 +45,29 @@ def declared_type(manifest: JsonObject) -> ResourceType:
         raise Failure(f'the resource type "{manifest["metadata"]["name"]}": {error}') from error
 
 
-def _key(each: ResourceType) -> tuple[str, str]:
-    kind = resource_kind(each.spec)
-    return kind.kind, kind.version
-
-
-def planned_types(manifests: Iterable[JsonObject], there: Iterable[FoundType]) -> list[Planned]:
-    """What would become of the types that the files declare."""
-    live = {_key(each.type): each for each in there}
-    return [_planned(each, live.get(_key(declared_type(each)))) for each in manifests]
-
-
-def _planned(manifest: JsonObject, held: FoundType | None) -> Planned:
+def planned_type(manifest: JsonObject, there: Iterable[FoundType], live: Sequence[JsonObject]) -> Planned:
+    """What would become of a type that the files declare; `live` are the resources of it."""
     spec = declared_type(manifest).spec
     planned = Planned(f"type {spec.name}/{spec.version}")
     try:
-        definition_of([spec])
+        definition = definition_of([spec])
     except InvalidTypeError as error:
-        return msgspec.structs.replace(planned, change="refused", error=str(error))
+        return replace(planned, change="refused", error=str(error))
+    held = next((each for each in there if _key(each.type) == _key(declared_type(manifest))), None)
     if held is None:
-        return msgspec.structs.replace(planned, change="create")
-    found = differences(manifest["spec"], held.obj["spec"])
-    fields = tuple(FieldChange(f"spec.{each.path}", each.found, each.declared) for each in found)
-    return msgspec.structs.replace(planned, change="update" if fields else "unchanged", fields=fields)
+        return replace(planned, change="create")
+    fields = tuple(_field(each) for each in differences(manifest["spec"], held.obj["spec"]))
+    unfit = [] if spec.is_forced else misfits(definition, live)
+    if any(each.field.startswith("spec.schema") for each in fields) and unfit:
+        told = f"{len(unfit)} live resources would not fit, the first is {unfit[0]}; change them, or set isForced"
+        return replace(planned, change="refused", fields=fields, error=told)
+    return replace(planned, change="update" if fields else "unchanged", fields=fields)
+
+
+def _field(each: Difference) -> FieldChange:
+    return FieldChange(f"spec.{each.path}", msgspec.UNSET if each.found is None else each.found, each.declared)
+
+
+def _key(each: ResourceType) -> tuple[str, str]:
+    kind = resource_kind(each.spec)
+    return kind.kind, kind.version
