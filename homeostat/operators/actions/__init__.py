@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from homeostat.external.vaultsettings import vault_settings
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.inputs.office import InputOffice
 from homeostat.operators.actions.naming import kind_name
@@ -45,8 +46,9 @@ def register(setup: Setup) -> None:
 
 
 def check_environment(environment: Mapping[str, str]) -> None:
-    """`ValueError` for settings that `register` would refuse."""
+    """`ValueError` for settings that `register`, or the first type, would refuse."""
     read_settings(environment)
+    vault_settings(environment)
 
 
 def _siblings(changed: ResourceType, types: Iterable[ResourceType]) -> list[Name]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homeostat.client.base import Client
-from homeostat.operators.actions.secrets import EnvironmentStore, FileStore, SecretStore
 from homeostat.operators.actions.settings import ActionSettings
 from homeostat.runtime.setup import Setup
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from homeostat.operators.actions.plugin import Plugin
 
 log = logging.getLogger(__name__)
-
-SECRETS_DIRECTORY = "HOMEOSTAT_SECRETS"
 
 
 @asynccontextmanager
@@ -46,8 +43,9 @@ async def equipment(
     from homeostat.operators.actions.discovery import ACTIONS, claimed_types, discover, joined, without_programs
     from homeostat.operators.actions.operator import Means
     from homeostat.operators.actions.plugin import Tools
+    from homeostat.operators.actions.stores import secret_stores
 
-    async with Http() as http:
+    async with Http() as http, secret_stores(environment) as stores:
         tools = Tools(http, environment)
         actions = discover("homeostat.actions", tools, ours=ACTIONS, enabled=settings.enabled)
         reconcilers = discover("homeostat.reconcilers", tools)
@@ -59,19 +57,11 @@ async def equipment(
         yield Means(
             client=client,
             plugins=plugins,
-            stores=secret_stores(environment),
+            stores=stores,
             directory=directory,
             claims=claimed_types(reconcilers),
             settings=settings,
         )
-
-
-def secret_stores(environment: Mapping[str, str]) -> dict[str, SecretStore]:
-    """Secrets of the process: variables with a prefix of their own, and files below a directory that is named."""
-    stores: dict[str, SecretStore] = {"env": EnvironmentStore(environment)}
-    if directory := environment.get(SECRETS_DIRECTORY):
-        stores["file"] = FileStore(Path(directory))
-    return stores
 
 
 def _import_all() -> None:

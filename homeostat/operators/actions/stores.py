@@ -1,0 +1,38 @@
+"""The secret stores of the process, by name: variables, files, a Vault, and those of installed packages.
+
+| store | there when | keys |
+|---|---|---|
+| `env` | always | of variables whose names begin with `HOMEOSTAT_SECRET_`, without that |
+| `file` | `HOMEOSTAT_SECRETS` names a directory | paths below it |
+| `vault` | `VAULT_ADDR` is set (`external/vaultsettings.py`) | `path`, or `path#field` |
+
+A package adds one by an entry point of the group `homeostat.secrets`: what it names is called with the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from homeostat.external.vaultsettings import vault_settings
+from homeostat.operators.actions.discovery import Catalog, discover
+from homeostat.operators.actions.secrets import EnvironmentStore, FileStore, SecretStore
+
+SECRETS_DIRECTORY: Final = "HOMEOSTAT_SECRETS"
+
+
+@asynccontextmanager
+async def secret_stores(environment: Mapping[str, str]) -> AsyncIterator[dict[str, SecretStore]]:
+    """Open as long as the block."""
+    stores: dict[str, SecretStore] = {"env": EnvironmentStore(environment)}
+    if directory := environment.get(SECRETS_DIRECTORY):
+        stores["file"] = FileStore(Path(directory))
+    packages: Catalog[SecretStore] = discover("homeostat.secrets", environment)
+    async with AsyncExitStack() as stack:
+        if (settings := vault_settings(environment)) is not None:
+            from homeostat.external.vault import Vault
+
+            stores["vault"] = await stack.enter_async_context(Vault(settings))
+        yield {**stores, **{name: packages.get(name) for name in packages}}

@@ -1,0 +1,173 @@
+"""Secrets of a Vault are read, kept for a moment, and never told in an error."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from homeostat.external.exchange import ExchangeError
+from homeostat.external.vault import Vault, VaultError, VaultRefusedError
+from homeostat.external.vaultsettings import AppRole, vault_settings
+from homeostat.testing.eventually import eventually
+from tests.external.fakevault import FakeVault
+from tests.external.servers import serving
+
+ROLE = {"VAULT_ROLE_ID": "role", "VAULT_SECRET_ID": "its-secret"}
+TOKEN = {"VAULT_TOKEN": "root-token"}
+
+
+class Served:
+    """A Vault as it is for whoever has these variables; `now` is the client's time."""
+
+    def __init__(self, url: str, fake: FakeVault) -> None:
+        self.url, self.fake, self.now = url, fake, 0.0
+
+    def vault(self, environment: dict[str, str]) -> Vault:
+        settings = vault_settings({"VAULT_ADDR": self.url, **environment})
+        assert settings is not None
+        return Vault(settings, seconds=lambda: self.now)
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    fake = FakeVault()
+    fake.secrets = {"db": {"value": "open-sesame", "user": "me", "port": 5432}, "team/a b": {"value": "x"}}
+    async with serving(fake.answer) as url:
+        yield Served(url, fake)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("db", "open-sesame"), ("db#user", "me"), ("db#port", "5432"), ("/team/a b", "x")],
+)
+async def test_a_key_is_a_path_and_a_field(served: Served, key: str, value: str) -> None:
+    async with served.vault(TOKEN) as vault:
+        assert await vault.get_secret(key) == value
+
+
+@pytest.mark.parametrize("key", ["none", "db#none", "empty", "gone", "../sys/seal-status", "", "a//b", "#value"])
+async def test_what_is_not_there_is_a_key_error(served: Served, key: str) -> None:
+    served.fake.secrets |= {"empty": {"value": ""}, "gone": None}
+    async with served.vault(TOKEN) as vault:
+        with pytest.raises(KeyError):
+            await vault.get_secret(key)
+
+
+async def test_version_1_and_a_namespace_are_options(served: Served) -> None:
+    served.fake.version, served.fake.namespace = 1, "team"
+    async with served.vault({**TOKEN, "VAULT_KV_VERSION": "1", "VAULT_NAMESPACE": "team"}) as vault:
+        assert await vault.get_secret("db") == "open-sesame"
+
+
+async def test_what_was_read_counts_for_half_a_minute(served: Served) -> None:
+    async with served.vault(TOKEN) as vault:
+        await vault.get_secret("db")
+        served.fake.secrets["db"] = {"value": "changed"}
+        assert (await vault.get_secret("db#value"), len(reads(served))) == ("open-sesame", 1)
+        served.now += 31
+        assert await vault.get_secret("db") == "changed"
+
+
+async def test_a_token_is_checked_at_the_start_and_renewed(served: Served) -> None:
+    served.fake.tokens["root-token"] = served.fake.ttl = 1
+    async with served.vault(TOKEN):
+        await eventually(lambda: ("POST", "/v1/auth/token/renew-self", "root-token") in served.fake.requests)
+    assert served.fake.requests[0] == ("GET", "/v1/auth/token/lookup-self", "root-token")
+
+
+async def test_a_token_that_is_not_taken_is_told_without_it(served: Served) -> None:
+    async with served.vault({"VAULT_TOKEN": "wrong-token"}) as vault:
+        with pytest.raises(VaultRefusedError, match="HTTP 403: permission denied") as error:
+            await vault.get_secret("db")
+        with pytest.raises(ExchangeError):
+            await vault.check()
+    assert "wrong-token" not in str(error.value)
+
+
+async def test_an_address_alone_does_no_harm_until_a_secret_is_wanted(served: Served) -> None:
+    async with served.vault({}) as vault:
+        with pytest.raises(VaultRefusedError, match="set VAULT_TOKEN"):
+            await vault.get_secret("db")
+    assert served.fake.requests == []
+
+
+@pytest.mark.parametrize("way", ["approle", "kubernetes"])
+async def test_one_logs_in_by_a_role_or_a_service_account(served: Served, way: str, tmp_path: Path) -> None:
+    account = tmp_path / "token"
+    account.write_text("account-token\n")
+    kubernetes = {"VAULT_KUBERNETES_ROLE": "app", "VAULT_KUBERNETES_TOKEN": str(account)}
+    async with served.vault(ROLE if way == "approle" else kubernetes) as vault:
+        assert await vault.get_secret("db") == "open-sesame"
+    assert reads(served) == ["token-1"] or reads(served) == ["token-2"]
+
+
+async def test_a_token_that_was_revoked_or_is_over_is_replaced(served: Served) -> None:
+    async with served.vault(ROLE) as vault:
+        await vault.get_secret("db")
+        before = served.fake.logins
+        served.fake.tokens.clear()
+        assert await vault.get_secret("team/a b") == "x"
+        assert served.fake.logins == before + 1
+        served.now += served.fake.ttl + 1
+        await vault.get_secret("db")
+        assert served.fake.logins == before + 2
+
+
+async def test_a_token_that_cannot_be_renewed_any_more_is_replaced(served: Served) -> None:
+    served.fake.ttl, served.fake.renewable = 1, False
+    async with served.vault(ROLE):
+        await eventually(lambda: served.fake.logins >= 2)
+
+
+FAULTS = {
+    "sealed": (web.Response(status=503, body=b'{"errors":["Vault is sealed"]}'), "HTTP 503: Vault is sealed"),
+    "odd": (web.Response(status=200, body=b"<html>"), 'has no "data"'),
+    "standby": (web.Response(status=307), "HTTP 307: it does not say why"),
+    "list": (web.Response(status=200, body=b'{"data": []}'), 'has no "data"'),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_vault_in_trouble_is_no_missing_secret(served: Served, fault: str) -> None:
+    served.fake.fault, told = FAULTS[fault]
+    async with served.vault(TOKEN) as vault:
+        with pytest.raises(VaultError, match=told):
+            await vault.get_secret("db")
+        served.fake.fault = None
+        assert await vault.get_secret("db") == "open-sesame"
+
+
+async def test_a_vault_that_is_away_is_an_exchange_that_failed() -> None:
+    settings = vault_settings({"VAULT_ADDR": "http://127.0.0.1:1", **TOKEN})
+    assert settings is not None
+    async with Vault(settings) as vault:
+        with pytest.raises(ExchangeError, match=r"127\.0\.0\.1:1 cannot be reached"):
+            await vault.get_secret("db")
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({"VAULT_ADDR": "vault:8200", **TOKEN}, "a URL of http or https"),
+        ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_KV_VERSION": "3"}, "to be 1 or 2"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(environment: dict[str, str], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        vault_settings(environment)
+
+
+def test_without_an_address_there_is_no_vault_and_settings_hide_what_is_secret() -> None:
+    assert vault_settings(TOKEN) is None
+    settings = vault_settings({"VAULT_ADDR": "http://v/", **ROLE})
+    assert settings is not None
+    assert (settings.address, settings.identity) == ("http://v", AppRole("role", "its-secret"))
+    assert "its-secret" not in repr(settings)
+
+
+def reads(served: Served) -> list[str]:
+    """The tokens that secrets were read with."""
+    return [token for _, path, token in served.fake.requests if path.startswith("/v1/secret/")]
