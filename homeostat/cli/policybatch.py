@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -81,7 +81,12 @@ def _take(batch: Batch, document: Document, *, with_bodies: bool) -> None:
 
 
 def _encoded_batch(files: list[str], *, with_bodies: bool) -> bytes:
-    return msgspec.msgpack.encode(read_batch(files, with_bodies=with_bodies))
+    return msgspec.msgpack.encode(read_batch(files, with_bodies=with_bodies), enc_hook=_as_dict)
+
+
+def _as_dict(labels: Any) -> dict[str, str]:
+    """Labels are the only values that are no plain ones."""
+    return dict(labels)
 
 
 def _become_worker() -> None:

@@ -27,6 +27,7 @@ from homeostat.operators.policy.exemption import CompiledExemption, Spared, comp
 from homeostat.operators.policy.fault import Fault, PolicyFaultError
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod, PodSpec
+from homeostat.operators.policy.pool import Pool
 from homeostat.operators.policy.remedy import check_defaults
 from homeostat.operators.policy.rule import MOST_COST, RuleTest, compile_rules
 from homeostat.operators.policy.selector import Predicate, compile_selector
@@ -68,6 +69,7 @@ class Evaluator:
         "_namespaces",
         "_observed",
         "_pending_limit",
+        "_results",
         "_rules",
         "_workloads",
         "name",
@@ -82,6 +84,8 @@ class Evaluator:
         self._declared: tuple[Test, ...] = tests_of(spec, DECLARED)
         self._observed: tuple[Test, ...] = tests_of(spec, OBSERVED)
         self._known: dict[int, tuple[PodSpec, Result]] = {}
+        self._results: Pool[Result] = Pool(_MOST_SPECS)
+        """Of different specs, which mostly lack the same."""
         self._workloads: tuple[WorkloadTest, ...] = workload_tests_of(spec)
         self._rules: tuple[RuleTest, ...] = compile_rules(spec)
         self._exemptions: tuple[CompiledExemption, ...] = compile_exemptions(spec)
@@ -153,7 +157,7 @@ class Evaluator:
             if len(self._known) >= _MOST_SPECS:
                 self._known.clear()
             found = tuple(finding for test in self._declared for finding in test(pod, 0.0))
-            known = self._known[id(pod.spec)] = (pod.spec, Result(found) if found else CLEAN)
+            known = self._known[id(pod.spec)] = (pod.spec, self._results.share(Result(found)) if found else CLEAN)
         return known[1]
 
     def _broken_rules(self, body: JsonObject | None) -> list[Finding]:

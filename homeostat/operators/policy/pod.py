@@ -1,30 +1,24 @@
 """A Pod as the checks see it: the few fields they ask for, decoded straight from the server's bytes.
 
 Made for many: what the replicas of a workload have in common (spec, status and labels are equal once addresses and
-times are left out) is held once, so that 100,000 Pods cost tens of megabytes. Whatever Kubernetes may write as null may
+times are left out) is held once, and so are the parts that different workloads mostly have in common, so that 100,000
+Pods cost tens of megabytes. When a Pod was made is kept while it is Pending. Whatever Kubernetes may write as null may
 be null here. Unknown fields are passed over; a field of the wrong type is msgspec's `ValidationError` with its path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
+from sys import intern
 
 import msgspec
 
-_MOST_SHARED = 65_536
-_NO_LABELS: Mapping[str, str] = {}
+from homeostat.operators.policy.labels import Labels, labels_of
+from homeostat.operators.policy.pool import Pool
 
-
-@lru_cache(_MOST_SHARED)
-def _shared(value: Hashable) -> Hashable:
-    """The first of all values that are equal to this one."""
-    return value
-
-
-@lru_cache(_MOST_SHARED)
-def _shared_labels(labels: tuple[tuple[str, str | None], ...]) -> Mapping[str, str]:
-    return {key: value or "" for key, value in labels}
+_MOST_SHARED, _FEW_SHARED = 65_536, 4096
+_NO_LABELS = Labels()
+_PENDING = "Pending"
 
 
 class _Seen(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -119,12 +113,12 @@ class PodMetadata(_Seen, frozen=True):
     owner_references: tuple[Owner, ...] | None = None
 
     def __post_init__(self) -> None:
-        share = msgspec.structs.force_setattr
-        share(self, "namespace", _shared(self.namespace))
+        put = msgspec.structs.force_setattr
+        put(self, "namespace", intern(self.namespace))
         if self.labels:
-            share(self, "labels", _shared_labels(tuple(self.labels.items())))
+            put(self, "labels", labels_of(self.labels))
         if self.owner_references:
-            share(self, "owner_references", _shared(self.owner_references))
+            put(self, "owner_references", _owners.share(self.owner_references))
 
 
 class Pod(_Seen, frozen=True):
@@ -133,11 +127,15 @@ class Pod(_Seen, frozen=True):
     status: PodStatus | None = None
 
     def __post_init__(self) -> None:
-        share = msgspec.structs.force_setattr
+        put = msgspec.structs.force_setattr
         if self.spec is not None:
-            share(self, "spec", _shared(self.spec))
+            put(self, "spec", _specs.share(self.spec))
         if self.status is not None:
-            share(self, "status", _shared(self.status))
+            put(self, "status", _statuses.share(self.status))
+        made_at = self.metadata.creation_timestamp
+        if made_at is not None:
+            is_asked = self.status is not None and self.status.phase == _PENDING
+            put(self.metadata, "creation_timestamp", _times.share(made_at) if is_asked else None)
 
     @property
     def name(self) -> str:
@@ -157,8 +155,40 @@ class Pod(_Seen, frozen=True):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        # The values were made texts when they were shared.
-        return self.metadata.labels or _NO_LABELS  # type: ignore[return-value]
+        return labels_of(self.metadata.labels or _NO_LABELS)
 
+
+def _slim_container(container: Container) -> Container:
+    """Its own name and image, and the parts that other containers have too."""
+    return Container(
+        intern(container.name),
+        container.image,
+        container.liveness_probe and _PROBE,
+        container.readiness_probe and _PROBE,
+        container.resources and _resources.share(container.resources),
+        container.security_context and _contexts.share(container.security_context),
+        container.ports and _ports.share(container.ports),
+    )
+
+
+def _slim_spec(spec: PodSpec) -> PodSpec:
+    containers = None if spec.containers is None else tuple(map(_slim_container, spec.containers))
+    context = spec.security_context and _contexts.share(spec.security_context)
+    return PodSpec(containers, context, spec.volumes and _volumes.share(spec.volumes))
+
+
+def _slim_owners(owners: tuple[Owner, ...]) -> tuple[Owner, ...]:
+    return tuple(Owner(intern(each.kind), each.name) for each in owners)
+
+
+_PROBE = Present()
+_specs = Pool[PodSpec](_MOST_SHARED, _slim_spec)
+_statuses = Pool[PodStatus](_MOST_SHARED)
+_owners = Pool[tuple[Owner, ...]](_MOST_SHARED, _slim_owners)
+_times = Pool[str](_FEW_SHARED)
+_resources = Pool[Resources](_FEW_SHARED)
+_contexts = Pool[SecurityContext](_FEW_SHARED)
+_ports = Pool[tuple[Port, ...]](_FEW_SHARED)
+_volumes = Pool[tuple[Volume, ...]](_FEW_SHARED)
 
 decode_pod = msgspec.json.Decoder(Pod).decode

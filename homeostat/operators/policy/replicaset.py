@@ -46,7 +46,5 @@ def is_relinked(name: str, old: ReplicaSet | None, new: ReplicaSet | None) -> bo
 
 def is_judged_anew(old: ReplicaSet | None, new: ReplicaSet | None) -> bool:
     """Whether checks of workloads may find something else: not where it only reports how far it has come."""
-    before, after = (
-        None if each is None or each.is_owned else (each.spec, each.metadata.labels) for each in (old, new)
-    )
+    before, after = (None if each is None or each.is_owned else (each.spec,) for each in (old, new))
     return before != after
