@@ -9,7 +9,7 @@ import pytest
 
 from homeostat.store.base import CompactedError, LostError, UnwritableError
 from tests.postgres import Postgres
-from tests.store.contract import PODS, PostgresFactory, Told, pod, put, replicas
+from tests.store.contract import PODS, PostgresFactory, Told, pod, put, remove, replicas
 
 
 @pytest.fixture
@@ -52,6 +52,20 @@ async def test_a_replica_that_missed_what_was_compacted_says_so_and_serves_nothi
         again = await factory.open()
         assert (again.revision, again.oldest) == (10, 8)
         await again.close()
+
+
+async def test_a_replica_does_not_step_over_what_was_made_and_deleted_and_forgotten(factory: PostgresFactory) -> None:
+    async with replicas(factory, 2) as (one, behind):
+        told = Told()
+        await behind.subscribe(PODS, since=0, deliver=told)
+        await put(one, pod("a"), "1")
+        await remove(one, pod("a"))
+        await put(one, pod("b"), "1")
+        await one.compact(2)
+
+        with pytest.raises(LostError, match="revision 1 is not in the log any more"):
+            await behind.sync()
+        assert told.events == []
 
 
 async def test_a_replica_notices_that_an_older_state_was_restored(factory: PostgresFactory) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -136,6 +138,26 @@ async def test_a_pooler_that_drops_settings_is_refused(postgres: Postgres, facto
         pooler.alter = lambda data: data.replace(b"search_path\0", b"x.nobodys__\0")
         with pytest.raises(StoreError, match="a pooler in between drops the session's settings"):
             await PostgresStore.open(f"{postgres.url_at(pooler.port)}?sslmode=disable", schema=factory.schema)
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+async def test_a_host_that_swallows_everything_does_not_hide_the_next(
+    postgres: Postgres, factory: PostgresFactory, place: str
+) -> None:
+    """A machine that is gone refuses nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hosts = [f"127.0.0.1:{silent.getsockname()[1]}", f"127.0.0.1:{postgres.port}"]
+        both = ",".join(hosts if place == "first" else reversed(hosts))
+        url = postgres.url_at(postgres.port).replace(hosts[1], both)
+        began = time.monotonic()
+        database = Database(url, factory.schema)
+        for _ in range(5):  # found once, it is asked first
+            await (await database.connect("test")).close()
+
+        assert time.monotonic() - began < 5
+        store = await PostgresStore.open(url, schema=factory.schema)
+        assert (await put(store, pod("a"), "1")).revision == 1
+        await store.close()
 
 
 async def test_a_database_of_another_encoding_is_refused(postgres: Postgres) -> None:

@@ -54,7 +54,7 @@ _BEGUN = """
 """
 _HOST = r"(?:\[[\w:.%]+\]|[^:,/?#@\[\]]*)(?::\d*)?"
 _URL = re.compile(
-    rf"(?P<scheme>\w+://)(?P<user>[^/?#]*@)?(?P<told>{_HOST}(?:,{_HOST})*(?:/[^?#@]*)?)"
+    rf"(?P<scheme>\w+://)(?P<user>[^/?#]*@)?(?P<hosts>{_HOST}(?:,{_HOST})*)(?P<path>/[^?#@]*)?"
     r"(?:\?(?P<query>\w+=[^&#]*(?:&\w+=[^&#]*)*))?"
 )
 
@@ -80,9 +80,11 @@ class Database:
     def __init__(self, url: str, schema: str) -> None:
         if not schema.isidentifier() or len(schema) > _LONGEST_NAME:
             raise StoreError(f'"{schema}" is no name for a schema; use letters, digits and _')
+        found = _parse(url)
         self.schema = schema
-        self._url = url
-        self.told = _told(url)
+        self.told = found["scheme"] + found["hosts"] + (found["path"] or "")
+        before, after = url[: found.start("hosts")], url[found.end("hosts") :]
+        self._urls = [before + host + after for host in found["hosts"].split(",")]
 
     @property
     def section(self) -> int:
@@ -91,18 +93,35 @@ class Database:
         return int.from_bytes(digest[:8], "big", signed=True)
 
     async def connect(self, purpose: str, *, is_patient: bool = False) -> Connection:
-        """Open a session. One that loads or migrates is patient: no statement of it is too slow."""
+        """Open a session. One that loads or migrates is patient: no statement of it is too slow.
+
+        With several hosts in the address, at the one that takes writes, beginning with that of the last time.
+        """
+        # One after the other, each in its own time: one that swallows everything must not use up that of the next.
+        *others, last = self._urls
+        for url in others:
+            try:
+                return await self._connect(url, purpose, is_patient)
+            except (*AWAY, asyncpg.PostgresError):
+                self._urls.remove(url)
+                self._urls.append(url)
+        return await self._connect(last, purpose, is_patient)
+
+    async def _connect(self, url: str, purpose: str, is_patient: bool) -> Connection:
         settings = {
             **_SETTINGS,
             **(_PATIENT if is_patient else {}),
             "search_path": f'"{self.schema}"',
             "application_name": f"homeostat {purpose}",
         }
-        # With several hosts in the address, the one that takes writes.
-        chosen = {} if "target_session_attrs" in self._url else {"target_session_attrs": "read-write"}
+        chosen = {} if "target_session_attrs" in url else {"target_session_attrs": "read-write"}
         command_s = None if is_patient else _COMMAND_S
         opened = await asyncpg.connect(
-            self._url, timeout=_CONNECT_S, command_timeout=command_s, server_settings=settings, **chosen
+            url,
+            timeout=_CONNECT_S / min(2, len(self._urls)),
+            command_timeout=command_s,
+            server_settings=settings,
+            **chosen,
         )
         connection = cast(Connection, opened)
         try:
@@ -115,8 +134,8 @@ class Database:
         return connection
 
 
-def _told(url: str) -> str:
-    """The address without anything secret; `StoreError` for one of which that cannot be said."""
+def _parse(url: str) -> re.Match[str]:
+    """`StoreError`, without anything secret, for one of which it cannot be said what is secret in it."""
     found = _URL.fullmatch(url)
     # An @ behind the hosts, and none before them: the password has something in it that ends them.
     if found is None or (not found["user"] and "@" in (found["query"] or "")):
@@ -124,4 +143,4 @@ def _told(url: str) -> str:
             "the database's address is no URL like postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE; "
             "in user and password write / ? # [ ] @ and % as %2F %3F %23 %5B %5D %40 and %25"
         )
-    return found["scheme"] + found["told"]
+    return found
