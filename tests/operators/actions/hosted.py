@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from homeostat.operators.actions.conclusion import Action
 from homeostat.operators.actions.digest import declaration_digest
 from homeostat.operators.actions.discovery import Catalog
 from homeostat.operators.actions.history import Prune, Record
+from homeostat.operators.actions.jobs import effective_action
 from homeostat.operators.actions.operator import Means, ResourceOperator
 from homeostat.operators.actions.plugin import Plugin
 from homeostat.operators.actions.secrets import SecretStore
@@ -35,7 +36,7 @@ class Nowhere:
 
 
 class HostedLife(Life):
-    """`make` makes a plugin as a new process would."""
+    """`make` makes a plugin as a new process would; `others` are there besides."""
 
     def __init__(
         self,
@@ -47,8 +48,10 @@ class HostedLife(Life):
         stores: dict[str, SecretStore] | None = None,
         directory: Path = Path("/nonexistent"),
         dies_at: int = 0,
+        others: Mapping[str, Plugin[Any]] | None = None,
     ) -> None:
         super().__init__(Here(), dies_at=dies_at)
+        self._others = dict(others or {})
         self.obj["spec"] = spec or {"value": "one"}
         self._runner, self._make, self._stores, self._directory = runner, make, stores or {}, directory
         self.type = ResourceTypeSpec(name="Thing", action=ActionReference(make().name, config))
@@ -59,7 +62,7 @@ class HostedLife(Life):
         plugin = plugin or self._make()
         means = Means(
             client=Client(Nowhere()),
-            plugins=Catalog({plugin.name: plugin}, {}),
+            plugins=Catalog({**self._others, plugin.name: plugin}, {}),
             stores=self._stores,
             directory=self._directory,
             now=self._now,
@@ -75,7 +78,7 @@ class HostedLife(Life):
 
     @property
     def digest(self) -> str:
-        action = self.type.action
+        action = effective_action(self.resource, self.type.action)
         return declaration_digest(self.obj["spec"], action.plugin, action.config)
 
     def look(self) -> Any:

@@ -10,7 +10,7 @@ from homeostat.objects.timestamp import format_time
 from homeostat.operators.actions.api import Keep, ResourceStatus
 from homeostat.operators.actions.digest import declaration_digest, digest_of
 from homeostat.operators.actions.history import Kept, KeptMetadata, KeptSpec, surplus_entries
-from homeostat.operators.actions.schedule import Delays, retry_delay_s, trigger_of
+from homeostat.operators.actions.schedule import Delays, after, asked_s, retry_delay_s, trigger_of
 from tests.operators.actions.lives import START
 
 PAST, FUTURE = format_time(START - timedelta(hours=1)), format_time(START + timedelta(hours=1))
@@ -72,6 +72,15 @@ def test_plugin_and_configuration_are_part_of_a_declaration() -> None:
         declaration_digest({"a": 1}, "http", {"b": 1}),
     }
     assert len(digests) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [(None, 300), (30, 30), (0, 1), (-5, 1), (float("nan"), 300), (float("inf"), 366 * 86_400), (1e300, 366 * 86_400)],
+)
+def test_what_a_plugin_asks_for_is_a_time_within_reason(asked: float | None, expected: float) -> None:
+    assert asked_s(asked, 300) == expected
+    assert after(START, asked_s(asked, 300)) > format_time(START)
 
 
 def kept(name: str, uid: str, hours: float) -> Kept:

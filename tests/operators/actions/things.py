@@ -77,6 +77,7 @@ class Things:
     """`type` may be changed while it runs. `more` are plugins beside those of ours."""
 
     KINDS = KINDS
+    concurrency = 16
 
     def __init__(self, plugin: str, config: Mapping[str, Any], directory: Path, **more: Plugin[Any]) -> None:
         action = ActionReference(plugin, dict(config))
@@ -87,15 +88,18 @@ class Things:
         self._plugins = Catalog({**{name: found.get(name) for name in found}, **more}, {})
         self._directory = directory
 
-    def register(self, setup: Setup) -> None:
+    def operator(self, client: Client) -> ResourceOperator:
         means = Means(
-            client=setup.client,
+            client=client,
             plugins=self._plugins,
             stores={"env": EnvironmentStore({"HOMEOSTAT_SECRET_TOKEN": "a-very-secret-token"})},
             directory=self._directory,
         )
-        operator = ResourceOperator(lambda: self.type, means)
-        self.controller = setup.control(self.kind, Resource, operator, Options(finalizer=FINALIZER))
+        return ResourceOperator(lambda: self.type, means)
+
+    def register(self, setup: Setup) -> None:
+        options = Options(finalizer=FINALIZER, concurrency=self.concurrency)
+        self.controller = setup.control(self.kind, Resource, self.operator(setup.client), options)
 
     def path(self, name: str = "") -> str:
         return self.kind.path("default", name)

@@ -1,0 +1,199 @@
+"""A run elsewhere is followed to its end by what it was begun with, whatever breaks or is declared meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from homeostat.external.exchange import AnswerLostError, NotSentError
+from homeostat.operators.actions.api import ActionReference
+from homeostat.operators.actions.plugin import ActionError, Job
+from homeostat.operators.actions.run import Outcome
+from homeostat.operators.actions.secrets import SecretError
+from homeostat.operators.actions.world import Lost, Plan, Underway
+from tests.operators.actions.hosted import HostedLife
+
+
+class YardConfig(msgspec.Struct, frozen=True):
+    place: str = "north"
+
+
+class Yard:
+    """Another system: it knows its runs by their tickets, and remembers who asked for what."""
+
+    version, config = "1.0.0", YardConfig
+
+    def __init__(self, name: str = "yard", takes: int = 3) -> None:
+        self.name, self.takes = name, takes
+        self.started: dict[str, str] = {}
+        self.asked: list[tuple[str, str]] = []
+        self.plans = 0
+        self.breaks_at_start: Exception | None = None
+        self.breaks_at_follow: list[Exception] = []
+        self.answers: Any = None
+        self.fails = False
+
+    async def plan(self, job: Job[YardConfig]) -> Plan:
+        self.plans += 1
+        return Plan(not job.is_applied)
+
+    async def start(self, job: Job[YardConfig]) -> Underway | Outcome:
+        assert job.ticket not in self.started
+        self.started[job.ticket] = f"{job.purpose} {job.spec['value']}"
+        if self.breaks_at_start is not None:
+            raise self.breaks_at_start
+        return Underway({"id": len(self.started)}, 5.0)
+
+    async def follow(self, job: Job[YardConfig]) -> Underway | Outcome | Lost:
+        self.asked.append((job.config.place, job.spec["value"]))
+        if self.breaks_at_follow:
+            raise self.breaks_at_follow.pop(0)
+        if job.ticket not in self.started:
+            return Lost(is_restartable=True)
+        if len(self.asked) < self.takes:
+            return Underway(job.handle or {"id": 1}, 5.0)
+        return Outcome(is_success=not self.fails, reason="No", outputs={"value": job.spec["value"]})
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+def begun(runner: asyncio.Runner, yard: Yard, **more: Any) -> HostedLife:
+    """Recorded, started, and asked about once."""
+    life = HostedLife(runner, lambda: yard, {}, **more)
+    for _ in range(3):
+        life.look()
+    assert list(yard.started.values()) == ["apply one"]
+    return life
+
+
+def test_a_run_is_followed_by_the_spec_and_the_configuration_that_it_was_begun_with(runner: asyncio.Runner) -> None:
+    yard = Yard()
+    life = begun(runner, yard)
+    life.obj["action"] = {"config": {"place": "south"}}
+    life.declare("two")
+    life.look()
+    assert set(yard.asked) == {("north", "one")}
+    life.settle()
+    assert list(yard.started.values()) == ["apply one", "apply two"]
+    assert ("south", "two") in yard.asked
+    assert [each.spec.generation for each in life.history.values()] == [1, 2]
+
+
+def test_a_run_is_followed_by_the_plugin_that_began_it(runner: asyncio.Runner) -> None:
+    yard, other = Yard(), Yard("other")
+    life = begun(runner, yard, others={"other": other})
+    life.obj["action"] = {"plugin": "other"}
+    life.obj["metadata"]["generation"] += 1
+    life.settle()
+    assert len(yard.asked) == yard.takes
+    assert (list(yard.started.values()), list(other.started.values())) == (["apply one"], ["apply one"])
+    assert [each.spec.plugin for each in life.history.values()] == ["yard", "other"]
+
+
+def test_a_type_that_changes_its_plugin_does_not_change_that_of_a_run(runner: asyncio.Runner) -> None:
+    yard, other = Yard(), Yard("other")
+    life = begun(runner, yard, others={"other": other})
+    life.type = msgspec.structs.replace(life.type, action=ActionReference("other"))
+    life.settle()
+    assert len(yard.asked) == yard.takes
+    assert list(other.started.values()) == ["apply one"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [KeyError("status"), NotSentError("no"), AnswerLostError("no"), SecretError("the store does not answer")],
+    ids=["breaks", "not-sent", "answer-lost", "no-secret"],
+)
+def test_a_run_that_cannot_be_followed_just_now_has_not_failed(runner: asyncio.Runner, error: Exception) -> None:
+    yard = Yard()
+    life = begun(runner, yard)
+    yard.breaks_at_follow = [error] * 3
+    for _ in range(3):
+        assert life.look() == timedelta(seconds=30)
+    assert life.status.run is not None
+    life.settle()
+    assert (list(yard.started.values()), life.status.phase) == (["apply one"], "ready")
+    assert [each.spec.is_success for each in life.history.values()] == [True]
+
+
+def test_a_plugin_that_is_gone_leaves_its_run_to_wait_for_it(runner: asyncio.Runner) -> None:
+    yard = Yard()
+    life = begun(runner, yard)
+    life.reborn(Yard("other"))
+    assert life.look() == timedelta(seconds=30)
+    assert life.status.run is not None
+    life.reborn(yard)
+    life.settle()
+    assert (list(yard.started.values()), life.status.phase) == (["apply one"], "ready")
+
+
+def test_a_run_that_cannot_be_followed_for_a_day_is_given_up(runner: asyncio.Runner) -> None:
+    yard = Yard()
+    life = begun(runner, yard)
+    yard.breaks_at_follow = [KeyError("status")]
+    life.now += timedelta(days=1, seconds=1)
+    life.settle()
+    assert life.status.phase == "failed"
+    assert "PluginBroke" in life.status.message
+
+
+def test_what_the_plugin_itself_calls_a_failure_is_one(runner: asyncio.Runner) -> None:
+    yard = Yard()
+    life = begun(runner, yard)
+    yard.breaks_at_follow = [ActionError("Cancelled", "somebody cancelled it")]
+    life.settle()
+    assert (life.status.phase, life.status.message) == ("failed", "Cancelled: somebody cancelled it")
+
+
+@pytest.mark.parametrize("error", [KeyError("id"), AnswerLostError("no")], ids=["breaks", "answer-lost"])
+def test_a_start_that_breaks_off_is_found_out_about_and_not_repeated(runner: asyncio.Runner, error: Exception) -> None:
+    yard = Yard()
+    yard.breaks_at_start = error
+    life = HostedLife(runner, lambda: yard, {})
+    life.settle()
+    assert (list(yard.started.values()), life.status.phase) == (["apply one"], "ready")
+
+
+def test_a_start_that_the_plugin_refuses_is_a_failure_and_tried_later(runner: asyncio.Runner) -> None:
+    yard = Yard()
+    yard.breaks_at_start = ActionError("Refused", "not today")
+    life = HostedLife(runner, lambda: yard, {})
+    life.settle()
+    assert (life.status.phase, life.status.retries, len(yard.started)) == ("failed", 1, 1)
+
+
+def test_what_has_failed_is_not_looked_at_before_its_retry(runner: asyncio.Runner) -> None:
+    yard = Yard()
+    yard.fails = True
+    life = HostedLife(runner, lambda: yard, {})
+    life.settle()
+    assert (life.status.phase, yard.plans) == ("failed", 1)
+
+
+def test_what_a_run_was_begun_with_goes_with_it(runner: asyncio.Runner) -> None:
+    yard = Yard()
+    life = begun(runner, yard)
+    assert life.status.run is not None
+    assert '"value":"one"' in life.status.run.declaration
+    life.settle()
+    assert "declaration" not in str(life.obj["status"])
+
+
+class Mute(Yard):
+    async def plan(self, job: Job[YardConfig]) -> Plan:
+        return None  # type: ignore[return-value]
+
+
+def test_a_plugin_that_answers_nothing_is_told(runner: asyncio.Runner) -> None:
+    life = HostedLife(runner, Mute, {})
+    life.settle()
+    assert life.status.message == "PluginBroke: TypeError: it answered with a NoneType"
