@@ -15,7 +15,7 @@ texts = st.text(max_size=4)
 
 def test_the_first_of_equal_values_stands_for_all() -> None:
     pool = Pool[tuple[int, ...]](8)
-    first, second = tuple([1, 2]), tuple([1, 2])
+    first, second = (tuple(range(2)) for _ in range(2))
     assert pool.share(first) is first
     assert pool.share(second) is first
 
