@@ -123,13 +123,14 @@ def _let_go(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeActio
 
 def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:
     conditions = (found.get("status") or {}).get("conditions") or []
-    wrong = [each for each in conditions if each.get("type") in ("Established", "NamesAccepted")]
-    refused = next((each for each in wrong if each.get("status") == "False"), None)
+    stands = {(each.get("type"), each.get("status")): each for each in conditions}
+    # A cluster also says Established=False in the moments before it is.
+    refused = stands.get(("NamesAccepted", "False"))
     status: JsonObject = {"plural": plural, "misfits": None}
     if refused is not None:
         ready = Condition(READY, "False", refused.get("reason") or "Refused", refused.get("message") or "it is refused")
         return Decision(conditions=(ready,), status=status, requeue_after=_LOOK_AGAIN)
-    if ("Established", "True") not in {(each.get("type"), each.get("status")) for each in wrong}:
+    if ("Established", "True") not in stands:
         ready = Condition(READY, "Unknown", DEFINING, "the server has not established the definition yet")
         return Decision(conditions=(ready,), status=status, requeue_after=timedelta(seconds=1))
     return Decision(conditions=(Condition(READY, "True", "Defined", f"resources are {plural}"),), status=status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,16 @@ def test_a_definition_that_the_server_refuses_is_told() -> None:
     found = {**definition_of([ONE.spec]), "status": {"conditions": [refused]}}
     decision: Decision[Any] = decide_type(ONE, TypeWorld(found=found))
     assert (decision.conditions[0].reason, decision.conditions[0].message) == ("PluralConflict", "taken")
+
+
+def test_a_definition_that_is_being_installed_is_waited_for() -> None:
+    conditions = [
+        {"type": "NamesAccepted", "status": "True", "reason": "NoConflicts"},
+        {"type": "Established", "status": "False", "reason": "Installing", "message": "names have been accepted"},
+    ]
+    found = {**definition_of([ONE.spec]), "status": {"conditions": conditions}}
+    decision: Decision[Any] = decide_type(ONE, TypeWorld(found=found))
+    assert (decision.conditions[0].status, decision.requeue_after) == ("Unknown", timedelta(seconds=1))
 
 
 def test_a_schema_that_is_forced_is_put_in_force() -> None:
