@@ -65,7 +65,7 @@ class AdmissionChain:
             self._check(call, obj, old)
         if not self._rules.is_empty:
             await self._ask(call, obj, old, operation)
-        if call.kind.resource in self.guards:
+        if call.kind.resource in self.guards.checks:
             await self.guards.validate(call, obj, old, operation)
 
     async def _ask(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:

@@ -28,15 +28,12 @@ class Guards:
     """By the store's name of a kind, such as `deployments.apps`: the check, and whose it is."""
 
     def __init__(self, *, longest_s: float = _LONGEST_S) -> None:
-        self._checks: dict[str, tuple[str, Check]] = {}
+        self.checks: dict[str, tuple[str, Check]] = {}
         self._longest_s = longest_s
-
-    def __contains__(self, resource: str) -> bool:
-        return resource in self._checks
 
     def put(self, owner: str, checks: Mapping[str, Check]) -> None:
         """Instead of those that there were for the same kinds."""
-        self._checks.update({resource: (owner, check) for resource, check in checks.items()})
+        self.checks.update({resource: (owner, check) for resource, check in checks.items()})
 
     def expect(self, owner: str, resource: str) -> None:
         """Until there is a check, nothing of the kind is written."""
@@ -51,7 +48,7 @@ class Guards:
         """Of a kind that is guarded."""
         if call.subresource == "status" or (operation == "DELETE" and call.kind.is_terminating):
             return
-        owner, check = self._checks[call.kind.resource]
+        owner, check = self.checks[call.kind.resource]
         # A call that never had to wait has no task of its own yet, and a timeout needs one.
         await asyncio.sleep(0)
         try:

@@ -33,7 +33,7 @@ from homeostat.operators.actions.typedecide import (
 )
 
 _KIND = RESOURCE_TYPE.kind
-_PAGE = 500
+_PAGE = 100
 
 
 class _Page(NamedTuple):
