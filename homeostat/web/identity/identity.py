@@ -16,6 +16,7 @@ from typing import Final
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.informer import Informers
+from homeostat.web.identity.directory import read_directory, sync_interval_s
 from homeostat.web.identity.firstadmin import FirstAdmin, first_admin, make_first_admin
 from homeostat.web.identity.hashes import Hashes
 from homeostat.web.identity.jwtgate import JwtGate
@@ -34,6 +35,7 @@ from homeostat.web.table import Add, Row, add_table
 log = logging.getLogger(__name__)
 
 _AGAIN_AFTER_S: Final = 1.0
+_READY_WITHIN_S: Final = 5.0
 
 
 class Identity:
@@ -52,9 +54,10 @@ class Identity:
     ) -> None:
         self.gate: Gate = gate if is_open else JwtGate(registers, tokens, gate)
         self._registers = registers
+        self._is_settled = asyncio.Event()
         self.users = Users(registers, self.gate, hashes=hashes, passwords=passwords)
         self._roles = Roles(registers, self.gate)
-        self._sync = Sync(registers, self.gate, directory)
+        self.sync = Sync(registers, self.gate, directory)
         self._login = Login(
             registers, self.gate, tokens, hashes=hashes, passwords=passwords, throttle=Throttle(), directory=directory
         )
@@ -66,7 +69,7 @@ class Identity:
             ("GET", "/auth/me", login.show_me),
             ("POST", "/users", users.create),
             ("GET", "/users", users.list),
-            ("POST", "/users/ldap-sync", self._sync.sync),
+            ("POST", "/users/ldap-sync", self.sync.sync),
             ("GET", "/users/{id}", users.show),
             ("PUT", "/users/{id}", users.change),
             ("DELETE", "/users/{id}", users.suspend),
@@ -79,17 +82,28 @@ class Identity:
             ("PUT", "/custom-roles/{id}/permissions/{permission}", roles.change_permission),
             ("DELETE", "/custom-roles/{id}/permissions/{permission}", roles.delete_permission),
         )
-        add_table(add, "/api/v1", rows, ready=self._registers.ready)
+        add_table(add, "/api/v1", rows, ready=self.ready)
 
-    async def ensure_first_admin(self, wanted: FirstAdmin) -> None:
-        """As soon as the server can be asked."""
-        while True:
+    async def ready(self) -> None:
+        """Returns when users are known, the first one included; `RefusalError` 503 where that takes too long."""
+        await self._registers.ready()
+        if not self._is_settled.is_set():
+            try:
+                await asyncio.wait_for(self._is_settled.wait(), _READY_WITHIN_S)
+            except TimeoutError as error:
+                raise RefusalError(503, "the first administrator is not made yet; try again soon") from error
+
+    async def settle(self, wanted: FirstAdmin | None) -> None:
+        """Makes the first administrator as soon as the server can be asked."""
+        while wanted is not None:
             try:
                 await self._registers.ready()
-                return await make_first_admin(self._registers, self.users, wanted)
+                await make_first_admin(self._registers, self.users, wanted)
+                break
             except (ApiError, UnreachableError, RefusalError) as error:
                 log.warning("first administrator not made yet", extra={"reason": str(error)})
                 await asyncio.sleep(_AGAIN_AFTER_S)
+        self._is_settled.set()
 
 
 @asynccontextmanager
@@ -105,14 +119,17 @@ async def open_identity(
     """`SettingError` where a variable of the environment is no good. It may take a moment until users are known."""
     wanted = first_admin(environment)
     tokens = Tokens(await load_key(client, namespace, environment), hours=expiry_hours(environment))
+    directory, interval_s = read_directory(environment), sync_interval_s(environment)
     informers, passwords, hashes = Informers(client), Passwords(cost), Hashes(client, namespace)
     registers = make_registers(client, informers, namespace=namespace)
-    identity = Identity(registers, tokens, gate, hashes=hashes, passwords=passwords, directory=None, is_open=is_open)
+    identity = Identity(
+        registers, tokens, gate, hashes=hashes, passwords=passwords, directory=directory, is_open=is_open
+    )
     work = [informers.run(), registers.users.numbering(), registers.roles.numbering()]
     async with asyncio.TaskGroup() as tasks:
         running: list[asyncio.Task[None]] = [tasks.create_task(each) for each in work]
-        if wanted is not None:
-            running.append(tasks.create_task(identity.ensure_first_admin(wanted)))
+        running.append(tasks.create_task(identity.settle(wanted)))
+        running.append(tasks.create_task(identity.sync.regularly(interval_s)))
         try:
             yield identity
         finally:

@@ -6,6 +6,7 @@ is left alone: whoever may name people in the directory could otherwise become a
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -15,9 +16,10 @@ from typing import NamedTuple, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from homeostat.client.base import UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.objects.errors import AlreadyExistsError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import encode
 from homeostat.objects.timestamp import format_micro_time
 from homeostat.operators.actions.restapi import RestUserSpec
@@ -65,11 +67,23 @@ class Sync:
         if self._directory is None:
             raise RefusalError(503, "LDAP is not configured: set LDAP_URL")
         try:
-            people = await self._directory.people()
+            created, updated = await self._take_over(self._directory)
         except DirectoryError as error:
             raise RefusalError(503, str(error)) from error
+        return Reply(200, encode({"created": created, "updated": updated, "total": created + updated}))
+
+    async def regularly(self, interval_s: float) -> None:
+        """What goes wrong is told and tried again the next time."""
+        while self._directory is not None and interval_s > 0:
+            await asyncio.sleep(interval_s)
+            try:
+                await self._take_over(self._directory)
+            except (DirectoryError, ApiError, UnreachableError) as error:
+                log.warning("users of the directory not taken over", extra={"reason": str(error)})
+
+    async def _take_over(self, directory: Directory) -> tuple[int, int]:
         created = updated = 0
-        for person in people:
+        for person in await directory.people():
             found = self._users.named(person.username)
             if found is None:
                 created += await self._create(person)
@@ -78,7 +92,7 @@ class Sync:
                 updated += 1
             else:
                 log.warning("user of the directory has a password here", extra={"user": person.username})
-        return Reply(200, encode({"created": created, "updated": updated, "total": created + updated}))
+        return created, updated
 
     async def _create(self, person: Person) -> bool:
         try:

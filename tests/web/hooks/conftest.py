@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from homeostat.plane import Plane
-from homeostat.testing.eventually import eventually
 from tests.web.faces import ADMIN, Caller, Face, open_face
 from tests.web.hooks.hookserver import HookServer, open_hook_server
 
@@ -26,4 +25,4 @@ async def face(plane: Plane) -> AsyncIterator[Face]:
 
 @pytest.fixture
 async def admin(face: Face) -> Caller:
-    return await eventually(lambda: face.nobody.login("admin", "correct horse"))
+    return await face.nobody.login("admin", "correct horse")

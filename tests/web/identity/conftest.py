@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from homeostat.plane import Plane
-from homeostat.testing.eventually import eventually
 from tests.web.faces import ADMIN, Caller, Face, open_face
 
 
@@ -24,4 +23,4 @@ async def nobody(face: Face) -> Caller:
 
 @pytest.fixture
 async def admin(nobody: Caller) -> Caller:
-    return await eventually(lambda: nobody.login("admin", "correct horse"))
+    return await nobody.login("admin", "correct horse")

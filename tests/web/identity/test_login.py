@@ -116,7 +116,7 @@ async def test_servers_that_start_together_make_one_administrator(plane: Plane) 
 
 
 async def _users_of(face: Face) -> list[str]:
-    caller = await eventually(lambda: face.nobody.login("admin", "correct horse"))
+    caller = await face.nobody.login("admin", "correct horse")
     return [each["username"] for each in (await caller.get("/users")).body]
 
 

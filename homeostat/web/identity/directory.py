@@ -1,0 +1,101 @@
+"""Users who are kept in an LDAP directory, found and asked for their passwords by settings of the environment.
+
+LDAP_URL           ldaps://ldap.example.com; without it there is no directory
+LDAP_BASE_DN       below what to look
+LDAP_BIND_DN, LDAP_BIND_PASSWORD    who looks
+LDAP_USER_FILTER   (objectClass=inetOrgPerson); for Active Directory (objectClass=user)
+LDAP_ATTR_USERNAME, LDAP_ATTR_EMAIL, LDAP_ATTR_DISPLAY_NAME    uid, mail, cn
+LDAP_SYNC_INTERVAL seconds between two looks; 0 for none but those that are asked for
+LDAP_ALLOW_PLAIN   1 sends passwords in clear to a directory on another machine
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from homeostat.external.ldap import Entry, LdapError, Server, open_ldap
+from homeostat.external.ldapfilter import FilterError, encode_filter
+from homeostat.web.identity.sync import DirectoryError, Person
+from homeostat.web.identity.token import SettingError
+
+INTERVAL: Final = "LDAP_SYNC_INTERVAL"
+_FILTER: Final = "LDAP_USER_FILTER"
+_USUAL_FILTER: Final = "(objectClass=inetOrgPerson)"
+_MOST_SECONDS: Final = 10**7
+
+
+@dataclass(frozen=True, slots=True)
+class LdapDirectory:
+    server: Server
+    base: str
+    bind_name: str = ""
+    bind_password: str = field(default="", repr=False)
+    wanted: str = _USUAL_FILTER
+    username: str = "uid"
+    email: str = "mail"
+    display_name: str = "cn"
+
+    async def check(self, directory_name: str, password: str) -> bool:
+        try:
+            async with open_ldap(self.server) as connection:
+                return await connection.bind(directory_name, password)
+        except LdapError as error:
+            raise DirectoryError(str(error)) from error
+
+    async def people(self) -> list[Person]:
+        try:
+            async with open_ldap(self.server) as connection:
+                if self.bind_name and not await connection.bind(self.bind_name, self.bind_password):
+                    raise DirectoryError("the directory does not take LDAP_BIND_DN with LDAP_BIND_PASSWORD")
+                attributes = [self.username, self.email, self.display_name]
+                found = [each async for each in connection.search(self.base, self.wanted, attributes)]
+        except LdapError as error:
+            raise DirectoryError(str(error)) from error
+        return [self._person(each) for each in found if _first(each, self.username)]
+
+    def _person(self, entry: Entry) -> Person:
+        return Person(
+            entry.name, _first(entry, self.username), _first(entry, self.email), _first(entry, self.display_name)
+        )
+
+
+def _first(entry: Entry, attribute: str) -> str:
+    return next(iter(entry.attributes.get(attribute.lower(), ())), "")
+
+
+def read_directory(environment: Mapping[str, str]) -> LdapDirectory | None:
+    """None without LDAP_URL; `SettingError` where the settings are no good."""
+    url = environment.get("LDAP_URL")
+    if not url:
+        return None
+    if not url.startswith(("ldap://", "ldaps://")):
+        raise SettingError("LDAP_URL must begin with ldaps:// or ldap://")
+    wanted = environment.get(_FILTER) or _USUAL_FILTER
+    try:
+        encode_filter(wanted)
+    except FilterError as error:
+        raise SettingError(f"{_FILTER} is no filter: {error}") from error
+    return LdapDirectory(
+        Server(url, is_plain_allowed=environment.get("LDAP_ALLOW_PLAIN") == "1"),
+        environment.get("LDAP_BASE_DN", ""),
+        environment.get("LDAP_BIND_DN", ""),
+        environment.get("LDAP_BIND_PASSWORD", ""),
+        wanted,
+        environment.get("LDAP_ATTR_USERNAME") or "uid",
+        environment.get("LDAP_ATTR_EMAIL") or "mail",
+        environment.get("LDAP_ATTR_DISPLAY_NAME") or "cn",
+    )
+
+
+def sync_interval_s(environment: Mapping[str, str]) -> float:
+    """0 for no sync but those that are asked for."""
+    told = environment.get(INTERVAL) or "0"
+    try:
+        seconds = float(told)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= _MOST_SECONDS:
+        raise SettingError(f'{INTERVAL}="{told}" is not a number of seconds')
+    return seconds
