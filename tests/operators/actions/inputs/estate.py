@@ -11,7 +11,7 @@ from homeostat.client.base import Client, Response, Transport, UnreachableError
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
-from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, RESOURCES
+from homeostat.operators.actions.api import KINDS, REQUESTED, RESOURCE_TYPE, RESOURCES
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
@@ -51,6 +51,7 @@ class Estate:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.faults: set[str] = set()
+        self._asked = 0
 
     async def declare_type(self, name: str = "Thing") -> None:
         spec = {"name": name, "version": "v1", "schema": SCHEMA}
@@ -61,6 +62,12 @@ class Estate:
         obj = {"apiVersion": "homeostat.dev/v1alpha1", "kind": "ResourceInput", "metadata": {"name": name}}
         whole = {**obj, "spec": {"plugin": plugin, "config": config, "intervalSeconds": 1, **spec}}
         await self.client.create(RESOURCE_INPUT.kind.path("default"), whole)
+
+    async def hasten(self, name: str) -> None:
+        """The source is read now, and not only when its interval is over."""
+        self._asked += 1
+        asked = {"metadata": {"annotations": {REQUESTED: str(self._asked)}}}
+        await self.client.merge(RESOURCE_INPUT.kind.path("default", name), asked)
 
     async def input(self, name: str) -> JsonObject:
         return await self.client.get(RESOURCE_INPUT.kind.path("default", name))

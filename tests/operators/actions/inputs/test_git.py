@@ -65,11 +65,13 @@ async def test_a_broken_file_is_named_and_the_rest_is_applied_and_nothing_is_del
     await estate.declare_input("shop", "git", server[1])
     await estate.become({"a": "hello", "b": "hello", "c": "hello", "d": "hello"})
     origin.commit({"resources/a.yaml": file("a", text="bye"), "resources/b.yaml": "{ broken: ["}, "resources/d.yaml")
+    await estate.hasten("shop")
     obj = await estate.reported("shop", reason="Incomplete", failed=1, applied=1, pendingDeletions=3)
     assert await estate.things() == {"a": "bye", "b": "hello", "c": "hello", "d": "hello"}
     assert obj["status"]["errors"][0]["source"] == "b.yaml"
     assert "b.yaml" in condition_of(obj, "Ready")["message"]
     origin.commit({"resources/b.yaml": file("b", "c")})
+    await estate.hasten("shop")
     await estate.become({"a": "bye", "b": "hello", "c": "hello"})
 
 
@@ -81,13 +83,16 @@ async def test_a_source_that_is_gone_deletes_nothing(
     await estate.declare_input("shop", "git", server[1])
     await estate.reported("shop", reason="InSync", applied=1)
     await give_token(estate, "wr0ng-token")
+    await estate.hasten("shop")
     obj = await estate.reported("shop", reason="GitFailed")
     assert condition_of(obj, "Ready")["status"] == "Unknown"
     assert "wr0ng" not in str(obj)
     await give_token(estate)
+    await estate.hasten("shop")
     await estate.reported("shop", reason="InSync")
     origin.git("mv", "resources", "elsewhere")
     origin.commit({})
+    await estate.hasten("shop")
     await estate.reported("shop", reason="RefMissing")
     assert await estate.things() == {"a": "hello"}
 
