@@ -31,6 +31,7 @@ _ALGORITHM: Final = "HS256"
 _HOUR_S: Final = 3600
 _LONGEST_HOURS: Final = 24 * 366
 _LONGEST_TOKEN: Final = 4096
+_MOST_KNOWN: Final = 4096
 _LEEWAY_S: Final = 1
 # The clock is ours, so that tests can set it.
 _OPTIONS: Final[Options] = {"require": ["sub", "exp", "iat"], "verify_exp": False, "verify_iat": False}
@@ -48,6 +49,7 @@ class Claims(msgspec.Struct, frozen=True):
     sub: str
     username: str
     iat: float
+    exp: float
 
 
 class Tokens:
@@ -55,6 +57,7 @@ class Tokens:
 
     def __init__(self, key: bytes, *, hours: float = 24, now: Callable[[], float] = time.time) -> None:
         self._key, self._life_s, self._now = key, hours * _HOUR_S, now
+        self._known: dict[str, Claims] = {}
 
     def make(self, claims: JsonObject) -> str:
         """`claims` without the times."""
@@ -62,18 +65,26 @@ class Tokens:
         return jwt.encode({**claims, "iat": round(now, 6), "exp": int(now + self._life_s)}, self._key, _ALGORITHM)
 
     def read(self, token: str) -> Claims | None:
-        """None for what was not signed by us; `TokenError` for what has expired."""
+        """None for what was not signed by us; `TokenError` for what has expired. What was good once is remembered."""
+        claims = self._known.get(token)
+        if claims is None:
+            claims = self._verified(token)
+            if claims is None:
+                return None
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[token] = claims
+        if claims.exp + _LEEWAY_S <= self._now():
+            raise TokenError("the token has expired; log in again")
+        return claims
+
+    def _verified(self, token: str) -> Claims | None:
         if len(token) > _LONGEST_TOKEN:
             return None
         try:
-            found = jwt.decode(token, self._key, [_ALGORITHM], options=_OPTIONS)
-            claims = msgspec.convert(found, Claims)
-            expires = float(found["exp"])
-        except (jwt.InvalidTokenError, msgspec.ValidationError, TypeError, ValueError):
+            return msgspec.convert(jwt.decode(token, self._key, [_ALGORITHM], options=_OPTIONS), Claims)
+        except (jwt.InvalidTokenError, msgspec.ValidationError):
             return None
-        if expires + _LEEWAY_S <= self._now():
-            raise TokenError("the token has expired; log in again")
-        return claims
 
 
 def expiry_hours(environment: Mapping[str, str]) -> float:
