@@ -10,7 +10,7 @@ from homeostat.edge.request import Request
 AFTER = "after"
 
 
-def next_page(request: Request, after: int) -> Fields:
-    """The same question, from behind the number on."""
+def next_page(request: Request, after: int | str) -> Fields:
+    """The same question, from behind this one on."""
     query = [(name, value) for name, value in parse_qsl(request.query) if name != AFTER]
     return (("Link", f'<{request.path}?{urlencode([*query, (AFTER, after)])}>; rel="next"'),)

@@ -25,10 +25,11 @@ from homeostat.client.requests import Selection
 from homeostat.objects.customkind import CustomKind
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import ID
 from homeostat.runtime.cache import Change
 from homeostat.runtime.informer import Informers
 from homeostat.runtime.source import Source
-from homeostat.web.rest.entry import ID, number_in
+from homeostat.web.rest.entry import number_in
 from homeostat.web.rest.ids import Ids
 from homeostat.web.rest.refusal import RefusalError
 

@@ -15,7 +15,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import format_micro_time
-from homeostat.operators.actions.api import RECONCILIATION, RESOURCE_UID, Keep, ReconciliationSpec, Resource
+from homeostat.operators.actions.api import ID, RECONCILIATION, RESOURCE_UID, Keep, ReconciliationSpec, Resource
 from homeostat.operators.actions.digest import digest_of
 
 _LONGEST_NAME = 200
@@ -26,6 +26,8 @@ class Record(msgspec.Struct, frozen=True):
 
     name: str
     spec: ReconciliationSpec
+    number: str = ""
+    """The resource's, where it has one."""
 
 
 class Prune(msgspec.Struct, frozen=True):
@@ -47,7 +49,7 @@ def entry_object(record: Record, namespace: str) -> JsonObject:
         "metadata": {
             "name": record.name,
             "namespace": namespace,
-            "labels": {RESOURCE_UID: record.spec.resource_uid},
+            "labels": {RESOURCE_UID: record.spec.resource_uid, **({ID: record.number} if record.number else {})},
         },
         "spec": msgspec.to_builtins(record.spec),
     }
@@ -55,7 +57,7 @@ def entry_object(record: Record, namespace: str) -> JsonObject:
 
 def plan_history(resource: Resource, number: int, spec: ReconciliationSpec, keep: Keep) -> tuple[Record | Prune, ...]:
     """The one that makes room, and the new entry: at no time are there too many."""
-    record = Record(entry_name(resource, number), spec)
+    record = Record(entry_name(resource, number), spec, resource.metadata.labels.get(ID, ""))
     surplus = number - keep.entries
     return (Prune(entry_name(resource, surplus)), record) if surplus > 0 else (record,)
 

@@ -28,16 +28,15 @@ from contextlib import suppress
 from typing import Final, Never
 
 from homeostat.client.base import Client
-from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
+from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.definition import version_priority
-from homeostat.operators.actions.naming import kind_name, version_name
+from homeostat.operators.actions.naming import kind_name, plural_of, version_name
 from homeostat.runtime.cache import Change
 from homeostat.runtime.informer import Informer, Informers
 from homeostat.runtime.source import Source
-from homeostat.web.rest.entry import Entry
-from homeostat.web.rest.held import Held, ResourceChange, Series, Unnumbered, type_number, unnumbered, unnumbered_type
+from homeostat.web.rest.entry import Entry, TypeEntry
+from homeostat.web.rest.held import Held, ResourceChange, Series, Unnumbered, unnumbered, unnumbered_type
 from homeostat.web.rest.numbered import Numbered
 from homeostat.web.rest.typefacts import age_of, identity_of, is_defined, is_settled, kind_of
 
@@ -53,10 +52,11 @@ class Book:
     def __init__(self, client: Client, *, namespace: str) -> None:
         self.namespace = namespace
         self._informers = Informers(client)
-        self._types = self._informers.get(Source(RESOURCE_TYPE.kind.path("")), ResourceType)
+        self._types = self._informers.get(Source(RESOURCE_TYPE.kind.path("")), TypeEntry)
         self._followed: dict[str, _Followed] = {}
         self._resources: Numbered[Held] = Numbered()
-        self._numbered_types: Numbered[ResourceType] = Numbered()
+        self._numbered_types: Numbered[TypeEntry] = Numbered()
+        self._declared_at: dict[str, int] = {}
         self._handlers: tuple[ChangeHandler, ...] = ()
         self._type_changed = asyncio.Event()
         self.unnumbered: dict[str, Unnumbered] = {}
@@ -85,24 +85,24 @@ class Book:
 
         return unsubscribe
 
-    def types(self) -> list[ResourceType]:
+    def types(self) -> list[TypeEntry]:
         return sorted(self._types.cache, key=lambda each: (each.spec.name, each.spec.version))
 
-    def find_type(self, number: int) -> ResourceType | None:
+    def find_type(self, number: int) -> TypeEntry | None:
         return self._numbered_types.get(number)
 
-    def type_named(self, name: str, version: str) -> ResourceType | None:
+    def type_named(self, name: str, version: str) -> TypeEntry | None:
         """Of several the oldest: the others are not in force."""
         same = [each for each in self._types.cache if (each.spec.name, each.spec.version) == (name, version)]
         return min(same, key=age_of) if same else None
 
-    def same_kind(self, name: str, version: str) -> ResourceType | None:
+    def same_kind(self, name: str, version: str) -> TypeEntry | None:
         """One that a type of this name and version could not stand beside."""
         wanted = kind_name(name), version_name(version)
         found = (each for each in self._types.cache if identity_of(each) == wanted)
         return next(found, None)
 
-    def is_served(self, resource_type: ResourceType) -> bool:
+    def is_served(self, resource_type: TypeEntry) -> bool:
         """Its resources are followed, as they are now declared by it."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
         return followed is not None and followed.informer.cache.is_synced and is_settled(resource_type)
@@ -135,14 +135,14 @@ class Book:
     def newest(self, *, before: int = 0) -> Iterator[Held]:
         return self._resources.newest(before=before)
 
-    def of_type(self, resource_type: ResourceType) -> list[Held]:
+    def of_type(self, resource_type: TypeEntry) -> list[Held]:
         """Also those that have no number yet."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
         held = [Held(followed.kind, each) for each in followed.informer.cache] if followed is not None else []
         uid = resource_type.metadata.uid
         return [each for each in held if (found := self.type_of(each)) is not None and found.metadata.uid == uid]
 
-    def type_of(self, held: Held) -> ResourceType | None:
+    def type_of(self, held: Held) -> TypeEntry | None:
         """The one that it was declared by; unless told, the newest of its kind."""
         followed = self._followed.get(held.kind.kind)
         if followed is None:
@@ -150,8 +150,28 @@ class Book:
         label = held.entry.metadata.labels.version
         return followed.types.get(version_name(label)) if label else followed.newest
 
-    def path_of(self, resource_type: ResourceType, name: str = "") -> str:
-        return kind_of(resource_type).path(self.namespace, name)
+    def kinds(self) -> list[Kind]:
+        """Whose resources are followed."""
+        return [each.kind for each in self._followed.values()]
+
+    def is_followed(self, resource_type: TypeEntry) -> bool:
+        """The server has had a definition of it."""
+        followed = self._followed.get(kind_name(resource_type.spec.name))
+        return followed is not None and version_name(resource_type.spec.version) in followed.types
+
+    def plural_of(self, type_name: str, type_version: str) -> str:
+        """How the kind of a type is called on the server."""
+        found = self.type_named(type_name, type_version)
+        return kind_of(found).plural if found is not None else plural_of(kind_name(type_name))
+
+    def has_name(self, resource_type: TypeEntry, name: str) -> bool:
+        """Whether a resource of the type, in whatever version, has the name."""
+        followed = self._followed.get(kind_name(resource_type.spec.name))
+        return followed is not None and followed.informer.cache.get(self.namespace, name) is not None
+
+    def declared_at(self, uid: str) -> int:
+        """The version since which a resource has been declared as it is, as far as is known; its status has changed."""
+        return self._declared_at.get(uid, 0)
 
     def is_taken(self, series: Series, number: int) -> bool:
         return self._series(series).get(number) is not None
@@ -160,38 +180,37 @@ class Book:
         """The highest number in use."""
         return self._series(series).highest
 
-    def _series(self, series: Series) -> Numbered[Held] | Numbered[ResourceType]:
+    def _series(self, series: Series) -> Numbered[Held] | Numbered[TypeEntry]:
         match series:
             case "resources":
                 return self._resources
             case "types":
                 return self._numbered_types
 
-    async def await_write(self, written: JsonObject, resource_type: ResourceType | None) -> None:
-        """Returns when the book has seen this answer to a write of a type or, with its type, of a resource; or after
-        some seconds without.
+    async def await_write(self, name: str, version: str, resource_type: TypeEntry | None = None) -> None:
+        """Returns when the book has seen a write of a type or, with its type, of a resource, by the version that it
+        was answered with; or after some seconds without.
         """
-        informer: Informer[ResourceType] | Informer[Entry] = self._types
+        informer: Informer[TypeEntry] | Informer[Entry] = self._types
         if resource_type is not None:
             followed = self._followed.get(kind_name(resource_type.spec.name))
             if followed is None:
                 return
             informer = followed.informer
-        metadata = written["metadata"]
-        namespace, name = metadata.get("namespace", ""), metadata["name"]
-        informer.cache.wrote(namespace, name, int(metadata["resourceVersion"]))
+        namespace = self.namespace if resource_type is not None else ""
+        informer.cache.wrote(namespace, name, int(version))
         with suppress(TimeoutError):
             async with asyncio.timeout(_SEEN_WITHIN_S):
                 await informer.cache.await_version(namespace, name)
 
-    def _note_type(self, change: Change[ResourceType]) -> None:
+    def _note_type(self, change: Change[TypeEntry]) -> None:
         former = 0
         if change.old is not None:
-            number, uid = type_number(change.old), change.old.metadata.uid
+            number, uid = change.old.number, change.old.metadata.uid
             self._numbered_types.remove(number, uid)
             former = self._former(uid, number)
         if change.new is not None:
-            number, uid = type_number(change.new), change.new.metadata.uid
+            number, uid = change.new.number, change.new.metadata.uid
             if number:
                 self._numbered_types.put(number, uid, age_of(change.new), change.new)
             else:
@@ -211,7 +230,7 @@ class Book:
         self.wants_numbers.set()
 
     def _arrange(self) -> None:
-        by_kind: dict[str, dict[str, ResourceType]] = {}
+        by_kind: dict[str, dict[str, TypeEntry]] = {}
         for each in sorted(self._types.cache, key=age_of, reverse=True):
             if is_defined(each):
                 by_kind.setdefault(kind_name(each.spec.name), {})[version_name(each.spec.version)] = each
@@ -223,7 +242,7 @@ class Book:
                 self._follow(kind, types)
             self._followed[kind].types = types
 
-    def _follow(self, kind: str, types: dict[str, ResourceType]) -> None:
+    def _follow(self, kind: str, types: dict[str, TypeEntry]) -> None:
         newest = types[max(types, key=version_priority)]
         where = kind_of(newest)
         informer = self._informers.get(Source(where.path(self.namespace)), Entry)
@@ -253,7 +272,14 @@ class Book:
                 self._want(unnumbered(new, former if old is not None and old.entry.metadata.uid == uid else 0))
             for each in self._resources.disputed(number):
                 self._want(unnumbered(each))
+        self._date(old, new)
         self._tell(followed, old, new)
+
+    def _date(self, old: Held | None, new: Held | None) -> None:
+        if new is None or (old is not None and old.entry.metadata.uid != new.entry.metadata.uid):
+            self._declared_at.pop(old.entry.metadata.uid if old is not None else "", None)
+        if new is not None and (old is None or old.entry.declaration != new.entry.declaration):
+            self._declared_at[new.entry.metadata.uid] = int(new.entry.metadata.resource_version)
 
     def _tell(self, followed: _Followed, old: Held | None, new: Held | None) -> None:
         if self._handlers:
@@ -267,9 +293,9 @@ class Book:
 class _Followed:
     """The resources of one kind, and its types by the version that the server knows them by."""
 
-    def __init__(self, kind: Kind, informer: Informer[Entry], types: dict[str, ResourceType]) -> None:
+    def __init__(self, kind: Kind, informer: Informer[Entry], types: dict[str, TypeEntry]) -> None:
         self.kind, self.informer, self.types = kind, informer, types
 
     @property
-    def newest(self) -> ResourceType:
+    def newest(self) -> TypeEntry:
         return self.types[max(self.types, key=version_priority)]

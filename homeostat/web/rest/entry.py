@@ -6,14 +6,19 @@ from typing import Final
 
 import msgspec
 
-from homeostat.operators.actions.api import GROUP, REQUESTED, ActionReference, ResourceStatus
+from homeostat.objects.declared import Metadata
+from homeostat.operators.actions.api import (
+    GROUP,
+    ID,
+    METADATA,
+    REQUESTED,
+    ActionReference,
+    ResourceStatus,
+    ResourceType,
+)
 
-ID: Final = f"{GROUP}/id"
-"""A label of types and resources: the number that this API calls them by."""
 VERSION: Final = f"{GROUP}/type-version"
 """A label of a resource: the version of its type that it was declared by. A kind has one set of objects for all."""
-METADATA: Final = f"{GROUP}/metadata"
-"""An annotation of types and resources: what their users keep with them, as JSON."""
 TYPE_STATUS: Final = f"{GROUP}/type-status"
 """An annotation of a type: what its users call its standing, where that is neither active nor deprecated."""
 
@@ -35,6 +40,24 @@ class Stamp(msgspec.Struct, frozen=True, gc=False):
     """When one of those who write the object last did."""
 
     time: str = ""
+
+
+class StampedMetadata(Metadata, frozen=True, rename="camel", omit_defaults=True):
+    managed_fields: tuple[Stamp, ...] = ()
+
+
+class TypeEntry(ResourceType, frozen=True):
+    """A resource type, and when it was last written."""
+
+    metadata: StampedMetadata
+
+    @property
+    def number(self) -> int:
+        return number_in(self.metadata.labels.get(ID, ""))
+
+    @property
+    def updated(self) -> str:
+        return newest_of(self.metadata.managed_fields) or self.metadata.creation_timestamp or ""
 
 
 class EntryMetadata(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -67,7 +90,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def updated(self) -> str:
-        return max((each.time for each in self.metadata.managed_fields), default="") or self.metadata.creation_timestamp
+        return newest_of(self.metadata.managed_fields) or self.metadata.creation_timestamp
+
+    @property
+    def declaration(self) -> tuple[object, ...]:
+        """All that somebody declares, and nothing of what was seen."""
+        metadata = self.metadata
+        return (metadata.uid, self.spec, self.action, metadata.annotations.metadata, metadata.deletion_timestamp)
 
     def read_action(self) -> ActionReference:
         return _action.decode(self.action) if self.action else ActionReference()
@@ -90,6 +119,10 @@ class PhaseOnly(msgspec.Struct, frozen=True, rename="camel", gc=False):
 _action = msgspec.json.Decoder(ActionReference)
 _status = msgspec.json.Decoder(ResourceStatus)
 _phase = msgspec.json.Decoder(PhaseOnly)
+
+
+def newest_of(stamps: tuple[Stamp, ...]) -> str:
+    return max((each.time for each in stamps), default="")
 
 
 def number_in(label: str) -> int:

@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 
 from homeostat.objects.kind import Kind
-from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
-from homeostat.web.rest.entry import ID, Entry, number_in
+from homeostat.operators.actions.api import ID, RESOURCE_TYPE
+from homeostat.web.rest.entry import Entry, TypeEntry
 
 Series = Literal["resources", "types"]
 
@@ -45,11 +45,7 @@ class Unnumbered(msgspec.Struct, frozen=True):
     former: int = 0
 
 
-def type_number(resource_type: ResourceType) -> int:
-    return number_in(resource_type.metadata.labels.get(ID, ""))
-
-
-def unnumbered_type(resource_type: ResourceType, former: int = 0) -> Unnumbered:
+def unnumbered_type(resource_type: TypeEntry, former: int = 0) -> Unnumbered:
     metadata = resource_type.metadata
     path = RESOURCE_TYPE.kind.path("", metadata.name)
     return Unnumbered("types", metadata.uid, path, metadata.resource_version, metadata.labels.get(ID, ""), former)

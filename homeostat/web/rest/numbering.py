@@ -13,8 +13,8 @@ from typing import Final, Never
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
+from homeostat.operators.actions.api import ID
 from homeostat.web.rest.book import Book
-from homeostat.web.rest.entry import ID
 from homeostat.web.rest.held import Series, Unnumbered
 from homeostat.web.rest.ids import Ids
 

@@ -1,16 +1,23 @@
-"""A plane with the actions operator, and a shelf for its resources."""
+"""A plane with the actions operator, a shelf for its resources, and the REST API over it."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from homeostat.client.base import Client
+from homeostat.edge.server import serve
 from homeostat.operators import actions
 from homeostat.operators.actions.discovery import ACTIONS
 from homeostat.testing.plane import open_test_plane
+from homeostat.web.rest.app import refuse, rest_app
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.gate import OpenGate
+from homeostat.web.rest.serving import LIMITS, open_face
+from tests.web.rest.calling import NOTE_TYPE, Api
 from tests.web.rest.shelf import ShelfPlugin, World
 
 
@@ -25,3 +32,24 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
 async def client(shelf: World, tmp_path: Path) -> AsyncIterator[Client]:
     async with open_test_plane(tmp_path / "plane", actions, has_housekeeping=True) as plane:
         yield plane.client
+
+
+@pytest.fixture
+async def face(client: Client) -> AsyncIterator[Face]:
+    async with open_face(client, namespace="default", environment={}, gate=OpenGate()) as face:
+        yield face
+
+
+@pytest.fixture
+async def api(face: Face) -> AsyncIterator[Api]:
+    server = await serve(rest_app(face), limits=LIMITS, refuse=refuse)
+    async with aiohttp.ClientSession() as session:
+        yield Api(session, f"http://127.0.0.1:{server.port}")
+    await server.stop()
+
+
+@pytest.fixture
+async def notes(api: Api) -> Api:
+    """With the type of notes."""
+    await api.made("/resource-types", NOTE_TYPE)
+    return api

@@ -12,10 +12,9 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP
-from homeostat.operators.actions.api import RESOURCE_TYPE
+from homeostat.operators.actions.api import ID, RESOURCE_TYPE
 from homeostat.testing.eventually import eventually
 from homeostat.web.rest.book import Book
-from homeostat.web.rest.entry import ID
 from homeostat.web.rest.held import ResourceChange
 from homeostat.web.rest.ids import COUNTERS, Ids
 from homeostat.web.rest.numbering import number_objects

@@ -1,0 +1,107 @@
+"""Which processes keep resources, by the Leases that they hold. Pure.
+
+A node is a holder of a Lease of ours; who only waits for one is not seen. The leader is who holds the Lease of the
+operator of resources, as long as it has not run out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.objects.timestamp import format_time, parse_time
+
+PREFIX: Final = "homeostat-"
+LEADS: Final = "homeostat-actions"
+_STEPS: Final = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+
+
+class LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
+    holder_identity: str = ""
+    lease_duration_seconds: int = 15
+    acquire_time: str = ""
+    renew_time: str = ""
+
+
+class LeaseMetadata(msgspec.Struct, frozen=True):
+    name: str
+
+
+class Lease(msgspec.Struct, frozen=True):
+    metadata: LeaseMetadata
+    spec: LeaseSpec = LeaseSpec()
+
+    @property
+    def is_held(self) -> bool:
+        return bool(self.spec.holder_identity and self.spec.renew_time and self.spec.acquire_time)
+
+    @property
+    def expires(self) -> datetime:
+        return parse_time(self.spec.renew_time) + timedelta(seconds=self.spec.lease_duration_seconds)
+
+
+def nodes_body(leases: Iterable[Lease], *, identity: str, now: datetime) -> JsonObject:
+    held = [each for each in leases if each.metadata.name.startswith(PREFIX) and each.is_held]
+    lock = next((each for each in held if each.metadata.name == LEADS), None)
+    leader = lock.spec.holder_identity if lock is not None and lock.expires > now else ""
+    holders = {each.spec.holder_identity for each in held}
+    nodes = [_node(name, [each for each in held if each.spec.holder_identity == name], leader, now) for name in holders]
+    return {
+        "this_instance_id": identity,
+        "this_instance_is_leader": bool(identity) and identity == leader,
+        "leader_lock": _lock(lock, now) if lock is not None else None,
+        "nodes": sorted(nodes, key=lambda each: (each["first_seen"], each["node_id"])),
+    }
+
+
+def alone_body(*, identity: str, hostname: str, pid: int, since: datetime, now: datetime) -> JsonObject:
+    """A process that leads without a Lease."""
+    node = {
+        "node_id": identity,
+        "hostname": hostname,
+        "pid": pid,
+        "status": "Ready",
+        "role": "leader",
+        "age": age(now - since),
+        "first_seen": format_time(since),
+        "last_heartbeat": format_time(now),
+    }
+    return {"this_instance_id": identity, "this_instance_is_leader": True, "leader_lock": None, "nodes": [node]}
+
+
+def _node(name: str, leases: list[Lease], leader: str, now: datetime) -> JsonObject:
+    first = min(parse_time(each.spec.acquire_time) for each in leases)
+    return {
+        "node_id": name,
+        "hostname": name.rpartition("_")[0],
+        "pid": None,
+        "status": "Ready" if any(each.expires > now for each in leases) else "NotReady",
+        "role": "leader" if name == leader else "follower",
+        "age": age(now - first),
+        "first_seen": format_time(first),
+        "last_heartbeat": format_time(max(parse_time(each.spec.renew_time) for each in leases)),
+    }
+
+
+def _lock(lock: Lease, now: datetime) -> JsonObject:
+    return {
+        "holder_id": lock.spec.holder_identity,
+        "acquired_at": format_time(parse_time(lock.spec.acquire_time)),
+        "expires_at": format_time(lock.expires),
+        "is_valid": lock.expires > now,
+    }
+
+
+def age(span: timedelta) -> str:
+    """The two largest units, and the second only if there is something of it: `3m20s`, `10m`, `3d4h`."""
+    left = max(int(span.total_seconds()), 0)
+    for at, (unit, seconds) in enumerate(_STEPS[:-1]):
+        if left >= seconds:
+            smaller, length = _STEPS[at + 1]
+            rest = left % seconds // length
+            return f"{left // seconds}{unit}{f'{rest}{smaller}' if rest else ''}"
+    return f"{left}s"
