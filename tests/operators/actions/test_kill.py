@@ -1,41 +1,60 @@
-"""Processes that are killed, each some writes later than the one before it, do everything once in the end."""
+"""Processes are killed between every two steps of a resource's life, and everything is done once in the end."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from homeostat.plane import Settings, open_plane
-from tests.operators.actions.mortal import FilePlugin
-from tests.operators.actions.things import Things, managed
+import msgspec
+import pytest
 
-KILLED = -9
-_MOST = 20
+from tests.operators.actions.mortal import Told
+from tests.postgres import MissingPostgresError, Postgres, running_postgres
 
-
-def last_life(data: Path, first: int) -> int:
-    """Processes one after the other, each killed two writes later than the one before; how many the last one made."""
-    for writes in range(first, _MOST, 2):
-        command = [sys.executable, "-m", "tests.operators.actions.mortal", str(data), str(writes)]
-        ended = subprocess.run(command, timeout=50, capture_output=True, text=True)
-        if ended.returncode != KILLED:
-            assert ended.returncode == 0, ended.stderr
-            return writes
-    raise AssertionError(f"it takes more than {_MOST} writes")
+PLUGINS = ["shelf", "yard"]
 
 
-async def test_what_is_done_is_done_once_whenever_the_process_is_killed(tmp_path: Path) -> None:
-    things = Things("shelf", {}, tmp_path / "work", shelf=FilePlugin(tmp_path / "effects"))
-    settings = Settings(data=tmp_path / "plane", port=0, is_open=True, operators=frozenset())
-    async with open_plane(settings) as plane:
-        async with managed(plane.client, things):
-            pass
-        await plane.client.create(things.path(), things.thing("one"))
-    assert last_life(tmp_path, 1) > 4
-    assert (tmp_path / "effects").read_text() == "one=hello\n"
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    try:
+        with running_postgres() as server:
+            yield server
+    except MissingPostgresError as error:
+        pytest.skip(str(error))
 
-    async with open_plane(settings) as plane:
-        await plane.client.delete(things.path("one"))
-    assert last_life(tmp_path, 2) > 3
-    assert (tmp_path / "effects").read_text() == "one=hello\none=\n"
+
+def lives(folder: Path, *arguments: str) -> list[Told]:
+    command = [sys.executable, "-m", "tests.operators.actions.mortal", str(folder), *arguments]
+    ended = subprocess.run(command, timeout=110, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return [msgspec.json.decode(line, type=Told) for line in ended.stdout.splitlines()]
+
+
+def effects(told: Told) -> list[str]:
+    """Without the tickets of runs."""
+    return [each.rpartition(" ")[2] for each in told.effects]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_what_is_done_is_done_once_whenever_the_process_is_killed(plugin: str, tmp_path: Path) -> None:
+    told = lives(tmp_path, plugin)
+    assert [each.moment for each in told if each.is_killed] == list(range(1, len(told)))
+    # Finalizer, run, effect, receipt, entry, status, Ready; run, effect, receipt, room, entry, status, finalizer.
+    assert len(told) > 14
+    for each in told:
+        assert effects(each) == ["one=hello", "one="], each
+        assert each.entries == [("deletion", True)], each
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_the_same_on_postgres_for_one_resource_that_is_killed_all_its_life(
+    plugin: str, tmp_path: Path, postgres: Postgres
+) -> None:
+    (told,) = lives(tmp_path, plugin, postgres.url)
+    assert told.moment > 5
+    assert effects(told) == ["one=hello", "one="]
+    assert told.entries == [("deletion", True)]
