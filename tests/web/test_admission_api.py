@@ -19,6 +19,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.admission import serve_admission
 from homeostat.web.admissiontls import FileCertificate
 from tests.cluster.fixtures import Api
+from tests.operators.policy.worlds import container
 from tests.web.reviewing import BARE, DENYING, GOOD, Webhook, pod, trusting, write_certificates
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -79,6 +80,27 @@ async def asking(api: Api, certificate: FileCertificate, authority: bytes, tmp_p
         await asking.install(authority)
         yield asking
         await api.client.delete(f"{HOOKS}/{api.namespace}")
+
+
+BAD = container("nginx:latest", name="bad", liveness=False)
+REFUSED = [
+    pytest.param((container("nginx:latest"),), 1, id="a tag"),
+    pytest.param((container(liveness=False, readiness=False),), 2, id="no probes"),
+    pytest.param((BARE,), 3, id="all wrong"),
+    pytest.param((GOOD, BAD), 2, id="one of two"),
+    pytest.param((BARE, {**BARE, "name": "other"}), 6, id="two all wrong"),
+]
+
+
+@pytest.mark.parametrize(("containers", "findings"), REFUSED)
+async def test_a_server_tells_every_finding(
+    api: Api, asking: Asking, containers: tuple[JsonObject, ...], findings: int
+) -> None:
+    await asking.webhook.declare(DENYING, namespace=api.namespace)
+    told = await eventually(lambda: asking.refusal(pod(*containers)))
+    assert "Denied by DevOpsPolicy: " in told
+    assert told.count("container '") == findings
+    assert told.count("'bad'") == (2 if BAD in containers else 0)
 
 
 async def test_a_server_lets_in_what_the_webhook_allows(api: Api, asking: Asking) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import FINALIZER
+from homeostat.operators.policy.bundle import load_bundle
 from tests.cluster.fixtures import Api
 from tests.operators.policy.live import ALL, BARE, GOOD, operating
 from tests.operators.policy.worlds import container
@@ -30,7 +32,17 @@ class Case(NamedTuple):
     name: str
 
 
+def severe(severity: str) -> JsonObject:
+    checks = ("latestTag", "missingLiveness", "missingReadiness", "highRestarts", "pending")
+    return {**ANY_AGE, "scoring": "severity", "severityOverrides": dict.fromkeys(checks, severity)}
+
+
 WORST = Run(BARE, 10, "Pending")
+RESTRICTED: JsonObject = {
+    **msgspec.to_builtins(load_bundle("restricted").spec),
+    "scoring": "severity",
+    "pendingIgnoresAge": True,
+}
 CASES = {
     "a clean Pod": Case(ALL, [Run(GOOD)], 100, 0, "Healthy"),
     "everything wrong": Case(ANY_AGE, [WORST], 56, 5, "Degraded"),
@@ -43,6 +55,13 @@ CASES = {
     "restarts at the limit": Case(ALL, [Run(GOOD, 3)], 100, 0, "Healthy"),
     "restarts over the limit": Case(ALL, [Run(GOOD, 4)], 76, 1, "Stable"),
     "restarts, no limit": Case({**ALL, "maxRestartCount": 0}, [Run(GOOD, 1)], 94, 1, "Healthy"),
+    "five restarts": Case(ALL, [Run(GOOD, 5)], 70, 1, "Stable"),
+    "five restarts of ten": Case({**ALL, "maxRestartCount": 10}, [Run(GOOD, 5)], 100, 0, "Healthy"),
+    "six restarts of five": Case({**ALL, "maxRestartCount": 5}, [Run(GOOD, 6)], 70, 1, "Stable"),
+    "all critical": Case(severe("critical"), [Run(BARE), Run(GOOD)], 85, 3, "Healthy"),
+    "all low": Case(severe("low"), [Run(BARE), Run(GOOD)], 95, 3, "Healthy"),
+    "all low is plain": Case(severe("low"), [WORST], 56, 5, "Degraded"),
+    "the restricted bundle by severity": Case(RESTRICTED, [WORST], 0, 5, "Critical"),
     "severity": Case({"forbidLatestTag": True, "scoring": "severity"}, [Run(BARE)], 90, 1, "Healthy"),
     "severity overridden": Case(
         {"forbidLatestTag": True, "scoring": "severity", "severityOverrides": {"latestTag": "critical"}},
@@ -60,6 +79,15 @@ CASES = {
     ),
     "a Pod that waits a while": Case(ALL, [Run(GOOD, 0, "Pending")], 100, 0, "Healthy"),
 }
+
+
+async def test_every_container_counts(api: Api) -> None:
+    async with operating(api) as live:
+        await live.run_pod(
+            "web", *(container("img:latest", name=each, liveness=False, readiness=False) for each in "ab")
+        )
+        await live.declare(ALL)
+        await live.shows(healthScore=80, violations=6, pods=1)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

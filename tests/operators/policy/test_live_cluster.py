@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import NAMESPACE
@@ -126,6 +128,21 @@ async def test_a_namespace_that_refuses_records_does_not_keep_others_from_theirs
         await eventually(lambda: other.results("all"))
         await shows(live.client, "all", healthScore=95, pods=2)
         assert await ending.results("all") == []
+
+
+@pytest.mark.parametrize("form", ["kube-{}", "{}-system"])
+async def test_a_pod_of_the_system_beside_a_clean_one_changes_nothing(api: Api, form: str) -> None:
+    name, tier = api.namespace, {"tier": api.namespace}
+    async with operating(api, Manager(api.client)) as live:
+        clean = await make_namespace(live, tier)
+        system = form.format(name)
+        await live.client.create("/api/v1/namespaces", {"metadata": {"name": system, "labels": tier}})
+        await Live(live.client, system, live.manager).run_pod("dns", BARE)
+        await clean.run_pod("web", GOOD)
+        await declare(live.client, {**TAG, "namespaceSelector": {"matchLabels": tier}}, name)
+        await shows(live.client, name, pods=1, violations=0, healthScore=100)
+        assert f"namespace_health_score|{system}" not in live.figures()
+        await live.client.delete(KIND.path("", name))
 
 
 async def test_no_policy_means_the_namespaces_of_the_system(plane: Api) -> None:

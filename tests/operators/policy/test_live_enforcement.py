@@ -13,6 +13,7 @@ from homeostat.operators.policy.api import INJECTED, OPERATOR, OPT_OUT, PATCHED_
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
 from tests.operators.policy.live import BARE, Live, operating
+from tests.operators.policy.worlds import container
 
 SPEC: JsonObject = {
     "requireLivenessProbe": True,
@@ -25,9 +26,11 @@ APPLIED = "devopspolicy_remediations_applied_total"
 VALIDATION = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpol"
 
 
-async def deploy(live: Live, name: str = "web", kind: Kind = DEPLOYMENT, **metadata: object) -> JsonObject:
+async def deploy(
+    live: Live, name: str = "web", kind: Kind = DEPLOYMENT, ports: list[JsonObject] | None = None, **metadata: object
+) -> JsonObject:
     labels = {"app": name}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [BARE]}}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{**BARE, "ports": ports or []}]}}
     spec: JsonObject = {"selector": {"matchLabels": labels}, "template": template}
     if kind is STATEFUL_SET:
         spec["serviceName"] = name
@@ -85,8 +88,8 @@ async def test_a_workload_gets_what_its_pods_lack_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("kind", "word"), [(STATEFUL_SET, "StatefulSet"), (DAEMON_SET, "DaemonSet")])
-async def test_other_workloads_own_their_pods_themselves(plane: Api, kind: Kind, word: str) -> None:
-    async with operating(plane) as live:
+async def test_other_workloads_own_their_pods_themselves(api: Api, kind: Kind, word: str) -> None:
+    async with operating(api) as live:
         await live.run_pod("web-0", BARE, owner=owner(await deploy(live, kind=kind), word))
         await live.declare(SPEC)
         await live.shows(remediatedWorkloads=[f"{word.lower()}/{live.namespace}/web"])
@@ -116,9 +119,9 @@ async def test_a_replica_set_that_is_taken_over_takes_its_pods_along(api: Api) -
         assert (await workload(live, "front"))["metadata"]["generation"] == front["metadata"]["generation"]
 
 
-async def test_pods_without_a_workload_are_left_as_they_are(plane: Api) -> None:
+async def test_pods_without_a_workload_are_left_as_they_are(api: Api) -> None:
     job = {"apiVersion": "batch/v1", "kind": "Job", "name": "web", "uid": "1"}
-    async with operating(plane) as live:
+    async with operating(api) as live:
         await deploy(live)
         await live.run_pod("bare", BARE)
         await live.run_pod("once", BARE, owner=job)
@@ -128,13 +131,41 @@ async def test_pods_without_a_workload_are_left_as_they_are(plane: Api) -> None:
 
 
 @pytest.mark.parametrize("mode", [{"enforcementMode": "audit"}, {"enforcementMode": None}], ids=["audit", "absent"])
-async def test_a_policy_that_audits_touches_and_watches_no_workload(plane: Api, mode: JsonObject) -> None:
-    async with operating(plane) as live:
+async def test_a_policy_that_audits_touches_and_watches_no_workload(api: Api, mode: JsonObject) -> None:
+    async with operating(api) as live:
         await roll_out(live, await deploy(live))
         await live.declare({**SPEC, **mode})
         await live.shows(violations=2, remediationsApplied=None)
         await is_left_alone(live)
         assert not any("/apps/" in each.source.path for each in live.manager.informers)
+
+
+PORTS = [
+    pytest.param({"tcpPort": 3000, "fallbackPort": 8080}, [{"containerPort": 9090}], 3000, id="the policy's"),
+    pytest.param({"fallbackPort": 8080}, [{"containerPort": 9090}], 9090, id="the container's"),
+    pytest.param({"fallbackPort": 8080}, [], 8080, id="the last resort"),
+]
+
+
+@pytest.mark.parametrize(("probe", "ports", "port"), PORTS)
+async def test_a_probe_asks_a_port_that_is_known(
+    api: Api, probe: JsonObject, ports: list[JsonObject], port: int
+) -> None:
+    async with operating(api) as live:
+        deployment = await deploy(live, ports=ports)
+        await roll_out(live, deployment)
+        await live.declare({**SPEC, "defaultProbe": probe})
+        await live.shows(remediationsApplied=1)
+        assert container_of(await workload(live))["livenessProbe"]["tcpSocket"] == {"port": port}
+
+
+async def test_only_a_tag_is_never_put_right(api: Api) -> None:
+    async with operating(api) as live:
+        owned = await deploy(live)
+        await live.run_pod("web-5d4f-0", container("nginx:latest"), owner=owner(owned, "Deployment"))
+        await live.declare({"forbidLatestTag": True, "requireLivenessProbe": True, "enforcementMode": "enforce"})
+        await live.shows(violations=1, remediationsApplied=0)
+        await is_left_alone(live)
 
 
 async def test_a_dry_run_only_tells(api: Api) -> None:
@@ -145,8 +176,8 @@ async def test_a_dry_run_only_tells(api: Api) -> None:
         await is_left_alone(live)
 
 
-async def test_a_workload_may_opt_out(plane: Api) -> None:
-    async with operating(plane) as live:
+async def test_a_workload_may_opt_out(api: Api) -> None:
+    async with operating(api) as live:
         await roll_out(live, await deploy(live, annotations={OPT_OUT: "disabled"}))
         await live.declare(SPEC)
         await live.shows(remediationsApplied=0, plannedRemediations=None)
@@ -194,10 +225,10 @@ async def test_nobody_is_fought_over_a_patch_before_the_cooldown_ends(plane: Api
         assert live.figure(APPLIED) == 2
 
 
-async def test_a_protected_namespace_is_neither_scored_nor_changed(plane: Api) -> None:
-    await plane.client.create("/api/v1/namespaces", {"metadata": {"name": "shop-system"}})
-    protected = Api(plane.client, plane.kubeconfig, "shop-system")
-    async with operating(protected) as live:
+async def test_a_protected_namespace_is_neither_scored_nor_changed(api: Api) -> None:
+    name = f"{api.namespace}-system"
+    await api.client.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    async with operating(Api(api.client, api.kubeconfig, name)) as live:
         await roll_out(live, await deploy(live))
         await live.declare(SPEC)
         await live.shows(pods=0, healthScore=100, violations=0)

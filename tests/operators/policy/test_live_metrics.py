@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import aiohttp
+
+from homeostat.operators import policy
+from homeostat.runtime.health import serve_health
+from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
 from tests.operators.policy.live import ALL, BARE, operating
@@ -36,6 +42,29 @@ async def test_every_family_has_its_name_and_type(plane: Api) -> None:
         for name, kind in FROM_THE_START.items():
             assert (f"{name}_count" if kind == "histogram" else name) in figures
         assert not any(each.startswith(tuple(AFTER_FIRST_USE)) for each in figures)
+
+
+async def test_its_pages_tell_probes_how_it_is(api: Api) -> None:
+    await install(api.client, policy.KINDS)
+    manager = Manager(api.client, namespace=api.namespace)
+    manager.add("policy", policy.register)
+    ready = {"operators": lambda: "; ".join(manager.troubles())}
+    async with (
+        serve_health(metrics=manager.metrics, ready=ready) as server,
+        aiohttp.ClientSession(f"http://127.0.0.1:{server.port}") as session,
+    ):
+
+        async def page(path: str) -> tuple[int, str]:
+            async with session.get(path) as answer:
+                return answer.status, await answer.text()
+
+        status, told = await page("/readyz")
+        assert (status, told.splitlines()[0]) == (503, "NOT READY")
+        async with manager.running():
+            await eventually(lambda: page("/readyz"), lambda found: found == (200, "READY"))
+            assert await page("/healthz") == (200, "OK")
+            assert (await page("/metrics"))[0] == 200
+            assert (await page("/policies"))[0] == 404
 
 
 async def test_violations_are_counted_by_severity_with_zeros(plane: Api) -> None:
