@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import ID
 from homeostat.operators.actions.restapi import KINDS, REST_ROLE, RestRoleSpec
 from homeostat.plane import Plane
 from homeostat.runtime.informer import Informers
@@ -19,7 +20,6 @@ from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.records import Role
 from homeostat.web.register import Register
-from homeostat.web.rest.entry import ID
 from homeostat.web.rest.refusal import RefusalError
 
 PATH = REST_ROLE.kind.path("default")
