@@ -109,7 +109,7 @@ OF_OBJECTS = {name for name in GROUPS if int(name.split()[0]) in {1, 2, 3, 4, 5,
 
 
 @cache
-def tests_in(path: str) -> dict[str, set[str]]:
+def named_in(path: str) -> dict[str, set[str]]:
     """By name: what the test takes."""
     found = ast.walk(ast.parse((TESTS / path).read_text()))
     functions = (each for each in found if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
@@ -118,7 +118,7 @@ def tests_in(path: str) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_group_of_cases_is_stated(group: str) -> None:
-    missing = [f"{path}::{name}" for path, name in GROUPS[group] if name not in tests_in(path)]
+    missing = [f"{path}::{name}" for path, name in GROUPS[group] if name not in named_in(path)]
     assert missing == []
 
 
@@ -128,4 +128,4 @@ def test_there_are_eighteen_groups() -> None:
 
 @pytest.mark.parametrize("group", sorted(OF_OBJECTS))
 def test_what_is_about_objects_runs_on_a_real_server_too(group: str) -> None:
-    assert any("api" in tests_in(path)[name] for path, name in GROUPS[group])
+    assert any("api" in named_in(path)[name] for path, name in GROUPS[group])
