@@ -79,9 +79,17 @@ class Things:
     KINDS = KINDS
     concurrency = 16
 
-    def __init__(self, plugin: str, config: Mapping[str, Any], directory: Path, **more: Plugin[Any]) -> None:
+    def __init__(
+        self,
+        plugin: str,
+        config: Mapping[str, Any],
+        directory: Path,
+        *,
+        type_name: str = "Thing",
+        **more: Plugin[Any],
+    ) -> None:
         action = ActionReference(plugin, dict(config))
-        self.type = ResourceTypeSpec(name="Thing", schema=SCHEMA, action=action, interval_seconds=3600)
+        self.type = ResourceTypeSpec(name=type_name, schema=SCHEMA, action=action, interval_seconds=3600)
         self.kind = resource_kind(self.type)
         self.http = Http()
         found = discover("homeostat.actions", Tools(self.http, {}), points=[], ours=ACTIONS)
