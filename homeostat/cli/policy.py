@@ -13,6 +13,8 @@ import click
 COMMANDS: Final = {
     "check": "Judge manifests, without any cluster.",
     "analyze": "Judge the Pods of live clusters.",
+    "contexts": "List the contexts of the kubeconfig.",
+    "list": "List the Pods of a cluster and their nodes.",
     "bundles": "List the policies that ship with the operator.",
     "bundle": "Print one of them as a DevOpsPolicy.",
     "export": "Print the policies of a cluster as files.",
@@ -23,7 +25,12 @@ COMMANDS: Final = {
     "webhook": "Judge Pods at admission.",
     "deploy": "Print the manifests that run the operator in a cluster.",
 }
-_FORMER: Final = {"bundle-list": "bundles", "bundle-show": "bundle", "bundle-apply": "bundle"}
+_FORMER: Final = {
+    "bundle-list": "bundles",
+    "bundle-show": "bundle",
+    "bundle-apply": "bundle",
+    "list-contexts": "contexts",
+}
 
 
 class PolicyGroup(click.Group):

@@ -263,6 +263,29 @@ def test_names_of_the_original_go_on_working(cli: Cli, former: str, arguments: t
     assert told in done.out
 
 
+def test_pods_are_listed_in_the_columns_of_the_original(shop: Up) -> None:
+    done = shop.cli.here("policy", "list", "pods")
+    heading, rule, *rows = done.out.splitlines()
+    assert heading == f"{'NAMESPACE':20}{'NAME':60}{'STATUS':12}NODE"
+    assert rule == "-" * 107
+    assert rows[-2:] == ["", f"Total: {len(rows) - 2} pods"]
+    assert rows[:-2] == sorted(rows[:-2])
+    assert f"{'kube-flannel':20}{'system':60}{'Pending':12}Not Scheduled" in rows
+    own = shop.cli.here("policy", "list", "pods", "-n", "shop").out
+    assert own.endswith("Total: 3 pods\n")
+    assert shop.cli.here("policy", "list", "nodes").code == 2
+
+
+def test_the_contexts_of_a_kubeconfig_are_listed_without_asking_a_server(shop: Up, tmp_path: Path) -> None:
+    path = contexts(shop, tmp_path / "kubeconfig")
+    for name in ("contexts", "list-contexts"):
+        rows = shop.cli.here("policy", name, "--kubeconfig", path).rows
+        assert rows[0] == ["CURRENT", "NAME", "SERVER", "NAMESPACE"]
+        assert rows[1][:2] == ["*", "one"]
+        assert [each[0] for each in rows[2:]] == ["two", "away"]
+        assert rows[3][1] == PORT
+
+
 def test_every_command_has_help_with_examples(cli: Cli) -> None:
     for name in COMMANDS:
         done = cli.here("policy", name, "--help")
