@@ -11,6 +11,9 @@ from typing import Final
 from homeostat.client.base import Client
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Server, serve
+from homeostat.runtime.verdict import sole_error
+from homeostat.web.hooks.admission import open_hooks
+from homeostat.web.identity.identity import open_identity
 from homeostat.web.rest.app import refuse, rest_app
 from homeostat.web.rest.book import Book
 from homeostat.web.rest.face import Face
@@ -72,16 +75,29 @@ async def serve_rest(
     identity: Callable[[], str] = lambda: "",
     leases: str = "",
 ) -> AsyncIterator[Server]:
-    """Answers inside the block; at its end what is being answered is finished. `OSError` where it cannot listen."""
+    """Answers inside the block; at its end what is being answered is finished. `OSError` where it cannot listen, and
+    `SettingError` for a variable of the environment that is no good.
+    """
     gate = OpenGate() if is_open else None
-    async with open_face(
-        client, namespace=namespace, environment=environment, gate=gate, identity=identity, leases=leases
-    ) as face:
-        server = await serve(rest_app(face), host=host, port=port, ssl=ssl, limits=LIMITS, refuse=refuse)
-        try:
-            yield server
-        finally:
-            await server.stop(grace_s=GRACE_S)
+    try:
+        async with (
+            open_face(
+                client, namespace=namespace, environment=environment, gate=gate, identity=identity, leases=leases
+            ) as face,
+            open_identity(
+                client, namespace=namespace, environment=environment, gate=face.gate, is_open=is_open
+            ) as people,
+            open_hooks(client, namespace=namespace, environment=environment, gate=people.gate) as hooks,
+        ):
+            face.gate, face.hooks = people.gate, hooks
+            app = rest_app(face, more=[people.add_routes, hooks.add_routes])
+            server = await serve(app, host=host, port=port, ssl=ssl, limits=LIMITS, refuse=refuse)
+            try:
+                yield server
+            finally:
+                await server.stop(grace_s=GRACE_S)
+    except ExceptionGroup as group:
+        raise sole_error(group) from None
 
 
 def _floor(book: Book) -> Callable[[str], int]:
