@@ -95,13 +95,10 @@ class App:
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         answer = run_eagerly(self._answer(request))
-        return self._in_time(answer) if isinstance(answer, Started) else answer
+        return self.deadlines.keep(answer, self._too_late) if isinstance(answer, Started) else answer
 
-    async def _in_time(self, answer: Awaitable[Answer]) -> Answer:
-        try:
-            return await self.deadlines.keep(answer)
-        except TimeoutError:
-            return refusal(TimedOutError(f"the request did not end within {self.deadlines.limit_s:g} s"))
+    def _too_late(self) -> Answer:
+        return refusal(TimedOutError(f"the request did not end within {self.deadlines.limit_s:g} s"))
 
     async def _answer(self, request: Request) -> Answer:
         began = perf_counter()

@@ -7,7 +7,7 @@ timer costs a write more than its encoding does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -32,8 +32,8 @@ class Deadlines:
         self.limit_s = limit_s
         self._waits: set[_Wait] = set()
 
-    async def keep(self, answer: Awaitable[T]) -> T:
-        """What the awaitable gives; `TimeoutError` if that takes longer than the limit."""
+    async def keep(self, answer: Awaitable[T], late: Callable[[], T]) -> T:
+        """What the awaitable gives; what `late` gives if that takes longer than the limit."""
         task = asyncio.current_task()
         assert task is not None
         wait = _Wait(task, asyncio.get_running_loop().time() + self.limit_s)
@@ -43,7 +43,7 @@ class Deadlines:
         except asyncio.CancelledError:
             # Somebody else may have cancelled the task as well, and then that is what happened.
             if wait.is_over and task.uncancel() <= wait.cancelled_before:
-                raise TimeoutError from None
+                return late()
             raise
         finally:
             self._waits.discard(wait)

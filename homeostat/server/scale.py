@@ -92,8 +92,6 @@ async def patch_scale(call: Call) -> Answer:
 
 
 async def _write_scale(call: Call, edit: Callable[[JsonObject], Json]) -> Answer:
-    call.record()
-
     def rescale(old: JsonObject) -> JsonObject:
         wanted = edit(scale_of(call.kind, old))
         replicas = _wanted_replicas(call, wanted)

@@ -39,7 +39,6 @@ async def patch(call: Call) -> Answer:
     edit = edit_of(call, media)
     if call.options.force:
         raise InvalidError("force is forbidden for a patch that is not an apply patch", kind="PatchOptions")
-    call.record()
     written = await change(call, edit)
     return one(call, written.body)
 
@@ -122,7 +121,6 @@ async def apply(call: Call) -> Answer:
             configuration = _apply_body(call)
         else:
             return one(call, created.body, status=201)
-    call.record()
     written = await change(call, lambda old: conform(call, _merge(call, old, configuration)))
     return one(call, written.body)
 

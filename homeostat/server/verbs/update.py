@@ -23,6 +23,5 @@ async def update(call: Call) -> Answer:
     def replace(_: JsonObject) -> JsonObject:
         return read_object(call)
 
-    call.record()
     written = await change(call, replace)
     return one(call, written.body)
