@@ -19,6 +19,7 @@ import msgspec
 
 from homeostat.cli.failure import Failure
 from homeostat.client.base import Client
+from homeostat.external.vault import VaultError, VaultRefusedError
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec
@@ -32,7 +33,9 @@ from homeostat.operators.actions.world import Fault, Plan
 from homeostat.runtime.informer import Informers
 from homeostat.runtime.writes import Scope, Watched, writing_in
 
-_UNKNOWN_HERE: Final = frozenset({SecretError.reason, PluginOffError.reason})
+_UNKNOWN_HERE: Final = frozenset(
+    {SecretError.reason, PluginOffError.reason, VaultError.reason, VaultRefusedError.reason}
+)
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -49,8 +49,8 @@ async def list_types(client: Client) -> list[FoundType]:
 
 def no_types() -> Failure:
     return Failure(
-        "the server does not know resource types; the operator that brings them is actions: "
-        "homeostat run --operators homeostat.operators.actions, and its kinds are printed by homeostat crds"
+        "the server does not know resource types; a plane has them unless --operators leaves out actions, and a "
+        "cluster gets them by: homeostat crds --operators actions | kubectl apply --server-side -f -"
     )
 
 

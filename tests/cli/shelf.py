@@ -110,7 +110,7 @@ def crate(name: str, **spec: Any) -> JsonObject:
 
 @contextmanager
 def actions_plane(cli: Cli) -> Iterator[Up]:
-    with running(cli, "--operators", "housekeeping,homeostat.operators.actions") as up:
+    with running(cli, "--operators", "housekeeping,actions") as up:
         yield up
 
 

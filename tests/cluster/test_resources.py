@@ -11,7 +11,7 @@ from tests.cli.running import Cli, make_cli
 from tests.cli.shelf import Shelf, crate, crate_type, serving_shelf, text_of
 from tests.cluster.running import Cluster
 
-OPERATOR = "homeostat.operators.actions"
+OPERATOR = "actions"
 
 
 @pytest.fixture
