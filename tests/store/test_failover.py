@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import asyncpg
 import pytest
 
+from homeostat.store.base import LostError, UnwritableError
 from homeostat.store.postgres import PostgresStore
 from tests.postgres import MissingPostgresError, Postgres, running_postgres, running_standby
-from tests.store.contract import PODS, Told, pod, put
+from tests.store.contract import PODS, Told, names, pod, put
 
 
 @pytest.fixture
@@ -67,3 +68,46 @@ async def test_a_failover_loses_nothing_that_was_acknowledged(primary: Postgres,
         task.cancel()
     for store in stores:
         await store.close()
+
+
+async def test_what_a_standby_lacked_is_neither_built_upon_nor_given_again(
+    primary: Postgres, standby: Postgres
+) -> None:
+    both = primary.url_at(primary.port).replace("/postgres", f",127.0.0.1:{standby.port}/postgres")
+    stores = [await PostgresStore.open(both, patience_s=20) for _ in range(2)]
+    following = [asyncio.ensure_future(store.maintain(poll_s=0.1)) for store in stores]
+    for step in range(5):
+        await put(stores[0], pod("kept"), str(step))
+    await cut_off(primary, standby)
+    for step in range(5):
+        await put(stores[0], pod("lost"), str(step))
+    shown = await stores[1].sync()
+    primary.stop(is_crash=True)
+    writing = [asyncio.ensure_future(put(store, pod("after"), "1")) for store in stores]
+    await asyncio.to_thread(standby.promote)
+
+    refused = await asyncio.gather(*writing, return_exceptions=True)
+    ended = await asyncio.gather(*following, return_exceptions=True)
+    assert [isinstance(each, UnwritableError) for each in refused] == [True, True]
+    assert [type(each) for each in ended] == [LostError] * 2
+    again = await PostgresStore.open(both)
+    assert names(again.select(PODS)) == ["default/kept"]
+    assert again.revision == again.oldest > shown
+    for store in (*stores, again):
+        await store.close()
+
+
+async def cut_off(primary: Postgres, standby: Postgres) -> None:
+    """What is committed from now on stays on the primary."""
+    owner, follower = await asyncpg.connect(primary.url), await asyncpg.connect(standby.url)
+    newest = await owner.fetchval("SELECT pg_current_wal_lsn()::text")
+    async with asyncio.timeout(10):
+        while await follower.fetchval("SELECT pg_last_wal_replay_lsn() < $1::text::pg_lsn", newest):
+            await follower.fetchval("SELECT pg_sleep(0.05)")
+    await follower.execute("ALTER SYSTEM SET primary_conninfo = ''")
+    await follower.execute("SELECT pg_reload_conf()")
+    async with asyncio.timeout(10):
+        while await owner.fetchval("SELECT count(*) FROM pg_stat_replication"):
+            await owner.fetchval("SELECT pg_sleep(0.05)")
+    await owner.close()
+    await follower.close()

@@ -34,6 +34,18 @@ async def test_what_one_replica_compacts_is_forgotten_by_all(factory: PostgresFa
         assert told.revisions == [9, 10]
 
 
+async def test_a_replica_that_follows_hears_what_is_forgotten(factory: PostgresFactory) -> None:
+    async with replicas(factory, 2) as (one, two):
+        for step in range(5):
+            await put(one, pod("a"), str(step))
+        await two.sync()
+        await one.compact(4)
+        await two.sync()
+
+        with pytest.raises(CompactedError):
+            await two.subscribe(PODS, since=3, deliver=Told())
+
+
 async def test_a_replica_that_missed_what_was_compacted_says_so_and_serves_nothing_stale(
     factory: PostgresFactory,
 ) -> None:

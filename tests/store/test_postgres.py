@@ -316,6 +316,38 @@ async def test_a_link_waits_for_a_server_that_has_no_room(postgres: Postgres, fa
         await link.run(crowded)
 
 
+async def test_every_loss_has_a_patience_of_its_own(factory: PostgresFactory) -> None:
+    link = Link(Database(factory.url, factory.schema), "test", patience_s=0.2)
+
+    async def outage() -> int:
+        losses = iter([ConnectionResetError, ConnectionResetError])
+
+        async def job(connection: Connection) -> int:
+            for loss in losses:
+                raise loss
+            return int(await connection.fetchval("SELECT 1"))
+
+        return await link.run(job)
+
+    assert await outage() == 1
+    await asyncio.sleep(0.3)
+    assert await outage() == 1
+    await link.close()
+
+
+async def test_what_a_failed_job_left_unfinished_goes_with_its_connection(factory: PostgresFactory) -> None:
+    link = Link(Database(factory.url, factory.schema), "test", patience_s=0.1)
+
+    async def fail(connection: Connection) -> None:
+        await connection.execute("BEGIN")
+        await connection.execute("SELECT no_such_column")
+
+    with pytest.raises(asyncpg.UndefinedColumnError):
+        await link.run(fail)
+    assert await link.run(lambda connection: connection.fetchval("SELECT 1")) == 1
+    await link.close()
+
+
 async def test_a_replay_is_whole_where_sealing_makes_the_values_too_many_for_one_read(factory: PostgresFactory) -> None:
     store = await PostgresStore.open(factory.url, schema=factory.schema, sealed={"secrets"}, key=KEY, history_events=0)
     for number in range(5):

@@ -84,6 +84,19 @@ async def test_a_history_with_the_same_revisions_is_told_from_the_one_that_was_s
         await other.close()
 
 
+async def test_a_history_in_other_batches_is_told_too(factory: PostgresFactory, tables: Any) -> None:
+    async with replicas(factory, 1) as (store,):
+        await written(store, 5)
+        await set_back(tables, 3)
+        other = await factory.open()
+        await asyncio.gather(*(put(other, pod(name), "1") for name in "xyz"))
+        assert await tables.fetchval("SELECT count(*) FROM batch WHERE first = 5") == 0
+
+        with pytest.raises(LostError, match="an older state was restored"):
+            await store.sync()
+        await other.close()
+
+
 @pytest.mark.parametrize("rewritten", [3, 4, 20], ids=["nothing-since", "less-than-was-shown", "more"])
 async def test_revisions_go_on_beyond_what_was_shown_and_every_watch_begins_anew(
     factory: PostgresFactory, tables: Any, rewritten: int
