@@ -19,7 +19,7 @@ from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, R
 from homeostat.operators.actions.inputs.calling import InputMeans, prepare, trouble_of
 from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
 from homeostat.operators.actions.inputs.plugin import Declaration, Feed, RefusedError
-from homeostat.operators.actions.inputs.wanted import live_of
+from homeostat.operators.actions.inputs.wanted import declared_digest, live_of
 from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.look import is_paused
 
@@ -61,7 +61,7 @@ class FeedDesk:
         if found is None:
             await writer.put(declaration, is_owned=False)
             return
-        live = live_of(found, declaration)
+        live = live_of(found, declaration, digest=declared_digest(declaration))
         if live.owner != owner:
             whose = f'belongs to the input "{live.owner}"' if live.owner else "was not made by an input"
             raise RefusedError(f"{declaration.title}: a resource of this name is there and {whose}")

@@ -6,11 +6,11 @@ changed, and not read again. The same goes for what the server made of each decl
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from homeostat.objects.decision import Decision
-from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.calling import InputMeans, prepare, trouble_of
@@ -27,9 +27,10 @@ from homeostat.operators.actions.inputs.decide import (
     decide_input,
 )
 from homeostat.operators.actions.inputs.plugin import Declaration, Feed, Reading, RefusedError, Source
-from homeostat.operators.actions.inputs.wanted import Live, declared_digest, live_of
+from homeostat.operators.actions.inputs.wanted import Found, Live, declared_digest, live_of
 from homeostat.operators.actions.inputs.writer import Writer, all_of
 
+_LIVE_A_TURN = 200
 Version = tuple[str, int, str]
 """Of a resource as it was applied: its uid, its generation, and what it was applied for."""
 
@@ -41,6 +42,8 @@ class _Memory:
     asked: str = ""
     """The digest of what was asked of the source."""
     reading: Reading | None = None
+    digests: dict[Key, str] = field(default_factory=dict)
+    """Of what was read."""
     settled: dict[Key, Version] = field(default_factory=dict)
     refused: dict[Key, tuple[str, str, float]] = field(default_factory=dict)
     """What for, why and when."""
@@ -104,6 +107,7 @@ class InputOperator:
             return trouble_of(error, plugin.name, job.secrets)
         if found is not None:
             memory.reading = found
+            memory.digests = {each.key: declared_digest(each) for each in found.declarations}
         if memory.reading is None:
             return Unread("PluginBroke", f'"{plugin.name}" says that nothing has changed, and was never read')
         return memory.reading
@@ -115,32 +119,43 @@ class InputOperator:
         lacking = [key for key in declared if key not in owned and key[0] in kinds]
         others = await all_of(lacking, lambda key: writer.find(*key))
         found = {**owned, **{key: each for key, each in zip(lacking, others, strict=True) if each is not None}}
+        live: dict[Key, Live] = {}
+        for at, (key, each) in enumerate(found.items()):
+            live[key] = _seen(key, each, declared.get(key), memory)
+            if at % _LIVE_A_TURN == 0:
+                await asyncio.sleep(0)
         memory.settled = {key: version for key, version in memory.settled.items() if key in found}
-        return {key: self._seen(key, each, declared.get(key), memory) for key, each in found.items()}
-
-    def _seen(self, key: Key, found: JsonObject, declaration: Declaration | None, memory: _Memory) -> Live:
-        is_settled = declaration is not None and memory.settled.get(key) == _version(found, declaration)
-        return live_of(found, declaration, is_settled=is_settled)
+        return live
 
     def _refused(self, obj: ResourceInput, reading: Reading | Unread, memory: _Memory) -> dict[Key, str]:
         """Those that are declared as they were when they were refused, and that it is too early to ask for again."""
         if isinstance(reading, Unread) or not memory.refused:
             return {}
         since = self._means.seconds() - obj.spec.interval_seconds
-        declared = {each.key: declared_digest(each) for each in reading.declarations if each.key in memory.refused}
         held = memory.refused.items()
-        memory.refused = {key: why for key, why in held if declared.get(key) == why[0] and why[2] > since}
+        memory.refused = {key: why for key, why in held if memory.digests.get(key) == why[0] and why[2] > since}
         return {key: message for key, (_, message, _) in memory.refused.items()}
 
     async def _put(self, writer: Writer, memory: _Memory, declaration: Declaration, is_owned: bool) -> None:
+        digest = declared_digest(declaration)
         try:
             found = await writer.put(declaration, is_owned=is_owned)
         except RefusedError as error:
-            memory.refused[declaration.key] = (declared_digest(declaration), str(error), self._means.seconds())
+            memory.refused[declaration.key] = (digest, str(error), self._means.seconds())
         else:
-            memory.settled[declaration.key] = _version(found, declaration)
+            memory.settled[declaration.key] = _version(found, digest)
 
 
-def _version(found: JsonObject, declaration: Declaration) -> Version:
-    metadata = found["metadata"]
-    return metadata.get("uid", ""), metadata.get("generation", 0), declared_digest(declaration)
+def _seen(key: Key, found: Found, declaration: Declaration | None, memory: _Memory) -> Live:
+    if declaration is None:
+        return live_of(found)
+    digest = memory.digests[key]
+    version = _version(found, digest)
+    live = live_of(found, declaration, digest=digest, is_settled=memory.settled.get(key) == version)
+    if live.is_same:
+        memory.settled[key] = version
+    return live
+
+
+def _version(found: Found, digest: str) -> Version:
+    return found.metadata.uid, found.metadata.generation, digest

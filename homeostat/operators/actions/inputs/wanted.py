@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from homeostat.objects.json import JsonObject
+from homeostat.objects.declared import NOTHING
+from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.inputs.api import DIGEST, INPUT, SOURCE
@@ -12,6 +13,23 @@ from homeostat.operators.actions.inputs.plugin import Declaration
 from homeostat.operators.actions.plugins.declared import differences
 
 _LONGEST_SOURCE = 1024
+
+
+class FoundMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    uid: str = ""
+    generation: int = 0
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A resource as far as inputs have a say in it. What it holds stays encoded: most are as they were."""
+
+    metadata: FoundMetadata
+    spec: msgspec.Raw = NOTHING
+    action: msgspec.Raw = NOTHING
 
 
 class Live(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,22 +63,31 @@ def declared_digest(declaration: Declaration) -> str:
     return digest_of([declaration.version, declaration.source, declaration.body])[:16]
 
 
-def live_of(found: JsonObject, declaration: Declaration | None = None, *, is_settled: bool = False) -> Live:
-    """`is_settled`: nothing has changed in it since the declaration was last applied, so that would change nothing."""
-    metadata = found["metadata"]
-    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    is_same = False
-    if declaration is not None and annotations.get(DIGEST) == declared_digest(declaration):
-        is_same = is_settled or _is_as_declared(declaration, found)
+def live_of(
+    found: Found, declaration: Declaration | None = None, *, digest: str = "", is_settled: bool = False
+) -> Live:
+    """`digest` is the declaration's. `is_settled`: the generation is the one that the declaration was applied as, so
+    that applying it again would change neither spec nor action.
+    """
+    metadata = found.metadata
+    is_same = declaration is not None and metadata.annotations.get(DIGEST) == digest
+    if is_same and declaration is not None:
+        is_same = _is_as_declared(declaration.body, found, is_settled=is_settled)
     return Live(
-        uid=metadata.get("uid", ""),
-        owner=labels.get(INPUT, ""),
-        is_going=bool(metadata.get("deletionTimestamp")),
+        uid=metadata.uid,
+        owner=metadata.labels.get(INPUT, ""),
+        is_going=metadata.deletion_timestamp is not None,
         is_same=is_same,
     )
 
 
-def _is_as_declared(declaration: Declaration, found: JsonObject) -> bool:
-    body, metadata = declaration.body, found["metadata"]
-    held = {word: metadata.get(word) or {} for word in ("labels", "annotations")}
-    return not any(differences(body, {**held, "spec": found.get("spec"), "action": found.get("action")}))
+def _is_as_declared(body: JsonObject, found: Found, *, is_settled: bool) -> bool:
+    for word, held in (("labels", found.metadata.labels), ("annotations", found.metadata.annotations)):
+        if word in body and any(differences(body[word], held)):
+            return False
+    if is_settled:
+        return True
+    parts = (("spec", found.spec), ("action", found.action))
+    return not any(
+        any(differences(body[word], decode_stored(bytes(held) or b"{}"))) for word, held in parts if word in body
+    )

@@ -11,13 +11,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
-from homeostat.client.base import APPLY_PATCH, Client
+from homeostat.client.base import Client
+from homeostat.client.projection import Projection
+from homeostat.client.requests import Selection, Writing
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
-from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.inputs.api import INPUT
 from homeostat.operators.actions.inputs.plugin import Declaration, RefusedError
-from homeostat.operators.actions.inputs.wanted import wanted_object
+from homeostat.operators.actions.inputs.wanted import Found, wanted_object
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,20 +33,17 @@ class Writer:
     def __init__(self, client: Client, kinds: Mapping[str, Kind], *, namespace: str, owner: str) -> None:
         self._client, self._kinds = client, kinds
         self._namespace, self._owner = namespace, owner
+        self._projections: dict[Kind, Projection[Found]] = {}
 
-    async def put(self, declaration: Declaration, *, is_owned: bool) -> JsonObject:
+    async def put(self, declaration: Declaration, *, is_owned: bool) -> Found:
         """The resource as it is then; `RefusedError` where the server will not have it."""
         kind = self.kind_of(declaration.kind)
         wanted = wanted_object(declaration, kind, self._namespace, self._owner)
         # Unknown fields are refused: left out without a word, a slip of the pen would count as applied.
-        query = {
-            "fieldManager": f"homeostat-input-{self._owner}",
-            "force": str(is_owned).lower(),
-            "fieldValidation": "Strict",
-        }
-        path = _of_version(kind, declaration.version).path(self._namespace, declaration.name)
+        writing = Writing(f"homeostat-input-{self._owner}", is_forced=is_owned, validation="Strict")
+        objects = self._objects(_of_version(kind, declaration.version))
         try:
-            return await self._client.request("PATCH", path, query, body=wanted, content_type=APPLY_PATCH)
+            return await objects.patch(wanted, declaration.name, self._namespace, form="apply", writing=writing)
         except ApiError as error:
             if error.code >= 500 or error.code in _PASSING:
                 raise
@@ -54,26 +52,26 @@ class Writer:
     async def remove(self, kind: str, name: str, uid: str) -> None:
         """What is gone, or has become another, is left at that."""
         try:
-            await self._client.delete(self.kind_of(kind).path(self._namespace, name), {"preconditions": {"uid": uid}})
+            await self._objects(self.kind_of(kind)).delete(name, self._namespace, uid=uid)
         except (NotFoundError, ConflictError):
             return
 
-    async def find(self, kind: str, name: str) -> JsonObject | None:
+    async def find(self, kind: str, name: str) -> Found | None:
         try:
-            return await self._client.get(self.kind_of(kind).path(self._namespace, name))
+            return await self._objects(self.kind_of(kind)).get(name, self._namespace)
         except NotFoundError:
             return None
 
-    async def owned(self) -> dict[tuple[str, str], JsonObject]:
+    async def owned(self) -> dict[tuple[str, str], Found]:
         """All resources that the input has made, of every kind."""
-        found: dict[tuple[str, str], JsonObject] = {}
+        found: dict[tuple[str, str], Found] = {}
+        own = Selection(self._namespace, labels=f"{INPUT}={self._owner}")
         for name, kind in self._kinds.items():
             try:
-                items, _ = await self._client.list(kind.path(self._namespace), labelSelector=f"{INPUT}={self._owner}")
+                found |= {(name, each.metadata.name): each async for each in self._objects(kind).list(own)}
             except NotFoundError:
                 # The definition is on its way in or out: there are none.
                 continue
-            found.update({(name, each["metadata"]["name"]): each for each in items})
         return found
 
     def kind_of(self, name: str) -> Kind:
@@ -81,6 +79,12 @@ class Writer:
         if kind is None:
             raise RefusedError(f'there is no resource type of the kind "{name}"')
         return kind
+
+    def _objects(self, kind: Kind) -> Projection[Found]:
+        found = self._projections.get(kind)
+        if found is None:
+            found = self._projections[kind] = Projection(self._client, kind, Found)
+        return found
 
 
 async def all_of(items: Iterable[T], work: Callable[[T], Awaitable[R]]) -> list[R]:
