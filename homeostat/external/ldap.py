@@ -18,6 +18,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -182,7 +183,7 @@ async def open_ldap(server: Server) -> AsyncIterator[Connection]:
     host, is_tls = parts.hostname or "", parts.scheme == "ldaps"
     if parts.scheme not in ("ldap", "ldaps") or not host:
         raise LdapError("the URL of a directory looks like ldaps://ldap.example.com or ldap://ldap.example.com:389")
-    context = server.tls or ssl.create_default_context()
+    context = server.tls or _usual_tls()
     async with _bounded(server.timeout_s):
         reader, writer = await asyncio.open_connection(
             host, parts.port or (636 if is_tls else 389), ssl=context if is_tls else None
@@ -194,6 +195,12 @@ async def open_ldap(server: Server) -> AsyncIterator[Connection]:
         yield connection
     finally:
         await connection.close()
+
+
+@lru_cache(1)
+def _usual_tls() -> ssl.SSLContext:
+    """What the system trusts; it takes a while to read."""
+    return ssl.create_default_context()
 
 
 def _is_here(host: str) -> bool:

@@ -20,6 +20,7 @@ from homeostat.runtime.installation import install
 from homeostat.web.hooks.admission import Admission, open_hooks
 from homeostat.web.identity.identity import Identity, open_identity
 from homeostat.web.identity.password import Cost
+from homeostat.web.rest.app import refuse
 from homeostat.web.rest.refusal import RefusalError, refusal_of, refusal_reply
 from homeostat.web.rest.reviewgate import ReviewGate
 
@@ -84,7 +85,7 @@ async def open_face(client: Client, environment: Mapping[str, str], *, cost: Cos
         open_hooks(client, gate=identity.gate, namespace=NAMESPACE, environment=environment) as hooks,
         aiohttp.ClientSession() as session,
     ):
-        routes = Routes()
+        routes = Routes(refuse)
         identity.add_routes(routes.add)
         hooks.add_routes(routes.add)
         server = await serve(_handler(routes))
