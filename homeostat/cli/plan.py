@@ -125,6 +125,8 @@ class _Planner:
         stored = as_stored(live, manifest, schema, now=format_time(datetime.now(UTC)), force=self._is_forced)
         fields = tuple(changes_between(live, stored, manifest))
         change: Change = "create" if live is None else "update" if fields else "unchanged"
+        if change == "update":
+            stored["metadata"]["generation"] += 1
         answer = await ask(means, in_force, stored, planned.namespace)
         return replace(planned, change=change, fields=fields, answer=answer, error=answer.error)
 

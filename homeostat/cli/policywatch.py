@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
 from typing import NamedTuple
 
 import click
@@ -16,19 +17,18 @@ from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from homeostat.cli.changes import changes_of
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import one_line
-from homeostat.cli.follow import AGAIN_S
 from homeostat.cli.policyobjects import KINDS, no_kind
 from homeostat.cli.table import Table
 from homeostat.client.base import Client, Event
-from homeostat.objects.errors import ExpiredError, NotFoundError
+from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 
 _HEADINGS = ("NAMESPACE", "POLICY", "SCORE", "STATUS", "VIOLATIONS", "PODS", "MODE", "EVALUATED")
 _STYLES = {"Healthy": "green", "Stable": "yellow", "Degraded": "dark_orange", "Critical": "red"}
-_WATCH_S = 300
 
 
 class Row(NamedTuple):
@@ -83,42 +83,14 @@ async def _line_by_line(client: Client, kinds: Iterable[Kind], namespace: str) -
 
 async def _follow_all(client: Client, kinds: Iterable[Kind], namespace: str, show: Callable[[Event], None]) -> None:
     async def follow(kind: Kind) -> None:
-        async for event in _events(client, kind, namespace):
-            show(event)
-
-    await asyncio.gather(*map(follow, kinds))
-
-
-async def _events(client: Client, kind: Kind, namespace: str) -> AsyncIterator[Event]:
-    """What is there and every change of it; from the beginning where the server has forgotten what came between."""
-    path = kind.path(namespace)
-    known: dict[tuple[str, str], JsonObject] = {}
-    while True:
         try:
-            items, revision = await client.list(path)
+            async with aclosing(changes_of(client, kind.path(namespace))) as events:
+                async for event in events:
+                    show(event)
         except NotFoundError as error:
             raise no_kind() from error
-        found = {row_of(item)[:2]: item for item in items}
-        for gone in known.keys() - found.keys():
-            yield Event("DELETED", known[gone])
-        for item in items:
-            yield Event("ADDED", item)
-        known = found
-        try:
-            while True:
-                async for event in client.watch(
-                    path, resourceVersion=revision, allowWatchBookmarks="true", timeoutSeconds=_WATCH_S
-                ):
-                    revision = event.obj["metadata"]["resourceVersion"]
-                    if event.type == "BOOKMARK":
-                        continue
-                    known[row_of(event.obj)[:2]] = event.obj
-                    if event.type == "DELETED":
-                        del known[row_of(event.obj)[:2]]
-                    yield event
-                await asyncio.sleep(AGAIN_S)
-        except ExpiredError:
-            continue
+
+    await asyncio.gather(*map(follow, kinds))
 
 
 def row_of(policy: JsonObject) -> Row:

@@ -24,7 +24,7 @@ _TYPES_WITHIN_S = 30.0
 @files_option(is_required=True)
 @click.option("--dry-run", is_flag=True, help="Let the server check everything and store nothing.")
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that another manager has set.")
-@wait_options
+@wait_options()
 @connected
 async def command(
     connection: Connection,

@@ -13,7 +13,7 @@ from homeostat.objects.json import JsonObject
 
 @click.command(short_help="Delete resources, and what they stand for.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...")
-@wait_options
+@wait_options()
 @connected
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
     """Delete resources. Each stays, in the phase `deleting`, until its plugin has destroyed what it stands for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import click
@@ -23,6 +23,8 @@ from homeostat.operators.actions.api import RECONCILIATION, Reconciliation
 from homeostat.operators.actions.naming import kind_name, plural_of
 
 _HEADINGS: Final = ("TYPE", "NAME", "AGE", "TRIGGER", "GENERATION", "RESULT", "CHANGES", "DRIFT", "SECONDS", "ERROR")
+
+_PAGE: Final = 500
 
 
 @click.command(short_help="List past reconciliations, also of resources that are gone.")
@@ -55,17 +57,21 @@ async def command(
     client, namespace = connection.client, "" if all_namespaces else connection.namespace
     type_word, name = _named(words)
     kinds = await discover_resources(client)
-    entries = await _entries(client, namespace, name)
-    if type_word:
-        wanted = _kind_names(kinds, type_word)
-        entries = [each for each in entries if kind_name(each["spec"]["resourceKind"]).lower() in wanted]
-    if is_failed:
-        entries = [each for each in entries if not each["spec"]["isSuccess"]]
-    if is_gone:
-        live = await _live(client, kinds, namespace)
-        entries = [each for each in entries if each["spec"]["resourceUid"] not in live]
-    entries.sort(key=_moment, reverse=True)
-    _print(entries[: limit or None], output, is_across=all_namespaces)
+    wanted = _kind_names(kinds, type_word) if type_word else None
+    live = await _live(client, kinds, namespace) if is_gone else frozenset()
+
+    def is_chosen(entry: JsonObject) -> bool:
+        spec = entry["spec"]
+        is_named = (not name or spec["resourceName"] == name) and not (is_failed and spec["isSuccess"])
+        is_of_type = wanted is None or kind_name(spec["resourceKind"]).lower() in wanted
+        return is_named and is_of_type and spec["resourceUid"] not in live
+
+    selector = f"spec.resourceName={name}" if name else ""
+    try:
+        entries = await _newest(client, RECONCILIATION.kind.path(namespace), selector, limit, is_chosen)
+    except NotFoundError as error:
+        raise no_types() from error
+    _print(entries, output, is_across=all_namespaces)
 
 
 def _named(words: Sequence[str]) -> tuple[str, str]:
@@ -80,25 +86,37 @@ def _kind_names(kinds: ResourceKinds, word: str) -> set[str]:
     """In small letters; a type that is gone is named by its name or its plural."""
     known = {each.kind.lower() for each in kinds.preferred() if word.lower() in each.words()}
     named = kind_name(word).lower()
-    return known or {named, *(named[: -len(end)] for end in ("s", "es") if plural_of(named.removesuffix(end)) == named)}
+    stems = (named, named[:-1], named[:-2], f"{named[:-3]}y")
+    return known or {each for each in stems if named in (each, plural_of(each))}
 
 
-async def _entries(client: Client, namespace: str, name: str) -> list[JsonObject]:
-    path = RECONCILIATION.kind.path(namespace)
-    try:
+async def _newest(
+    client: Client, path: str, selector: str, limit: int, is_chosen: Callable[[JsonObject], bool]
+) -> list[JsonObject]:
+    """So many of those that are chosen, the newest first. A page is held at a time: there may be very many."""
+    found: list[JsonObject] = []
+    token = ""
+    while True:
+        query = {"limit": _PAGE, "continue": token, "fieldSelector": selector}
         try:
-            found, _ = await client.list(path, fieldSelector=f"spec.resourceName={name}" if name else "")
+            page = await client.request("GET", path, query)
         except BadRequestError:
+            if not selector:
+                raise
             # Servers before Kubernetes 1.31 select by no field of ours.
-            found, _ = await client.list(path)
-    except NotFoundError as error:
-        raise no_types() from error
-    return [whole(RECONCILIATION.kind, each) for each in found if not name or each["spec"]["resourceName"] == name]
+            selector = ""
+            continue
+        found += [whole(RECONCILIATION.kind, each) for each in page["items"] if is_chosen(each)]
+        found.sort(key=_moment, reverse=True)
+        del found[limit or len(found) :]
+        token = page["metadata"].get("continue", "")
+        if not token:
+            return found
 
 
-async def _live(client: Client, kinds: ResourceKinds, namespace: str) -> set[str]:
+async def _live(client: Client, kinds: ResourceKinds, namespace: str) -> frozenset[str]:
     found = [await client.list(each.path(namespace)) for each in kinds.preferred()]
-    return {obj["metadata"]["uid"] for items, _ in found for obj in items}
+    return frozenset(obj["metadata"]["uid"] for items, _ in found for obj in items)
 
 
 def _moment(entry: JsonObject) -> tuple[str, int, str]:

@@ -16,9 +16,9 @@ from homeostat.operators.actions.api import REQUESTED
 
 @click.command(short_help="Have resources looked at now.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...")
-@wait_options
+@wait_options(is_usual=True)
 @connected
-async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
+async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool, within_s: int) -> None:
     """Have resources looked at now: what differs from their declaration is put right. Waits unless told not to.
 
     Of one that is being deleted the destruction is tried again. Ends with 0 when all are ready, or gone, and with 1
@@ -38,5 +38,5 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
         is_terminating = "deletionTimestamp" in stored["metadata"]
         goal = Goal(stored["metadata"]["generation"], request, is_gone=is_terminating)
         asked.append(awaited(kind, stored, goal))
-    if is_awaited is not False:
+    if is_awaited:
         await wait_for(client, asked, within_s)

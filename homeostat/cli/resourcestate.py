@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from homeostat.cli.failure import Failure
 from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.conditions import READY, RECONCILING, find
 from homeostat.objects.json import JsonObject
@@ -48,7 +49,10 @@ class Standing(NamedTuple):
 
 
 def status_of(obj: JsonObject) -> ResourceStatus:
-    return msgspec.convert(obj.get("status") or {}, ResourceStatus)
+    try:
+        return msgspec.convert(obj.get("status") or {}, ResourceStatus)
+    except msgspec.ValidationError as error:
+        raise Failure(f"the status of {obj['metadata']['name']} is not one of a resource: {error}") from error
 
 
 def standing_of(obj: JsonObject) -> Standing:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeVar
@@ -21,13 +21,14 @@ from homeostat.cli.failure import Failure, one_line
 from homeostat.cli.kinds import Kind
 from homeostat.cli.resourcekinds import resource_title
 from homeostat.cli.resourcestate import Goal, Standing, ahead, end_of, standing_of, status_of
-from homeostat.client.base import Client
+from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.look import PAUSE
 
 F = TypeVar("F", bound=Callable[..., Any])
 Show = Callable[[str, Standing | None], None]
 _MOST_LINES: Final = 20
+_AGAIN_S: Final = 1.0
 
 
 class Awaited(NamedTuple):
@@ -47,16 +48,17 @@ def awaited(kind: Kind, obj: JsonObject, goal: Goal) -> Awaited:
     return Awaited(kind, metadata.get("namespace", ""), metadata["name"], metadata["uid"], goal)
 
 
-def wait_options(function: F) -> F:
-    """`is_awaited` is None where nothing was said: then a person waits, and a program does not."""
-    for option in (
-        click.option(
+def wait_options(*, is_usual: bool | None = None) -> Callable[[F], F]:
+    """`is_awaited` is None where nothing is usual and nothing was said: then a person waits, and a program does not."""
+    told = "Wait for it.  [default: wait]" if is_usual else "Wait for it.  [default: on a terminal]"
+
+    def add(function: F) -> F:
+        timeout = click.option(
             "--timeout", "within_s", default=600, show_default=True, type=click.IntRange(1), help="Seconds to wait."
-        ),
-        click.option("--wait/--no-wait", "is_awaited", default=None, help="Wait for it.  [default: on a terminal]"),
-    ):
-        function = option(function)
-    return function
+        )
+        return click.option("--wait/--no-wait", "is_awaited", default=is_usual, help=told)(timeout(function))
+
+    return add
 
 
 def is_wanted(is_awaited: bool | None) -> bool:
@@ -83,20 +85,37 @@ async def wait_for(client: Client, targets: Sequence[Awaited], within_s: float) 
 
 async def _wait(client: Client, target: Awaited, show: Show, within_s: float) -> _End:
     last: JsonObject | None = None
-    versions = versions_of(client, target.kind, target.namespace, target.name)
     try:
-        async with asyncio.timeout(within_s), aclosing(versions):
+        async with asyncio.timeout(within_s), aclosing(_versions(client, target)) as versions:
             async for obj in versions:
                 last = obj
                 if (end := _end(target, obj)) is not None:
-                    show(target.title, None)
                     return end
                 if obj is not None:
                     show(target.title, standing_of(obj))
     except TimeoutError:
+        pass
+    finally:
         show(target.title, None)
-    state = standing_of(last).text(time.time()) if last is not None else "it was not to be seen"
-    return _End(False, f"is not {'gone' if target.goal.is_gone else 'ready'} after {within_s:.0f} s; {state}")
+    return _End(False, f"is not {'gone' if target.goal.is_gone else 'ready'} after {within_s:.0f} s; {_state(last)}")
+
+
+async def _versions(client: Client, target: Awaited) -> AsyncGenerator[JsonObject | None, None]:
+    """A run may take longer than its server stays up: one that goes away is waited for."""
+    while True:
+        try:
+            async with aclosing(versions_of(client, target.kind, target.namespace, target.name)) as versions:
+                async for obj in versions:
+                    yield obj
+        except UnreachableError:
+            await asyncio.sleep(_AGAIN_S)
+
+
+def _state(last: JsonObject | None) -> str:
+    if last is None:
+        return "it was not to be seen"
+    told = standing_of(last).text(time.time())
+    return told if status_of(last).observed_generation else f"{told}; does the operator actions run?"
 
 
 def _end(target: Awaited, obj: JsonObject | None) -> _End | None:

@@ -66,13 +66,13 @@ def _facts(found: FoundType) -> Iterable[tuple[str, str]]:
     yield "Words", ", ".join(sorted(kind.words()))
     yield "Ready", f"{ready.status}: {ready.reason}: {ready.message}" if ready is not None else "Unknown"
     yield "Plugin", spec.action.plugin or "none; each resource names its own"
-    yield "Looks", f"every {_seconds(spec.interval_seconds)}"
-    yield "Retries", f"first after {_seconds(retry.base_seconds)}, at most after {_seconds(retry.max_seconds)}"
+    yield "Interval", _seconds(spec.interval_seconds)
+    yield "Retries", f"first after {_seconds(retry.base_seconds)}, last after {_seconds(retry.max_seconds)}"
     yield "History", f"{keep.entries} entries a resource, for {keep.max_age_days} days"
 
 
 def _seconds(told: int | None) -> str:
-    return f"{told} s" if told is not None else "what the operator is set to"
+    return f"{told} s" if told is not None else "the operator's usual time"
 
 
 def _fields(schema: JsonObject, path: str, depth: int = 0, *, is_required: bool = True) -> Iterator[list[Json]]:

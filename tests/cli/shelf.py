@@ -109,8 +109,8 @@ def crate(name: str, **spec: Any) -> JsonObject:
 
 
 @contextmanager
-def actions_plane(cli: Cli) -> Iterator[Up]:
-    with running(cli, "--operators", "housekeeping,actions") as up:
+def actions_plane(cli: Cli, *options: str) -> Iterator[Up]:
+    with running(cli, "--operators", "housekeeping,actions", *options) as up:
         yield up
 
 

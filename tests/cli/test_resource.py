@@ -297,6 +297,23 @@ def test_resources_are_followed_row_by_row(typed: Cli, shelf: Shelf) -> None:
     assert process.returncode == 130
 
 
+def test_a_wait_outlives_its_server(cli: Cli, tmp_path: Path) -> None:
+    with serving_shelf() as shelf:
+        with actions_plane(cli) as up:
+            port = str(up.port)
+            assert cli.here("type", "add", "-f", "-", stdin=text_of(crate_type(shelf))).code == 0
+            assert applied(cli, crate("one")).code == 0
+            shelf.items["one"]["size"], shelf.slow_s = 7, 2.0
+            waiting = cli.start("resource", "reconcile", "crate/one", "--timeout", "25")
+            assert waiting.stdout is not None
+            assert waiting.stdout.readline() == "crate/one is to be looked at\n"
+            up.process.kill()
+        shelf.slow_s = 0.0
+        with actions_plane(cli, "--port", port):
+            out, err = waiting.communicate(timeout=30)
+        assert (waiting.returncode, out, shelf.items["one"]["size"]) == (0, "crate/one is ready\n", 1), err
+
+
 def on_terminal(cli: Cli, *arguments: str, until: str, within_s: float = 20.0) -> tuple[int, str]:
     """What a person sees; Ctrl-C once they have seen `until`, unless it has ended by itself."""
     master, slave = pty.openpty()
