@@ -14,6 +14,7 @@ from typing import Any
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
 from homeostat.objects.meta import clean_metadata
+from homeostat.objects.wholenumber import make_whole, may_hold_floats
 from homeostat.server.call import Call
 from homeostat.server.negotiate import body_type
 
@@ -69,8 +70,10 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonOb
     if not isinstance(obj, dict):
         raise BadRequestError(f"an object is expected, got {type_name(obj)}")
     check_kind(call, obj)
-    unknown = [] if clean is not None and obj.get("metadata") == clean else clean_metadata(obj)
     kind = call.kind
+    if kind.custom and may_hold_floats(call.body):
+        make_whole(obj)
+    unknown = [] if clean is not None and obj.get("metadata") == clean else clean_metadata(obj)
     errors = kind.behaviour.type_errors(obj)
     if errors:
         told = "; ".join(f"{cause.field}: {cause.message}" for cause in errors[:_MAX_TOLD])
@@ -83,10 +86,12 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonOb
 
 
 def check_kind(call: Call, obj: JsonObject) -> None:
-    """`kind` and `apiVersion` must be the URL's; left out, they are filled in (as strict clients never do)."""
+    """`kind` and `apiVersion` must be the URL's; left out, they are filled in where the kind is built in."""
     kind = call.kind
-    api_version = obj.setdefault("apiVersion", kind.api_version)
-    name = obj.setdefault("kind", kind.kind)
+    if kind.custom:
+        api_version, name = obj.get("apiVersion", ""), obj.get("kind", "")
+    else:
+        api_version, name = obj.setdefault("apiVersion", kind.api_version), obj.setdefault("kind", kind.kind)
     if api_version != kind.api_version:
         raise BadRequestError(
             f"the API version in the data ({api_version}) does not match the expected API version ({kind.api_version})"

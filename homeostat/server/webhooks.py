@@ -16,6 +16,7 @@ from homeostat.objects.errors import ApiError, BadRequestError, InternalError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch import json_patch
+from homeostat.objects.wholenumber import make_whole
 from homeostat.server.admissioncel import Conditions, ExpressionError, bindings_of, webhook_environment
 from homeostat.server.admissionmatch import Match, Narrowed, match_of, rule_of
 from homeostat.server.attempt import Attempt
@@ -191,6 +192,8 @@ def _conform(obj: object, kind: Kind) -> None:
     if isinstance(obj.get("metadata"), dict):
         obj["metadata"] = dict(obj["metadata"])
     clean_metadata(obj)
+    if kind.custom:
+        make_whole(obj)
     errors = kind.behaviour.type_errors(obj)
     if errors:
         raise BadRequestError(f"{errors[0].field}: {errors[0].message}")

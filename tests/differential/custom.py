@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.api.objects import definition, widget
-from tests.differential.step import APPLY, CRDS, MERGE, STRATEGIC, TABLE, WIDGETS, Step
+from tests.differential.step import APPLY, CRDS, JSON, MERGE, STRATEGIC, TABLE, WIDGETS, Step
 
 
 def _rules() -> dict[str, Any]:
@@ -87,6 +87,33 @@ CUSTOM_STEPS = [
         APPLY,
     ),
     Step("widget without a kind", "POST", f"{WIDGETS}?dryRun=All", {"metadata": {"name": "w9"}, "spec": {"size": 1}}),
+    Step("widget without a version", "POST", f"{WIDGETS}?dryRun=All", {"kind": "Widget", "metadata": {"name": "w9"}}),
+    Step(
+        "widget applied without a kind",
+        "PATCH",
+        f"{WIDGETS}/w9?fieldManager=one&dryRun=All",
+        {"apiVersion": "example.com/v1", "metadata": {"name": "w9"}, "spec": {"size": 1}},
+        APPLY,
+    ),
+    Step("widget robbed of its kind", "PATCH", f"{WIDGETS}/w?dryRun=All", {"kind": None}, MERGE),
+    Step("widget whole float", "POST", f"{WIDGETS}?dryRun=All", widget("w9", {"size": 2.0})),
+    Step("widget merged whole float", "PATCH", f"{WIDGETS}/w?dryRun=All", {"spec": {"size": 4.0}}, MERGE),
+    Step(
+        "widget patched whole float",
+        "PATCH",
+        f"{WIDGETS}/w?dryRun=All",
+        [{"op": "replace", "path": "/spec/size", "value": 5.0}],
+        JSON,
+    ),
+    Step(
+        "widget applied whole float",
+        "PATCH",
+        f"{WIDGETS}/w9?fieldManager=one&dryRun=All",
+        widget("w9", {"size": 6.0}),
+        APPLY,
+    ),
+    Step("widget huge float", "POST", f"{WIDGETS}?dryRun=All", widget("w9", {"size": 1e19})),
+    Step("widget with a fraction", "POST", f"{WIDGETS}?dryRun=All", widget("w9", {"size": 2.5})),
     Step("widget apply conflict", "PATCH", f"{WIDGETS}/w2?fieldManager=two", widget("w2", {"size": 2}), APPLY),
     Step(
         "widget apply unknown", "PATCH", f"{WIDGETS}/w2?fieldManager=one", widget("w2", {"size": 1, "bogus": 1}), APPLY

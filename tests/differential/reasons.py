@@ -36,7 +36,6 @@ STEPS: dict[str, dict[str, str]] = {
     },
     "definition table": {r"\.finalizers$": "the same"},
     "definition no versions": {r"\.causes": "storedVersions are the server's own business"},
-    "widget without a kind": {"": "what the path says need not be said again, of built-in kinds there as well"},
     "widget invalid": {r"\.causes": "the same causes in another order"},
     "finalizer added late": {r"\.causes": "told once"},
     "discovery": {r"\.resources": "sorted by name here"},

@@ -1,0 +1,41 @@
+"""Whole numbers that were written with a point or an exponent: from 2.0 or 2e0 Kubernetes makes 2. Pure.
+
+Of what has no types of its own, that is: objects of custom kinds. A number that no 64-bit integer holds stays a float.
+"""
+
+from __future__ import annotations
+
+import re
+
+from homeostat.objects.json import Json
+
+_LIMIT = 1 << 63
+_may_be_float = re.compile(rb"[0-9][.eE]").search
+
+
+def may_hold_floats(text: bytes) -> bool:
+    """Of a JSON or YAML text: False where it holds none for certain."""
+    return _may_be_float(text) is not None
+
+
+def make_whole(value: Json) -> None:
+    """In place."""
+    stack: list[Json] = [value]
+    while stack:
+        each = stack.pop()
+        if type(each) is dict:
+            for name, member in each.items():
+                if type(member) is float:
+                    each[name] = _whole(member)
+                elif type(member) in (dict, list):
+                    stack.append(member)
+        elif type(each) is list:
+            for at, member in enumerate(each):
+                if type(member) is float:
+                    each[at] = _whole(member)
+                elif type(member) in (dict, list):
+                    stack.append(member)
+
+
+def _whole(number: float) -> int | float:
+    return int(number) if number.is_integer() and -_LIMIT <= number < _LIMIT else number
