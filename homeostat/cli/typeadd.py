@@ -26,8 +26,8 @@ from homeostat.operators.actions.naming import resource_kind, type_object_name
 from homeostat.operators.actions.typedecide import DEFINING
 
 _LOOK_EVERY_S: Final = 0.05
-_PATIENCE_S: Final = 10.0
-"""A plane that has just started asks to wait for the operator that checks its types."""
+_PATIENCE_S: Final = 5.0
+"""A plane that has just started may not have the kind yet, or ask to wait for the operator that checks it."""
 
 
 @click.command(short_help="Make resource types as files declare them.")
@@ -63,7 +63,7 @@ async def add_types(
     connection: Connection, manifests: Sequence[JsonObject], *, force: bool = False, within_s: float | None
 ) -> None:
     """Ends with 1 where one is refused, or is not ready in time; without a time nothing is waited for."""
-    there = await list_types(connection.client)
+    there = await list_types(connection.client, patience_s=_PATIENCE_S)
     applying = Applying(connection, Kinds([RESOURCE_TYPE.kind]), force=force, patience_s=_PATIENCE_S)
     stored = [await applying.apply(_named_as(each, there)) for each in manifests]
     added = [found_type(each) for each in stored if each is not None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -13,6 +15,8 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.naming import kind_name, resource_kind, version_name
+
+_AGAIN_S = 0.2
 
 
 class FoundType(msgspec.Struct, frozen=True):
@@ -39,11 +43,17 @@ def found_type(obj: JsonObject) -> FoundType:
         raise Failure(f'the resource type "{obj["metadata"]["name"]}": {error}') from error
 
 
-async def list_types(client: Client) -> list[FoundType]:
-    try:
-        items, _ = await client.list(RESOURCE_TYPE.kind.path(""))
-    except NotFoundError as error:
-        raise no_types() from error
+async def list_types(client: Client, *, patience_s: float = 0.0) -> list[FoundType]:
+    """`patience_s` is for a server that may just have started, and learn of them in a moment."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            items, _ = await client.list(RESOURCE_TYPE.kind.path(""))
+            break
+        except NotFoundError as error:
+            if time.monotonic() >= deadline:
+                raise no_types() from error
+        await asyncio.sleep(_AGAIN_S)
     return sorted(map(found_type, items), key=lambda each: (each.type.spec.name, each.type.spec.version))
 
 

@@ -307,7 +307,7 @@ def test_a_wait_outlives_its_server(cli: Cli, tmp_path: Path) -> None:
             waiting = cli.start("resource", "reconcile", "crate/one", "--timeout", "25")
             assert waiting.stdout is not None
             assert waiting.stdout.readline() == "crate/one is to be looked at\n"
-            up.process.kill()
+            up.end()
         shelf.slow_s = 0.0
         with actions_plane(cli, "--port", port):
             out, err = waiting.communicate(timeout=30)
