@@ -59,23 +59,41 @@ def fetch() -> None:
     CACHE.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE.parent, prefix="servers-") as scratch:
         folder = Path(scratch)
-        _run(folder, "apt-get", "-qq", "download", *_missing_packages(folder))
+        try:
+            names = _lacking(folder)
+        except UnavailableError:
+            # The machine has no list of packages, or an old one: there is one of our own, for which nobody is root.
+            _own_lists(folder)
+            names = _lacking(folder)
+        _run(folder, "apt-get", *_options(folder), "-qq", "download", *names)
         for package in sorted(folder.glob("*.deb")):
             _run(folder, "dpkg", "-x", str(package), str(folder / "root"))
         _relocate(folder / "root")
         (folder / "root").rename(CACHE)
 
 
+def _own_lists(folder: Path) -> None:
+    for place in ("lists/partial", "cache/archives/partial"):
+        (folder / place).mkdir(parents=True)
+    _run(folder, "apt-get", *_options(folder), "-qq", "update")
+
+
+def _options(folder: Path) -> list[str]:
+    if not (folder / "lists").exists():
+        return []
+    return ["-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
+
+
+def _lacking(folder: Path) -> list[str]:
+    """Those packages, and what they need that this machine lacks."""
+    command = ["apt-get", *_options(folder), "-s", "--no-install-recommends", "install", "--reinstall", *PACKAGES]
+    return [line.split()[1] for line in _run(folder, *command).splitlines() if line.startswith("Inst ")]
+
+
 def _relocate(root: Path) -> None:
     """Erlang's start script, and it alone, knows by heart where Debian would have put it."""
     for script in root.glob("usr/lib/erlang/bin/erl"):
         script.write_text(script.read_text().replace("=/usr/lib/erlang", f"={CACHE}/usr/lib/erlang"))
-
-
-def _missing_packages(folder: Path) -> list[str]:
-    """Those packages, and what they need that this machine lacks."""
-    told = _run(folder, "apt-get", "-s", "--no-install-recommends", "install", "--reinstall", *PACKAGES)
-    return [line.split()[1] for line in told.splitlines() if line.startswith("Inst ")]
 
 
 def _run(folder: Path, *command: str) -> str:
@@ -85,7 +103,7 @@ def _run(folder: Path, *command: str) -> str:
         raise UnavailableError(f"{command[0]}: no end within {_FETCH_WITHIN_S:g} s") from error
     except subprocess.CalledProcessError as error:
         told = f"{error.stdout}{error.stderr}".strip()[-1000:]
-        raise UnavailableError(f"Debian's packages cannot be had (apt-get update may help):\n{told}") from error
+        raise UnavailableError(f"Debian's packages cannot be had:\n{told}") from error
     return done.stdout
 
 
