@@ -10,6 +10,7 @@ import pytest
 
 from homeostat.store.base import LostError, UnwritableError
 from homeostat.store.postgres import PostgresStore
+from homeostat.store.postgres.database import Database
 from tests.postgres import MissingPostgresError, Postgres, running_postgres, running_standby
 from tests.store.contract import PODS, Told, names, pod, put
 
@@ -68,6 +69,15 @@ async def test_a_failover_loses_nothing_that_was_acknowledged(primary: Postgres,
         task.cancel()
     for store in stores:
         await store.close()
+
+
+async def test_a_standby_is_never_asked_whatever_the_address_says(primary: Postgres, standby: Postgres) -> None:
+    """What it tells is not the newest."""
+    both = standby.url_at(standby.port).replace("/postgres", f",127.0.0.1:{primary.port}/postgres")
+    for _ in range(3):
+        connection = await Database(f"{both}?target_session_attrs=any", "homeostat").connect("test")
+        assert await connection.fetchval("SELECT pg_is_in_recovery()") is False
+        await connection.close()
 
 
 async def test_what_a_standby_lacked_is_neither_built_upon_nor_given_again(

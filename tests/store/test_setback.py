@@ -121,6 +121,18 @@ async def test_revisions_go_on_beyond_what_was_shown_and_every_watch_begins_anew
         await again.close()
 
 
+async def test_a_jump_of_revisions_is_no_long_way_back(factory: PostgresFactory, tables: Any) -> None:
+    """As after a restored backup."""
+    await (await factory.open()).close()
+    await tables.execute("INSERT INTO batch SELECT 1, 3000000000, gen_random_uuid(), 0, now()")
+    async with replicas(factory, 1) as (store,):
+        await written(store, 2)
+        await set_back(tables, 0)
+        await follow_until_lost(store)
+
+        assert await tables.fetchval("SELECT swept FROM sweep") == 3_000_000_003
+
+
 async def test_one_fence_serves_all_who_have_shown_what_was_lost(factory: PostgresFactory, tables: Any) -> None:
     async with replicas(factory, 3) as stores:
         await written(stores[0], 5)

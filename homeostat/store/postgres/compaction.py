@@ -19,6 +19,9 @@ from homeostat.store.postgres.statements import NEWEST
 T = TypeVar("T")
 
 _SWEEP_ROWS = 500
+_UPTO = f"""
+    SELECT revision FROM log WHERE revision > $1 AND revision <= $2 ORDER BY revision OFFSET {_SWEEP_ROWS - 1} LIMIT 1
+"""  # noqa: S608
 _SIZE = "SELECT pg_total_relation_size('log') + pg_total_relation_size('batch')"
 
 
@@ -76,7 +79,8 @@ async def _sweep(connection: Connection) -> bool:
         compacted = await connection.fetchval("SELECT compacted FROM mark")
         if above >= compacted:
             return False
-        upto = min(above + _SWEEP_ROWS, compacted)
+        # By rows: revisions may have jumped, and there would be nothing in most steps.
+        upto = await connection.fetchval(_UPTO, above, compacted) or compacted
         await connection.execute(
             "DELETE FROM log WHERE revision IN"
             " (SELECT previous FROM log WHERE revision > $1 AND revision <= $2 AND previous > 0)",

@@ -114,14 +114,13 @@ class Database:
             "search_path": f'"{self.schema}"',
             "application_name": f"homeostat {purpose}",
         }
-        chosen = {} if "target_session_attrs" in url else {"target_session_attrs": "read-write"}
         command_s = None if is_patient else _COMMAND_S
         opened = await asyncpg.connect(
             url,
             timeout=_CONNECT_S / min(2, len(self._urls)),
             command_timeout=command_s,
             server_settings=settings,
-            **chosen,
+            target_session_attrs="read-write",  # whatever the address says: what a standby tells is not the newest
         )
         connection = cast(Connection, opened)
         try:
