@@ -25,7 +25,7 @@ from homeostat.cli.programs import environment_with, programs_option
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from homeostat.plane import Plane, Settings
+    from homeostat.plane import Plane, Rest, Settings
 
 _STOP_WITHIN_S = 4.8
 
@@ -51,6 +51,13 @@ _STOP_WITHIN_S = 4.8
     help="Operators to run; also a file (./greeter.py) or a module of your own.",
 )
 @programs_option
+@click.option(
+    "--rest-port",
+    default=None,
+    type=click.IntRange(0, 65535),
+    help="Port of the REST API of resources; 0 takes a free one.  [default: 8000, if it is free]",
+)
+@click.option("--no-rest", "has_no_rest", is_flag=True, help="Do not serve the REST API.")
 @click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
 def command(
     data: Path,
@@ -61,6 +68,8 @@ def command(
     is_open: bool,
     operators: str,
     allows_programs: bool,
+    rest_port: int | None,
+    has_no_rest: bool,
     verbose: int,
 ) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
@@ -71,6 +80,7 @@ def command(
       homeostat up --data ./plane --port 7444
       homeostat up --open            # plain HTTP for this machine, no credentials
       homeostat up --operators all,./greeter.py
+      homeostat up --open --rest-port 8080    # the REST API of resources at http://127.0.0.1:8080
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
     host = _host(bind, is_open=is_open)
@@ -96,9 +106,16 @@ def command(
         database=database,
         operators=_operators(operators, OPERATORS),
         environment=environment_with(allows_programs=allows_programs),
+        rest=None if has_no_rest else _rest(rest_port),
     )
     _check(settings)
     _serve(settings, verbose)
+
+
+def _rest(port: int | None) -> Rest:
+    from homeostat.plane import Rest
+
+    return Rest() if port is None else Rest(port=port, is_required=True)
 
 
 def _address(url: str) -> str:
@@ -155,6 +172,7 @@ def _check(settings: Settings) -> None:
 def _serve(settings: Settings, verbosity: int) -> None:
     from homeostat.cli.logs import set_up_logging
     from homeostat.edge.loop import run
+    from homeostat.plane import RestUnavailableError
     from homeostat.runtime.telemetry import TelemetryError
     from homeostat.server.tls import PkiError
     from homeostat.store.base import StoreError
@@ -162,7 +180,7 @@ def _serve(settings: Settings, verbosity: int) -> None:
     set_up_logging(verbosity)
     try:
         run(_until_stopped(settings))
-    except (StoreError, PkiError, TelemetryError) as error:
+    except (StoreError, PkiError, TelemetryError, RestUnavailableError) as error:
         raise Failure(str(error)) from error
     except OSError as error:
         raise Failure(_told(error, settings)) from error
@@ -200,8 +218,15 @@ def _welcome(plane: Plane) -> str:
         f"  kubeconfig  {path}\n"
         f"  use it      export KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
+        f"{_rest_line(plane)}"
         "  end it      Ctrl-C"
     )
+
+
+def _rest_line(plane: Plane) -> str:
+    if plane.rest_trouble:
+        return f"  REST API    not served: {plane.rest_trouble}\n"
+    return f"  REST API    {plane.rest_url}/api/v1\n" if plane.rest_url else ""
 
 
 def _program() -> str:

@@ -20,7 +20,8 @@ from homeostat.plane.assembly import assemble
 from homeostat.plane.chores import OPERATORS_GRACE_S, keep_house, supervisors_of, tick
 from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.plane import Plane
-from homeostat.plane.settings import OPERATORS, Settings
+from homeostat.plane.rest import RestUnavailableError, rest_served
+from homeostat.plane.settings import OPERATORS, Rest, Settings
 from homeostat.plane.storage import KeptStore, open_store
 from homeostat.runtime.tracing import OFF, Tracer
 from homeostat.runtime.verdict import sole_error
@@ -30,7 +31,7 @@ from homeostat.server.privatefile import make_private_directory
 from homeostat.server.tls import Pki, server_context
 from homeostat.store.base import StoreError
 
-__all__ = ["OPERATORS", "Plane", "Settings", "open_plane"]
+__all__ = ["OPERATORS", "Plane", "Rest", "RestUnavailableError", "Settings", "open_plane"]
 
 
 @asynccontextmanager
@@ -38,6 +39,7 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
     """A plane that serves until the block is left; then watches are closed and running requests finished.
 
     `StoreError` where the store cannot be had, and when it is lost for good: whoever runs the plane starts it again.
+    `RestUnavailableError` where the REST API was asked for and cannot be served.
     """
     make_private_directory(settings.data)
     store = await open_store(settings)
@@ -47,8 +49,8 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
         async with _running(settings, pki, store, tracer) as plane:
             yield plane
     except BaseExceptionGroup as group:
-        # Of all that ends with it, the store's end is what there is to tell.
-        lost = group.subgroup(StoreError)
+        # Of all that ends with it, the store's end is what there is to tell, or what was missing from the start.
+        lost = group.subgroup((StoreError, RestUnavailableError))
         raise (group if lost is None else sole_error(lost)) from None
     finally:
         await store.close()
@@ -78,7 +80,8 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(each) for each in work]
         try:
-            yield plane
+            async with rest_served(plane, supervisors, context):
+                yield plane
         finally:
             await asyncio.gather(*(each.stop() for each in supervisors))
             for task in running:

@@ -25,7 +25,7 @@ from homeostat.store.base import StoreError
 log = logging.getLogger(__name__)
 
 OPERATORS_GRACE_S = 2.0
-_LEASES = "kube-system"
+LEASES = "kube-system"
 _TICK_S = 1.0
 _EXPIRE_EVERY_S = 60.0
 
@@ -66,7 +66,7 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
         short,
         module,
         grace_s=OPERATORS_GRACE_S,
-        leases=_LEASES if plane.settings.is_shared else "",
+        leases=LEASES if plane.settings.is_shared else "",
         directory=plane.settings.data / "operators",
         environment=plane.settings.environment,
         ready=lambda setup: put_guards(guards, setup),
@@ -75,7 +75,7 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
 
 
 async def _by_turns(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:
-    election = Election(plane.client, _LEASES, lease, unique_identity())
+    election = Election(plane.client, LEASES, lease, unique_identity())
     while True:
         try:
             await election.run(work)

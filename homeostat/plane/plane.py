@@ -28,15 +28,26 @@ class Plane:
         self.admission = admission
         self.client = Client(InProcess(app.handle, {"user": SELF}))
         self.server: Server | None = None
+        self.rest_server: Server | None = None
+        self.rest_trouble = ""
+        """Why the REST API is not served, where it was to be."""
 
     @property
     def url(self) -> str:
         if self.settings.address:
             return self.settings.address
+        return self._url(self.server.port if self.server else self.settings.port)
+
+    @property
+    def rest_url(self) -> str:
+        """Empty where it is not served."""
+        return self._url(self.rest_server.port) if self.rest_server is not None else ""
+
+    def _url(self, port: int) -> str:
         scheme = "http" if self.settings.is_open else "https"
         host = f"[{self.settings.bind}]" if ":" in self.settings.bind else self.settings.bind
         host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
-        return f"{scheme}://{host}:{self.server.port if self.server else self.settings.port}"
+        return f"{scheme}://{host}:{port}"
 
     @property
     def kubeconfig_path(self) -> Path:

@@ -54,7 +54,8 @@ class Supervisor:
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.manager: Manager | None = None
-        self._client, self._name, self._module = client, name, module
+        self.name = name
+        self._client, self._module = client, module
         self._grace_s, self._tracer, self._directory, self._environment = grace_s, tracer, directory, environment
         self._backoff, self._chance, self._leases = backoff, chance, leases
         self._ready = ready
@@ -97,7 +98,7 @@ class Supervisor:
             environment=self._environment,
             tracer=self._tracer,
         )
-        self._ready(manager.add(self._name, self._module.register))
+        self._ready(manager.add(self.name, self._module.register))
         self.manager = manager
         if not self._stopping.is_set():
             await manager.run()
@@ -106,7 +107,7 @@ class Supervisor:
         """Where it went wrong is told once; as long as it goes wrong in the same way, only that it does."""
         cause = sole_error(error)
         told = f"{type(cause).__name__}: {cause}"
-        extra = {"operator": self._name, "failures": failures, "reason": told}
+        extra = {"operator": self.name, "failures": failures, "reason": told}
         log.error("operator failed and begins anew", extra=extra, exc_info=None if told == self._told else error)
         self._told = told
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from homeostat.client.base import Client
 from homeostat.edge.limits import MIB, Limits
-from homeostat.edge.server import Server, serve
+from homeostat.edge.server import Handler, Server, serve
 from homeostat.runtime.verdict import sole_error
 from homeostat.web.hooks.admission import open_hooks
 from homeostat.web.identity.identity import open_identity
@@ -63,6 +63,34 @@ async def open_face(
 
 
 @asynccontextmanager
+async def open_rest(
+    client: Client,
+    *,
+    namespace: str,
+    environment: Mapping[str, str],
+    is_open: bool,
+    identity: Callable[[], str] = lambda: "",
+    leases: str = "",
+) -> AsyncIterator[Handler]:
+    """All of it, as long as the block is open. `SettingError` for a variable of the environment that is no good."""
+    gate = OpenGate() if is_open else None
+    try:
+        async with (
+            open_face(
+                client, namespace=namespace, environment=environment, gate=gate, identity=identity, leases=leases
+            ) as face,
+            open_identity(
+                client, gate=face.gate, namespace=namespace, environment=environment, is_open=is_open
+            ) as people,
+            open_hooks(client, gate=people.gate, namespace=namespace, environment=environment) as hooks,
+        ):
+            face.gate, face.hooks = people.gate, hooks
+            yield rest_app(face, more=[people.add_routes, hooks.add_routes])
+    except ExceptionGroup as group:
+        raise sole_error(group) from None
+
+
+@asynccontextmanager
 async def serve_rest(
     client: Client,
     *,
@@ -76,28 +104,16 @@ async def serve_rest(
     leases: str = "",
 ) -> AsyncIterator[Server]:
     """Answers inside the block; at its end what is being answered is finished. `OSError` where it cannot listen, and
-    `SettingError` for a variable of the environment that is no good.
+    errors as of `open_rest`.
     """
-    gate = OpenGate() if is_open else None
-    try:
-        async with (
-            open_face(
-                client, namespace=namespace, environment=environment, gate=gate, identity=identity, leases=leases
-            ) as face,
-            open_identity(
-                client, namespace=namespace, environment=environment, gate=face.gate, is_open=is_open
-            ) as people,
-            open_hooks(client, namespace=namespace, environment=environment, gate=people.gate) as hooks,
-        ):
-            face.gate, face.hooks = people.gate, hooks
-            app = rest_app(face, more=[people.add_routes, hooks.add_routes])
-            server = await serve(app, host=host, port=port, ssl=ssl, limits=LIMITS, refuse=refuse)
-            try:
-                yield server
-            finally:
-                await server.stop(grace_s=GRACE_S)
-    except ExceptionGroup as group:
-        raise sole_error(group) from None
+    async with open_rest(
+        client, namespace=namespace, environment=environment, is_open=is_open, identity=identity, leases=leases
+    ) as app:
+        server = await serve(app, host=host, port=port, ssl=ssl, limits=LIMITS, refuse=refuse)
+        try:
+            yield server
+        finally:
+            await server.stop(grace_s=GRACE_S)
 
 
 def _floor(book: Book) -> Callable[[str], int]:
