@@ -64,20 +64,19 @@ class InputOperator:
         return decide_input(obj, world)
 
     async def observe(self, obj: ResourceInput) -> InputWorld:
-        writer = self._means.writer(obj)
         if obj.is_terminating:
-            owned = await writer.owned() if obj.spec.deletion_policy == "Delete" else {}
+            owned = await self._means.writer(obj).owned() if obj.spec.deletion_policy == "Delete" else {}
             return EndWorld({key: live_of(each) for key, each in owned.items()})
         memory = self._memories.setdefault(obj.metadata.uid, _Memory())
         reading = await self._read(obj, memory)
         if isinstance(reading, FeedWorld):
             return reading
-        kinds = self._means.kinds()
+        writer = self._means.writer(obj)
         live = {} if isinstance(reading, Unread) else await self._live(writer, reading, memory)
         return SourceWorld(
             now=self._means.now(),
             reading=reading,
-            kinds=frozenset(kinds),
+            kinds=frozenset(writer.kinds),
             live=live,
             refused=self._refused(obj, reading, memory),
         )
@@ -114,9 +113,9 @@ class InputOperator:
 
     async def _live(self, writer: Writer, reading: Reading, memory: _Memory) -> dict[Key, Live]:
         """The input's own, and of what is declared and not its own whatever is there by that name."""
-        owned, kinds = await writer.owned(), self._means.kinds()
+        owned = await writer.owned()
         declared = {each.key: each for each in reading.declarations}
-        lacking = [key for key in declared if key not in owned and key[0] in kinds]
+        lacking = [key for key in declared if key not in owned and key[0] in writer.kinds]
         others = await all_of(lacking, lambda key: writer.find(*key))
         found = {**owned, **{key: each for key, each in zip(lacking, others, strict=True) if each is not None}}
         live: dict[Key, Live] = {}

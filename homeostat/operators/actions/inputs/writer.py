@@ -28,10 +28,10 @@ _LONGEST_TOLD: Final = 500
 
 
 class Writer:
-    """Of one input. `kinds` are the kinds of resources that there are, by name."""
+    """Of one input, for a moment: `kinds` are the kinds of resources that there are now, by name."""
 
     def __init__(self, client: Client, kinds: Mapping[str, Kind], *, namespace: str, owner: str) -> None:
-        self._client, self._kinds = client, kinds
+        self._client, self.kinds = client, kinds
         self._namespace, self._owner = namespace, owner
         self._projections: dict[Kind, Projection[Found]] = {}
 
@@ -50,7 +50,9 @@ class Writer:
             raise RefusedError(error.message[:_LONGEST_TOLD]) from error
 
     async def remove(self, kind: str, name: str, uid: str) -> None:
-        """What is gone, or has become another, is left at that."""
+        """What is gone, with its kind or alone, or has become another, is left at that."""
+        if kind not in self.kinds:
+            return
         try:
             await self._objects(self.kind_of(kind)).delete(name, self._namespace, uid=uid)
         except (NotFoundError, ConflictError):
@@ -66,7 +68,7 @@ class Writer:
         """All resources that the input has made, of every kind."""
         found: dict[tuple[str, str], Found] = {}
         own = Selection(self._namespace, labels=f"{INPUT}={self._owner}")
-        for name, kind in self._kinds.items():
+        for name, kind in self.kinds.items():
             try:
                 found |= {(name, each.metadata.name): each async for each in self._objects(kind).list(own)}
             except NotFoundError:
@@ -75,7 +77,7 @@ class Writer:
         return found
 
     def kind_of(self, name: str) -> Kind:
-        kind = self._kinds.get(name)
+        kind = self.kinds.get(name)
         if kind is None:
             raise RefusedError(f'there is no resource type of the kind "{name}"')
         return kind

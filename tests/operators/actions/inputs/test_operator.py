@@ -1,0 +1,95 @@
+"""Looks at an input while types come and go, and sources that break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.objects.declared import Metadata
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.api import RESOURCES
+from homeostat.operators.actions.discovery import Catalog
+from homeostat.operators.actions.inputs.api import ResourceInput, ResourceInputSpec
+from homeostat.operators.actions.inputs.calling import InputMeans
+from homeostat.operators.actions.inputs.decide import FeedWorld, Remove, SourceWorld, Unread
+from homeostat.operators.actions.inputs.operator import InputOperator
+from homeostat.operators.actions.inputs.plugin import Declaration, InputJob, Reading
+from tests.operators.actions.inputs.estate import Estate
+
+THING = Kind(RESOURCES, "v1", "things", "Thing", is_namespaced=True)
+ONE = Declaration(kind="Thing", version="v1", name="a", body={"spec": {"text": "x"}}, source="f")
+
+
+class Config(msgspec.Struct, frozen=True):
+    pass
+
+
+class Notes:
+    name, version, config = "notes", "1.0.0", Config
+
+    def __init__(self, *answers: Reading | Exception | None) -> None:
+        self._answers = iter(answers)
+        self.known: list[str] = []
+
+    async def read(self, job: InputJob[Any]) -> Reading | None:
+        self.known.append(job.known)
+        answer = next(self._answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+OBJ = ResourceInput(metadata=Metadata("shop", "default", uid="u"), spec=ResourceInputSpec(plugin="notes"))
+
+
+def operator(client: Client, plugin: Notes, kinds: Iterator[dict[str, Kind]] | None = None) -> InputOperator:
+    means = InputMeans(
+        client=client,
+        plugins=Catalog({"notes": plugin}, {}),
+        directory=Path("/nonexistent"),
+        kinds=(lambda: next(kinds)) if kinds is not None else lambda: {"Thing": THING},
+    )
+    return InputOperator(means, lambda _: FeedWorld(is_connected=False, trouble=None, taken=0, rejected=0))
+
+
+async def test_a_type_that_comes_in_the_middle_of_a_look_counts_at_the_next(estate: Estate) -> None:
+    kinds = iter([{}, {"Thing": THING}, {"Thing": THING}])
+    looker = operator(estate.client, Notes(Reading(revision="1", declarations=(ONE,)), None), kinds)
+    decision = looker.decide(OBJ, await looker.observe(OBJ))
+    assert (decision.actions, decision.status["failed"]) == ((), 1)
+    (write,) = looker.decide(OBJ, await looker.observe(OBJ)).actions
+    await looker.act(OBJ, write)
+    assert await estate.things() == {"a": "x"}
+
+
+async def test_a_type_that_goes_in_the_middle_of_a_look_takes_its_resources_with_it(estate: Estate) -> None:
+    looker = operator(estate.client, Notes(), iter([{}]))
+    await looker.act(OBJ, Remove((("Thing", "a", "uid"),)))
+
+
+async def test_a_source_is_told_what_was_read_and_forgotten_inputs_are_read_anew(estate: Estate) -> None:
+    plugin = Notes(Reading(revision="1"), None, Reading(revision="2"), Reading(revision="3"))
+    looker = operator(estate.client, plugin)
+    for _ in range(3):
+        await looker.observe(OBJ)
+    looker.forget_others(set())
+    await looker.observe(OBJ)
+    assert plugin.known == ["", "1", "1", ""]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(ValueError("a bug"), "PluginBroke"), (TimeoutError(), "Unavailable"), (None, "PluginBroke")],
+)
+async def test_whatever_a_plugin_does_nothing_is_known_then(
+    estate: Estate, answer: Exception | None, reason: str
+) -> None:
+    world = await operator(estate.client, Notes(answer)).observe(OBJ)
+    assert isinstance(world, SourceWorld)
+    assert isinstance(world.reading, Unread)
+    assert (world.reading.reason, world.live) == (reason, {})
