@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from homeostat.objects.conditions import READY, find
+from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import (
     FINALIZER,
     Keep,
@@ -105,7 +106,7 @@ class Offices:
     async def _arrange(self, wanted: dict[str, ResourceTypeSpec], means: Means) -> None:
         for kind, office in list(self._offices.items()):
             spec = wanted.get(kind)
-            if spec is None or resource_kind(spec) != office.controller.kind:
+            if spec is None or not _is_served_alike(resource_kind(spec), office.controller.kind):
                 del self._offices[kind]
                 await self._setup.release(office.controller)
                 log.info("resources of a type are left alone", extra={"kind": kind})
@@ -115,6 +116,11 @@ class Offices:
             else:
                 self._offices[kind] = _Office(self._setup, spec, means)
                 log.info("resources of a type are looked after", extra={"kind": kind})
+
+
+def _is_served_alike(one: Kind, other: Kind) -> bool:
+    """Whether objects of the one are found where those of the other are: short names do not close an office."""
+    return (one.path(""), one.kind) == (other.path(""), other.kind)
 
 
 def types_in_force(types: Iterable[ResourceType]) -> dict[str, ResourceTypeSpec]:

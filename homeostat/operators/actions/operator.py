@@ -23,7 +23,7 @@ from homeostat.operators.actions.jobs import called
 from homeostat.operators.actions.means import Means
 from homeostat.operators.actions.plugin import Job, Local, Plugin, Remote
 from homeostat.operators.actions.run import Outcome, Run
-from homeostat.operators.actions.steps import Adopt, Begin, Start
+from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Seen, Underway, World
 
 __all__ = ["Means", "ResourceOperator"]
@@ -63,6 +63,8 @@ class ResourceOperator:
         match action:
             case Begin(ticket):
                 self._means.fresh.add(ticket)
+            case Abandon(ticket):
+                self._means.fresh.discard(ticket)
             case Start(run):
                 return _receipt(await self._start(obj, run))
             case Adopt(run):

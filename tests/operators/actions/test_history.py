@@ -12,12 +12,15 @@ import msgspec
 import pytest
 
 from homeostat.client.base import Client
+from homeostat.objects.declared import Metadata
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep
+from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep, ResourceType, ResourceTypeSpec
 from homeostat.operators.actions.conclusion import Action
 from homeostat.operators.actions.history import Census, Kept, KeptMetadata, KeptSpec, Record, entry_object
+from homeostat.operators.actions.offices import Offices
 from homeostat.operators.actions.plugin import Job
 from homeostat.operators.actions.run import Outcome
+from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.sweep import sweep_history
 from homeostat.operators.actions.world import Pace, Plan
 from homeostat.plane import Settings, open_plane
@@ -155,3 +158,19 @@ async def test_a_sweep_goes_through_all_pages(tmp_path: Path) -> None:
             )
         assert await sweep_history(client, lambda _: Keep(entries=20), now=START) == 600
         assert len((await client.list(RECONCILIATION.kind.path("default")))[0]) == 20
+
+
+def declared(name: str, kept_entries: int) -> ResourceType:
+    spec = ResourceTypeSpec(name=name, history=Keep(entries=kept_entries))
+    return ResourceType(metadata=Metadata(name=name.lower()), spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("database-cluster", 200), ("DatabaseCluster", 200), ("Queue", 9), ("Gone", Keep().entries)],
+    ids=["as-the-type-is-called", "as-the-kind-is-called", "of-several-the-most", "without-a-type"],
+)
+def test_what_is_kept_goes_by_the_type_in_force_or_not(kind: str, expected: int) -> None:
+    types = [declared("database-cluster", 200), declared("Queue", 7), declared("queue", 9)]
+    offices = Offices(None, types, ActionSettings())  # type: ignore[arg-type]
+    assert offices.keep_of(kind).entries == expected
