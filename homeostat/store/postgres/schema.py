@@ -64,4 +64,7 @@ async def _check_seal(connection: Connection, seal: Seal) -> None:
     await connection.execute("INSERT INTO meta VALUES ('seal', $1) ON CONFLICT DO NOTHING", told)
     found = await connection.fetchval("SELECT value FROM meta WHERE name = 'seal'")
     if found != told:
-        raise StoreError(f'the database is sealed as "{found}" (key id, resources), not as "{told}"')
+        raise StoreError(
+            f'the database is sealed as "{found}" (key id, resources), not as "{told}"; '
+            "put the seal.key of its other replicas into the data directory"
+        )
