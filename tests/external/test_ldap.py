@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from homeostat.external.ber import ENUMERATED, element, integer, octets
+from homeostat.external.ber import ENUMERATED, INTEGER, element, elements, integer, octets, read_integer
 from homeostat.external.ldap import Entry, LdapError, Server, open_ldap
 from homeostat.external.ldapfilter import FilterError
 from tests.external.slapds import ADMIN, ADMIN_PASSWORD, BASE, Slapd, find_slapd, person, run_slapd
+from tests.web.reviewing import write_certificates
 
 SLAPD = find_slapd()
 needs_slapd = pytest.mark.skipif(SLAPD is None, reason="no slapd here; Debian has it as slapd")
@@ -153,3 +155,27 @@ async def test_what_is_no_url_of_a_directory_is_told(url: str) -> None:
     with pytest.raises(LdapError, match="looks like"):
         async with open_ldap(Server(url)):
             pass
+
+
+async def test_what_is_slipped_in_before_tls_is_no_answer(tmp_path: Path) -> None:
+    write_certificates(tmp_path / "pki")
+    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    theirs.load_cert_chain(tmp_path / "pki" / "tls.crt", tmp_path / "pki" / "tls.key")
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        good = b"".join(message(number, result(0x61, 0)) for number in range(1, 50))
+        writer.write(message(1, result(0x78, 0)) + good)
+        await writer.drain()
+        await writer.start_tls(theirs)
+        asked = await reader.read(200)
+        number = next(value for tag, value in elements(next(elements(asked))[1]) if tag == INTEGER)
+        writer.write(message(read_integer(number), result(0x61, 49)))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, open_ldap(Server(f"ldap://127.0.0.1:{port}")) as connection:
+        await connection.start_tls(ssl.create_default_context(cafile=tmp_path / "pki" / "ca.crt"), "127.0.0.1")
+        assert await connection.bind("cn=x", "y") is False
