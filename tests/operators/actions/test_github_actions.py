@@ -8,10 +8,12 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import web
 
 from homeostat.external.exchange import Http
+from homeostat.operators.actions.api import ActionReference
 from homeostat.operators.actions.plugin import Tools
 from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlugin
 from tests.external.fakegithub import TOKEN, FakeGitHub, Workflow
@@ -122,6 +124,20 @@ def _whole_life(runner: asyncio.Runner, dies_at: int, loses: int, hides_for_s: f
     assert life.is_gone, dies_at
     assert town.started == ["apply.yml", "destroy.yml"], dies_at
     return life.steps
+
+
+def test_a_run_is_followed_where_it_was_started_whatever_the_type_says_by_now(town: Town) -> None:
+    life = town.life()
+    for _ in range(3):
+        life.look()
+    assert life.status.run is not None
+    assert (life.status.run.handle or {})["repository"] == "acme/infra"
+    moved = ActionReference("github_actions", {**CONFIG, "repo": "elsewhere"})
+    usual, life.type = life.type, msgspec.structs.replace(life.type, action=moved)
+    life.look()
+    life.type = usual
+    life.settle()
+    assert (life.status.phase, town.started) == ("ready", ["apply.yml"])
 
 
 def test_a_server_that_fails_after_starting_is_not_asked_again(town: Town) -> None:

@@ -104,10 +104,10 @@ class GitHubActionsPlugin:
             return Underway(None, self._poll(job))
         if started is None:
             return Underway(None, 2.0)
-        return self._underway(job, started.workflow_run_id, started.html_url)
+        return self._underway(job, target, started.workflow_run_id, started.html_url)
 
     async def follow(self, job: Job[GitHubConfig]) -> Underway | Outcome | Lost:
-        target = _target(job, job.purpose)
+        target = _whereabouts(job)
         github = await self._github(job)
         try:
             if job.handle is None:
@@ -130,7 +130,7 @@ class GitHubActionsPlugin:
             # Of several with one ticket the first counts; they are attempts of GitHub's own at one dispatch.
             run = min(found, key=lambda each: each.id)
             self._sought.forget(job.ticket)
-            return self._underway(job, run.id, run.html_url)
+            return self._underway(job, target, run.id, run.html_url)
         if found:
             told = f"{len(found)} runs might be the one that was started; set ticketInput to tell them apart"
             return Outcome(is_success=False, reason="Ambiguous", message=told)
@@ -181,9 +181,10 @@ class GitHubActionsPlugin:
         job.secrets.hide(token)
         return GitHub(self._http, token, api=config.api_url or self._api, now_s=job.now.timestamp)
 
-    def _underway(self, job: Job[GitHubConfig], run_id: int, url: str) -> Underway:
+    def _underway(self, job: Job[GitHubConfig], target: _Target, run_id: int, url: str) -> Underway:
         self._claims.claim(run_id, job.ticket)
-        return Underway({"runId": run_id, "url": url}, self._poll(job))
+        where = f"{target.repository.owner}/{target.repository.name}"
+        return Underway({"runId": run_id, "url": url, "repository": where}, self._poll(job))
 
     def _late_s(self, job: Job[GitHubConfig]) -> float:
         return late_s(job, job.config.timeout_seconds or self._timeout_s)
@@ -204,6 +205,12 @@ def _target(job: Job[GitHubConfig], purpose: str) -> _Target:
             told = f"it is given neither there nor as spec.{name}"
             raise ActionError("InvalidConfig", f"action.config.{name}: {told}")
     return _Target(Repository(str(owner), str(repo)), str(workflow), str(ref))
+
+
+def _whereabouts(job: Job[GitHubConfig]) -> _Target:
+    """Where the run is to be found, though the type may name another repository by now."""
+    owner, _, name = str((job.handle or {}).get("repository", "")).partition("/")
+    return _Target(Repository(owner, name), "", "") if name else _target(job, job.purpose)
 
 
 def _inputs(job: Job[GitHubConfig]) -> dict[str, str]:

@@ -79,7 +79,7 @@ class GitLabCiPlugin:
             return Outcome(is_success=False, reason=error.reason, message=str(error))
         except UncertainError:
             return Underway(None, float(job.config.poll_seconds))
-        return Underway(_handle(pipeline), float(job.config.poll_seconds))
+        return Underway(_handle(job, pipeline), float(job.config.poll_seconds))
 
     async def follow(self, job: Job[GitLabConfig]) -> Underway | Outcome | Lost:
         gitlab = await self._gitlab(job)
@@ -99,7 +99,7 @@ class GitLabCiPlugin:
         for each in await gitlab.started_pipelines(job.config.ref, sought_since(job)):
             if (await gitlab.variables(each.id)).get(TICKET) == job.ticket:
                 self._sought.forget(job.ticket)
-                return Underway(_handle(each), float(job.config.poll_seconds))
+                return Underway(_handle(job, each), float(job.config.poll_seconds))
         return self._sought.in_vain(job, job.config.poll_seconds)
 
     async def _gitlab(self, job: Job[GitLabConfig]) -> GitLab:
@@ -109,7 +109,9 @@ class GitLabCiPlugin:
             raise ActionError("InvalidConfig", f"action.config.apiUrl: {told}")
         token = self._token if config.token is None else await job.secrets.reveal(config.token)
         job.secrets.hide(token)
-        return GitLab(self._http, token, config.project, api=config.api_url or self._api, now_s=job.now.timestamp)
+        # A pipeline is where it was started, though the type may name another project by now.
+        project = (job.handle or {}).get("project") or config.project
+        return GitLab(self._http, token, project, api=config.api_url or self._api, now_s=job.now.timestamp)
 
 
 async def _look(job: Job[GitLabConfig], gitlab: GitLab, pipeline_id: int) -> Underway | Outcome:
@@ -173,5 +175,5 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else encode(value).decode()
 
 
-def _handle(pipeline: Pipeline) -> JsonObject:
-    return {"pipelineId": pipeline.id, "url": pipeline.web_url}
+def _handle(job: Job[GitLabConfig], pipeline: Pipeline) -> JsonObject:
+    return {"pipelineId": pipeline.id, "url": pipeline.web_url, "project": job.config.project}
