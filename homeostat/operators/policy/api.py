@@ -6,7 +6,6 @@ is new. `violations` is a number.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from sys import intern
 from typing import Annotated, Final
 
@@ -16,6 +15,7 @@ from msgspec import Meta
 from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
+from homeostat.operators.policy.pool import Pool
 from homeostat.operators.policy.spec import ClusterPolicySpec, Count, Part, PolicySpec, Score, Severity
 
 GROUP: Final = "devops.stochastic.io"
@@ -92,11 +92,13 @@ class Violation(msgspec.Struct, frozen=True, rename="camel"):
     message: str
 
 
-@lru_cache(65_536)
-def _shared(violation: Violation) -> Violation:
-    """The first of all that are equal: results that follow each other mostly say the same."""
+def _slim(violation: Violation) -> Violation:
     pod, container, type_, severity, message = msgspec.structs.astuple(violation)
     return Violation(pod, intern(container), intern(type_), severity, intern(message))
+
+
+_violations = Pool[Violation](65_536, _slim)
+"""Results that follow each other mostly say the same."""
 
 
 class AuditSpec(Part, frozen=True, kw_only=True):
@@ -113,7 +115,7 @@ class AuditSpec(Part, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.violations:
-            msgspec.structs.force_setattr(self, "violations", tuple(map(_shared, self.violations)))
+            msgspec.structs.force_setattr(self, "violations", tuple(map(_violations.share, self.violations)))
 
 
 class PolicyAuditResult(Declared, frozen=True):

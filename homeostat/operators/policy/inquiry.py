@@ -68,6 +68,8 @@ class Inquiry:
             count += 1
             if count % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
+        # An emptied set keeps the room of all it ever held.
+        page.dirty = set()
 
     async def _ask_bodies(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
         # Taken away before the first wait: what changes meanwhile is noted anew.
@@ -137,6 +139,7 @@ class Inquiry:
             else:
                 page.put(key, evaluator.evaluate_workload(workload, budgets, now=at))
             await turn.pause()
+        page.workloads = set()
 
 
 class _Turn:
