@@ -22,6 +22,7 @@ from homeostat.cli.kinds import Kind
 from homeostat.cli.resourcekinds import resource_title
 from homeostat.cli.resourcestate import Goal, Standing, ahead, end_of, standing_of, status_of
 from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.look import PAUSE
 
@@ -107,7 +108,7 @@ async def _versions(client: Client, target: Awaited) -> AsyncGenerator[JsonObjec
             async with aclosing(versions_of(client, target.kind, target.namespace, target.name)) as versions:
                 async for obj in versions:
                     yield obj
-        except UnreachableError:
+        except (UnreachableError, UnavailableError):
             await asyncio.sleep(_AGAIN_S)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from heapq import nsmallest
 from typing import Final
 
 import click
@@ -32,6 +33,7 @@ from homeostat.objects.json import JsonObject
 _HEADINGS: Final = ("NAMESPACE", "TYPE", "NAME", "PHASE", "FOR", "MESSAGE", "RUN")
 _STYLES: Final = {"ready": "green", "failed": "red", "reconciling": "yellow", "deleting": "magenta", "pending": ""}
 _ORDER: Final = ("failed", "deleting", "reconciling", "pending", "ready")
+_MARGIN: Final = 3
 _EVENT: Final = "EVENT".ljust(len("MODIFIED"))
 
 
@@ -57,20 +59,20 @@ async def command(connection: Connection, words: tuple[str, ...], all_namespaces
 
 async def _on_terminal(client: Client, targets: Sequence[Target], namespace: str) -> None:
     found: dict[str, JsonObject] = {}
+    console = Console()
 
     def table() -> RichTable:
-        return _table(found.values(), time.time())
+        # Drawn by a thread of its own, while objects come and go.
+        return table_of(list(found.values()), time.time(), most=max(console.height - _MARGIN, 1))
 
-    with Live(console=Console(), get_renderable=table, refresh_per_second=1) as live:
+    def show(event: Event) -> None:
+        uid = event.obj["metadata"]["uid"]
+        if event.type == "DELETED":
+            found.pop(uid, None)
+        else:
+            found[uid] = event.obj
 
-        def show(event: Event) -> None:
-            uid = event.obj["metadata"]["uid"]
-            if event.type == "DELETED":
-                found.pop(uid, None)
-            else:
-                found[uid] = event.obj
-            live.refresh()
-
+    with Live(console=console, get_renderable=table, refresh_per_second=4):
         await _follow_all(client, targets, namespace, show)
 
 
@@ -103,11 +105,14 @@ def row_of(obj: JsonObject, now: float) -> tuple[str, ...]:
     return (*where, standing.phase, standing.age(now), standing.message, standing.url)
 
 
-def _table(objects: Iterable[JsonObject], now: float) -> RichTable:
+def table_of(objects: Sequence[JsonObject], now: float, *, most: int) -> RichTable:
+    """As many rows as there is room for."""
     table = RichTable(*_HEADINGS, box=None, header_style="bold", pad_edge=False)
-    for obj in sorted(objects, key=_rank):
+    for obj in nsmallest(most, objects, key=_rank):
         row = row_of(obj, now)
         table.add_row(*(Text(one_line(each), style=_STYLES[row[3]]) for each in row))
+    if len(objects) > most:
+        table.caption, table.caption_justify = f"and {len(objects) - most} more", "left"
     return table
 
 

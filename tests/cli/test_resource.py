@@ -18,7 +18,7 @@ import pytest
 
 from homeostat.cli.resource import COMMANDS
 from homeostat.cli.resourcestate import Goal, end_of, standing_of
-from homeostat.cli.resourcewatch import row_of
+from homeostat.cli.resourcewatch import row_of, table_of
 from tests.cli.running import HOMEOSTAT, Cli, Ended, Up, make_cli
 from tests.cli.shelf import Shelf, actions_plane, crate, crate_type, serving_shelf, text_of
 
@@ -348,6 +348,17 @@ def test_a_person_sees_a_table_that_lives(typed: Cli, shelf: Shelf) -> None:
     code, seen = on_terminal(typed, "resource", "watch", until="two")
     assert code == 130
     assert "PHASE" in seen
+
+
+def test_a_table_that_lives_is_no_longer_than_the_terminal_and_shows_trouble_first() -> None:
+    phases = ["ready"] * 10_000 + ["failed", "reconciling"]
+    objects = [
+        {"kind": "Crate", "metadata": {"namespace": "default", "name": f"c-{at}"}, "status": {"phase": phase}}
+        for at, phase in enumerate(phases)
+    ]
+    table = table_of(objects, 0.0, most=5)
+    assert (table.row_count, table.caption) == (5, "and 9997 more")
+    assert [str(each) for each in table.columns[3].cells][:3] == ["failed", "reconciling", "ready"]
 
 
 def test_every_command_has_an_example(typed: Cli) -> None:
