@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -39,18 +41,14 @@ class AmqpInput:
     name, version, config = "amqp", "1.0.0", AmqpConfig
 
     def __init__(self, tools: Tools) -> None:
-        # Told at once where the library is missing.
-        import aiormq
-
-        self._connect = aiormq.connect
+        """It needs none of them."""
 
     async def feed(self, job: InputJob[AmqpConfig], desk: Desk) -> None:
-        import aiormq
-
+        aiormq = await _library()
         url = await _address(job)
         try:
             async with asyncio.timeout(_CONNECT_S):
-                connection = await self._connect(url)
+                connection = await aiormq.connect(url)
             try:
                 await self._consume(await connection.channel(), job, desk)
             finally:
@@ -84,6 +82,14 @@ class AmqpInput:
         while (message := await arrived.get()) is not None:
             await _deal(channel, message, job, desk)
         raise InputError("Disconnected", f'the broker sends no more of the queue "{queue}"')
+
+
+async def _library() -> ModuleType:
+    """Imported when it is wanted, and where it holds up nobody."""
+    try:
+        return await asyncio.to_thread(import_module, "aiormq")
+    except ModuleNotFoundError as error:
+        raise InputError("ExtraMissing", 'the library aiormq is missing; pip install "homeostat[amqp]"') from error
 
 
 async def _deal(channel: AbstractChannel, message: DeliveredMessage, job: InputJob[AmqpConfig], desk: Desk) -> None:

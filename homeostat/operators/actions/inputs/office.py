@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from homeostat.operators.actions.naming import resource_kind
 from homeostat.operators.actions.offices import types_in_force
 from homeostat.runtime.cache import Change
 from homeostat.runtime.informer import Informer
-from homeostat.runtime.look import Options
+from homeostat.runtime.look import Options, turns
+from homeostat.runtime.predicates import Predicate, annotations_changed, any_of, generation_changed
 from homeostat.runtime.reconcile import Request
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.writes import writing_in
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from homeostat.operators.actions.inputs.feeds import Feeds
 
 _KIND = RESOURCE_INPUT.kind
+_COUNTS: Predicate[ResourceInput] = any_of(generation_changed, annotations_changed(), turns)
 _LONGEST_LOOK_S = 3600.0
+_CONCURRENCY = 8
 _GATHER_S = 0.5
 
 
@@ -57,7 +61,7 @@ class InputOffice:
             scope=lambda: writing_in(self._setup.scope()),
         )
         operator = InputOperator(means, feeds.world_of)
-        options = Options(finalizer=FINALIZER, concurrency=4, timeout_s=_LONGEST_LOOK_S)
+        options = Options(finalizer=FINALIZER, concurrency=_CONCURRENCY, timeout_s=_LONGEST_LOOK_S)
         controller = self._setup.control(_KIND, ResourceInput, operator, options, name="inputs")
         controller.also(self._types, self._all_inputs)
         try:
@@ -79,6 +83,9 @@ class InputOffice:
         from homeostat.operators.actions.inputs.calling import InputMeans
         from homeostat.operators.actions.inputs.plugin import Tools
 
+        # Some tens of milliseconds of imports, which would hold up everybody else in this process.
+        for each in INPUTS.values():
+            await asyncio.to_thread(import_module, each.partition(":")[0])
         async with Http() as http:
             tools = Tools(http, self._setup.environment)
             enabled = [each.strip() for each in self._setup.environment.get("ENABLED_INPUT_PLUGINS", "").split(",")]
@@ -90,8 +97,9 @@ class InputOffice:
                 kinds=lambda: _kinds(self._types.cache),
             )
 
-    def _note(self, _: Change[ResourceInput]) -> None:
-        self._changed.set()
+    def _note(self, change: Change[ResourceInput]) -> None:
+        if _COUNTS(change):
+            self._changed.set()
 
     async def _wait(self) -> None:
         await self._changed.wait()
