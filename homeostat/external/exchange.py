@@ -8,12 +8,14 @@ Errors name the host and never the URL, which may hold credentials.
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import aiohttp
-from aiohttp.abc import AbstractResolver
+from aiohttp import AddrInfoType, SocketFactoryType
 
 _LARGEST_ANSWER = 16 << 20
 _CHUNK = 1 << 16
@@ -64,13 +66,14 @@ class Answer:
 class Http:
     """A session that is opened at its first use, in the loop that uses it. `close` it, or use it as a context.
 
-    `resolver` finds the addresses of names; it is not asked for what is an address already.
+    `allows` is asked about each address that a connection is about to go to, whatever name or number led there.
     """
 
     def __init__(
-        self, *, tls: ssl.SSLContext | None = None, connections: int = 100, resolver: AbstractResolver | None = None
+        self, *, tls: ssl.SSLContext | None = None, connections: int = 100, allows: Callable[[str], bool] | None = None
     ) -> None:
-        self._tls, self._connections, self._resolver = tls, connections, resolver
+        self._tls, self._connections = tls, connections
+        self._factory = None if allows is None else _guarded(allows)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Http:
@@ -111,12 +114,22 @@ class Http:
     def _open(self) -> aiohttp.ClientSession:
         # No cookies and nothing of the environment: what a request carries is what its sender says.
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections, resolver=self._resolver),
+            connector=aiohttp.TCPConnector(limit=self._connections, socket_factory=self._factory),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             trust_env=False,
         )
         return self._session
+
+
+def _guarded(allows: Callable[[str], bool]) -> SocketFactoryType:
+    def make(info: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = info
+        if not allows(str(address[0])):
+            raise OSError(errno.EACCES, "the address may not be called")
+        return socket.socket(family, kind, protocol)
+
+    return make
 
 
 def _host(url: str) -> str:

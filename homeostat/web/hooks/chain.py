@@ -14,7 +14,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.restapi import RestWebhookSpec
 from homeostat.web.hooks.answer import NoAnswerError, Verdict, concerns, question, read_answer
 from homeostat.web.hooks.patches import PatchError, apply_patches
-from homeostat.web.hooks.targets import PublicResolver, TargetError, check_target
+from homeostat.web.hooks.targets import TargetError, check_target, is_public
 from homeostat.web.rest.refusal import forbidden
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class Chain:
 
     def __init__(self, webhooks: Callable[[], Iterable[RestWebhookSpec]], *, is_private_allowed: bool = False) -> None:
         self._webhooks, self._is_private_allowed = webhooks, is_private_allowed
-        self._http = Http(resolver=None if is_private_allowed else PublicResolver())
+        self._http = Http(allows=None if is_private_allowed else is_public)
 
     async def close(self) -> None:
         await self._http.close()

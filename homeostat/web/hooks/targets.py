@@ -1,19 +1,16 @@
 """Where a webhook may be: on the public network, and elsewhere only where the owner of this server says so.
 
 Whoever may register a webhook could otherwise have the server call what only the server can reach: its own machine, its
-neighbours, the cloud's metadata service. A name is resolved once, and the connection goes to an address that was looked
-at, so a name that changes its mind between the two gains nothing. Redirects are not followed.
+neighbours, the cloud's metadata service. What a URL shows is checked when it is given, and `is_public` is asked of the
+very address that a connection goes to, so neither a name that changes its mind nor a URL that two readers read
+differently gains anything. Redirects are not followed.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import socket
 from collections.abc import Mapping
 from urllib.parse import urlsplit
-
-from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
 
 ALLOW_PRIVATE = "HOMEOSTAT_HOOKS_ALLOW_PRIVATE"
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -85,25 +82,3 @@ def _is_address(host: str) -> bool:
 def _is_local_name(host: str) -> bool:
     name = host.rstrip(".").lower()
     return name == "localhost" or name.endswith(".localhost")
-
-
-class PublicResolver(AbstractResolver):
-    """Finds the public addresses of a name, and none else."""
-
-    def __init__(self) -> None:
-        self._resolver: AbstractResolver | None = None
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        if self._resolver is None:
-            self._resolver = ThreadedResolver()
-        found = await self._resolver.resolve(host, port, family)
-        public = [each for each in found if is_public(each["host"])]
-        if not public:
-            raise OSError(str(refused(host)))
-        return public
-
-    async def close(self) -> None:
-        if self._resolver is not None:
-            await self._resolver.close()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
-from homeostat.web.hooks.targets import PublicResolver, TargetError, allows_private, check_target, is_public
+from homeostat.web.hooks.targets import TargetError, allows_private, check_target, is_public
 
 PUBLIC = ["93.184.216.34", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8"]
 NOT_PUBLIC = [
@@ -55,13 +53,6 @@ def test_a_private_target_is_refused_unless_it_is_allowed(url: str) -> None:
 
 def test_a_name_is_judged_when_it_is_resolved() -> None:
     check_target("https://hooks.example.com/admit", is_private_allowed=False)
-
-
-async def test_a_name_that_leads_to_this_machine_has_no_address() -> None:
-    resolver = PublicResolver()
-    with pytest.raises(OSError, match="not on the public network"):
-        await resolver.resolve("localhost", 80, socket.AF_UNSPEC)
-    await resolver.close()
 
 
 @pytest.mark.parametrize(("value", "expected"), [("1", True), ("0", False), ("", False), ("yes", False)])
