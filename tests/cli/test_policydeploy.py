@@ -16,7 +16,6 @@ from homeostat.cli.policysite import OPERATOR, WEBHOOK, Site
 from homeostat.cli.policyworkloads import workload_documents
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
-from homeostat.client.discovery import fetch_kinds
 from homeostat.client.endpoint import Endpoint
 from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError
@@ -28,8 +27,10 @@ from homeostat.operators.policy.series import Series
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
+from tests.cli.applying import apply
 from tests.cli.policyfiles import BARE, deployment
 from tests.cli.running import Cli
+from tests.cluster.fixtures import Api
 
 SITE = Site(namespace="ops", image="registry.example.com/homeostat:1.0")
 MONITORS: JsonObject = {
@@ -59,15 +60,6 @@ async def plane_of(tmp_path: Path) -> AsyncIterator[Plane]:
         yield plane
 
 
-async def apply(client: Client, *documents: JsonObject) -> None:
-    kinds = {(each.api_version, each.kind): each for each in await fetch_kinds(client)}
-    for each in documents:
-        kind, metadata = kinds[each["apiVersion"], each["kind"]], each["metadata"]
-        path = kind.path(metadata.get("namespace", ""), metadata["name"])
-        query = {"fieldManager": "test", "fieldValidation": "Strict"}
-        await client.request("PATCH", path, query, body=each, content_type="application/apply-patch+yaml")
-
-
 async def token_of(client: Client, account: str) -> str:
     path = f"/api/v1/namespaces/{SITE.namespace}/serviceaccounts/{account}/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}
@@ -83,19 +75,16 @@ async def acting_as(plane: Plane, account: str) -> AsyncIterator[Client]:
         yield client
 
 
-async def test_every_document_is_accepted_by_a_server(tmp_path: Path) -> None:
-    async with plane_of(tmp_path) as plane:
-        await apply(plane.client, MONITORS)
-        await install(plane.client, KINDS)
-        documents = [*access_documents(SITE), *workload_documents(SITE), *monitoring_documents(SITE)]
-        await eventually(lambda: apply(plane.client, *documents), lambda _: True)
-        found = await plane.client.get(DEPLOYMENT.path("ops", OPERATOR))
-        assert found["spec"]["template"]["spec"]["containers"][0]["args"][:4] == [
-            "run",
-            "--operators",
-            "policy",
-            "--leader-elect",
-        ]
+async def test_every_document_is_accepted_by_a_server(api: Api) -> None:
+    site = msgspec.structs.replace(SITE, namespace=f"{api.namespace}-ops")
+    await apply(api.client, MONITORS)
+    await install(api.client, KINDS)
+    definitions = [each.definition() for each in KINDS]
+    documents = [*definitions, *access_documents(site), *workload_documents(site), *monitoring_documents(site)]
+    await eventually(lambda: apply(api.client, *documents), lambda _: True)
+    found = await api.client.get(DEPLOYMENT.path(site.namespace, OPERATOR))
+    arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert arguments[:4] == ["run", "--operators", "policy", "--leader-elect"]
 
 
 def _namespace(name: str) -> JsonObject:

@@ -12,15 +12,14 @@ from homeostat.cli.policyroles import access_documents, lone_access_documents, o
 from homeostat.cli.policysite import OPERATOR, Site
 from homeostat.client.base import Client, Response, Transport
 from homeostat.client.connect import open_client
-from homeostat.client.discovery import fetch_kinds
 from homeostat.objects.errors import ForbiddenError, NotFoundError
-from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, EVENT, LEASE, NAMESPACE, POD
 from homeostat.operators import policy
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, FINALIZER, KINDS, POLICY_AUDIT_RESULT
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
+from tests.cli.applying import apply
 from tests.cli.policyfiles import BARE, deployment, pod
 from tests.cluster.fixtures import Api
 
@@ -66,15 +65,6 @@ class Noting:
         self._used.add(("/".join(parts[::2]), verb))
         if status == 403:
             self._refused.append(f"{method} {path}")
-
-
-async def apply(client: Client, *documents: JsonObject) -> None:
-    kinds = {(each.api_version, each.kind): each for each in await fetch_kinds(client)}
-    for each in documents:
-        kind, metadata = kinds[each["apiVersion"], each["kind"]], each["metadata"]
-        path = kind.path(metadata.get("namespace", ""), metadata["name"])
-        query = {"fieldManager": "test", "force": "true"}
-        await client.request("PATCH", path, query, body=each, content_type="application/apply-patch+yaml")
 
 
 @asynccontextmanager
