@@ -10,12 +10,15 @@ import re
 from homeostat.objects.json import Json
 
 _LIMIT = 1 << 63
-_may_be_float = re.compile(rb"[0-9][.eE]").search
+_ALIKE = bytes.maketrans(b"123456789E", b"000000000e")
+_number = re.compile(rb"[-+:,\[\s][0-9]+[.eE]").search
 
 
 def may_hold_floats(text: bytes) -> bool:
     """Of a JSON or YAML text: False where it holds none for certain."""
-    return _may_be_float(text) is not None
+    alike = text.translate(_ALIKE)
+    # Far quicker than the search, and enough for most.
+    return (b"0." in alike or b"0e" in alike) and _number(text) is not None
 
 
 def make_whole(value: Json) -> None:

@@ -25,5 +25,11 @@ def test_what_is_whole_becomes_an_integer(given: bytes, expected: bytes) -> None
     assert encode(value) == expected
 
 
-def test_a_text_without_points_and_exponents_need_not_be_looked_through() -> None:
-    assert not may_hold_floats(b'{"a":2,"b":["x.y",true],"metadata":{"name":"web"}}')
+@pytest.mark.parametrize("text", [b"a: 2.0", b"a: [1, 2e3]", b"- 2.", b"a: +2.0", b'{"a": -2.0}'])
+def test_a_float_is_not_overlooked(text: bytes) -> None:
+    assert may_hold_floats(text)
+
+
+@pytest.mark.parametrize("text", [b'{"a":2,"b":["x.y",true]}', b'{"uid":"4e8fa5b","ip":"10.0.0.1","version":"v1.25"}'])
+def test_what_only_looks_like_one_in_a_string_is_none(text: bytes) -> None:
+    assert not may_hold_floats(text)
