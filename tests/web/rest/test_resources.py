@@ -275,7 +275,8 @@ async def test_refusals_have_the_number_of_the_request(notes: Api) -> None:
 
 
 async def test_what_kubectl_makes_is_there_and_what_is_made_here_is_for_kubectl(notes: Api, client: Client) -> None:
-    await client.create(NOTES, {"metadata": {"name": "made"}, "spec": {"text": "x"}, "action": {"plugin": "shelf"}})
+    made = {"apiVersion": "resources.homeostat.dev/v1", "kind": "Note", "metadata": {"name": "made"}}
+    await client.create(NOTES, {**made, "spec": {"text": "x"}, "action": {"plugin": "shelf"}})
     (found,) = (await eventually(lambda: notes.get("/resources"), lambda each: len(each.body) == 1)).body
     assert (found["id"], found["name"], found["action_plugin"]) == (1, "made", "shelf")
     await notes.becomes(1, "ready")
