@@ -15,6 +15,7 @@ from homeostat.cli.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_addres
 from homeostat.cli.failure import Failure
 from homeostat.cli.operators import check_environments, chosen_operators, operators_option
 from homeostat.cli.programs import environment_with, programs_option
+from homeostat.cli.rest import REST_OPTIONS, RestChoice, read_rest, rest_options, serve_beside
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
@@ -40,6 +41,7 @@ class Choice:
     leases: str
     is_dry_run: bool
     health: tuple[str, int] | None
+    rest: RestChoice | None
     output: str | None
 
 
@@ -64,6 +66,7 @@ class Choice:
     metavar="ADDR:PORT|none",
     help="Where /healthz, /readyz and /metrics are.",
 )
+@rest_options
 @click.option("-o", "--output", type=click.Choice(["json"]), help="How a dry run prints.  [default: a table]")
 @click.option("-v", "--verbose", count=True, help="Log everything.")
 def command(operators: str, health: str, verbose: int, **options: Any) -> None:
@@ -79,13 +82,16 @@ def command(operators: str, health: str, verbose: int, **options: Any) -> None:
       homeostat run --context staging --operators policy
       homeostat run --operators ./greeter.py --namespace default
       homeostat run --dry-run
+      homeostat run --operators actions --rest 8000 --rest-open     # the REST API of resources, for this machine
       homeostat run --leader-elect --health 0.0.0.0:8081      # in a Pod, several replicas
     """
     from homeostat.cli.logs import set_up_logging
     from homeostat.edge.loop import run
     from homeostat.runtime.telemetry import TelemetryError
 
-    choice = Choice(named=operators, operators=chosen_operators(operators), health=_address(health), **options)
+    chosen = chosen_operators(operators)
+    rest = read_rest({name: options.pop(name) for name in REST_OPTIONS}, chosen)
+    choice = Choice(named=operators, operators=chosen, rest=rest, health=_address(health), **options)
     check_environments(choice.operators, environment_with(allows_programs=choice.allows_programs))
     set_up_logging(1 + verbose)
     try:
@@ -133,7 +139,8 @@ async def _run(choice: Choice) -> None:
             await _plan(manager, choice.output)
         else:
             await _check_leases(client, leases)
-            await _operate(stack, manager, choice, endpoint)
+            where = await _serve_rest(stack, client, manager, choice, leases)
+            await _operate(stack, manager, choice, endpoint, where)
 
 
 async def _check_kinds(client: Client, choice: Choice) -> None:
@@ -171,7 +178,22 @@ async def _check_leases(client: Client, namespace: str) -> None:
         return
 
 
-async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint) -> None:
+async def _serve_rest(stack: AsyncExitStack, client: Client, manager: Manager, choice: Choice, leases: str) -> str:
+    """Where it is served; empty where it is not."""
+    if choice.rest is None:
+        return ""
+    return await serve_beside(
+        stack,
+        client,
+        choice.rest,
+        namespace=choice.namespace,
+        environment=environment_with(allows_programs=choice.allows_programs),
+        identity=manager.identity,
+        leases=leases,
+    )
+
+
+async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint, rest: str) -> None:
     from homeostat.cli.stop import Stop
     from homeostat.runtime.health import serve_health
 
@@ -188,7 +210,7 @@ async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endp
             told = why_not_listening(error, f"{host}:{port}", option="--health", purpose="serve health")
             raise Failure(told) from error
         where = f"http://{host}:{server.port}"
-    click.echo(_welcome(choice, endpoint, where), err=True)
+    click.echo(_welcome(choice, endpoint, where, rest), err=True)
     async with manager.running():
         await stop.wait()
 
@@ -197,13 +219,15 @@ def _told(manager: Manager) -> str:
     return "; ".join(manager.troubles())
 
 
-def _welcome(choice: Choice, endpoint: Endpoint, where: str) -> str:
+def _welcome(choice: Choice, endpoint: Endpoint, where: str, rest: str) -> str:
     lead = "by election" if choice.has_election else "from the start"
+    told = f"  REST API    {rest}\n" if rest else ""
     return (
         f"Homeostat runs {', '.join(choice.operators)} on {endpoint.server}\n"
         f"  namespaces  {choice.namespace or 'all'}\n"
         f"  leads       {lead}\n"
         f"  health      {where}\n"
+        f"{told}"
         "  end it      Ctrl-C"
     )
 
