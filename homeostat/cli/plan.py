@@ -43,6 +43,7 @@ _AT_ONCE: Final = 4
     is_flag=True,
     help="Also ask plugins that run programs here: those that the server's types name.",
 )
+@click.option("--allow-vault", is_flag=True, help="Also give them secrets of the Vault at $VAULT_ADDR.")
 @click.option(
     "--detailed-exitcode", "is_detailed", is_flag=True, help=f"End with {CHANGES} where something may change."
 )
@@ -53,13 +54,15 @@ async def command(
     files: tuple[str, ...],
     force_conflicts: bool,
     allow_programs: bool,
+    allow_vault: bool,
     is_detailed: bool,
     output: str | None,
 ) -> None:
     """Print what `homeostat resource apply` of the same files would do, and do nothing.
 
     Each resource is checked against its type's schema and compared with the one that is there; then its plugin is asked
-    on this machine, with the secrets of this machine, what it would change in the world.
+    on this machine, with the secrets of this machine, what it would change in the world. Whoever writes types on the
+    server says where these secrets go and which programs are run, so some of it takes your leave.
 
     Ends with 0 when all could be planned, and with 1 where a resource would be refused or a plugin cannot plan. With
     --detailed-exitcode 0 means that nothing would change, and 4 that something would or might.
@@ -77,7 +80,7 @@ async def command(
         there = await list_types(client)
         known = PlannedTypes([each.type for each in there], map(declared_type, types))
         planner = _Planner(client, connection.namespace, known, force=force_conflicts)
-        async with plugins_of_this_machine(client, allows_programs=allow_programs) as means:
+        async with plugins_of_this_machine(client, allows_programs=allow_programs, allows_vault=allow_vault) as means:
             planned = [await planner.plan_type(each, there) for each in types]
             planned += await planner.plan(resources, means)
     if output is not None:

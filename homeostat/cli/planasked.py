@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -28,7 +28,7 @@ from homeostat.operators.actions.equipment import equipment
 from homeostat.operators.actions.jobs import effective_action
 from homeostat.operators.actions.operator import Means, ResourceOperator
 from homeostat.operators.actions.secrets import SecretError
-from homeostat.operators.actions.settings import ALLOW_PROGRAMS, SettingsError, read_settings
+from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
 from homeostat.operators.actions.world import Fault, Plan
 from homeostat.runtime.informer import Informers
 from homeostat.runtime.writes import Scope, Watched, writing_in
@@ -59,15 +59,21 @@ def read_only(client: Client) -> Iterator[Client]:
 
 
 @asynccontextmanager
-async def plugins_of_this_machine(client: Client, *, allows_programs: bool) -> AsyncIterator[Means]:
-    environment = {**os.environ, **({ALLOW_PROGRAMS: "true"} if allows_programs else {})}
-    try:
-        settings = read_settings(environment)
-    except SettingsError as error:
-        raise Failure(str(error)) from error
-    with TemporaryDirectory(prefix="homeostat-plan-") as directory:
-        async with equipment(client, environment, Path(directory), settings) as means:
-            yield means
+async def plugins_of_this_machine(client: Client, *, allows_programs: bool, allows_vault: bool) -> AsyncIterator[Means]:
+    """Whoever writes types on the server says which programs run and where secrets are sent to: what a shell happens to
+    hold for other ends, such as a token of a Vault, is theirs only where the user says so.
+    """
+    environment = {**os.environ, ALLOW_PROGRAMS: "true" if allows_programs else ""}
+    if not allows_vault:
+        environment.pop("VAULT_ADDR", None)
+    async with AsyncExitStack() as stack:
+        directory = Path(stack.enter_context(TemporaryDirectory(prefix="homeostat-plan-")))
+        try:
+            settings = read_settings(environment)
+            means = await stack.enter_async_context(equipment(client, environment, directory, settings))
+        except ValueError as error:
+            raise Failure(str(error)) from error
+        yield means
 
 
 async def ask(means: Means, spec: ResourceTypeSpec, stored: JsonObject, namespace: str) -> Answer:

@@ -146,6 +146,27 @@ def test_a_secret_that_this_machine_lacks_is_told_and_is_no_failure(untouched: C
     assert '  http: not known: the store "env" has no secret "NOT_HERE"' in done.out.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [((), 'not known: there is no secret store "vault"'), (("--allow-vault",), "127.0.0.1:1")],
+    ids=["not allowed", "allowed"],
+)
+def test_a_vault_is_asked_only_where_it_is_allowed(
+    untouched: Cli, shelf: Shelf, options: tuple[str, ...], told: str
+) -> None:
+    kind = crate_type(shelf)
+    kind["spec"]["action"]["config"]["headers"] = {"Authorization": {"store": "vault", "key": "crates"}}
+    vault = {"VAULT_ADDR": "http://127.0.0.1:1", "VAULT_TOKEN": "a-very-secret-token"}
+    done = planned(Cli({**untouched.environment, **vault}), kind, crate("there", size=3), options=options)
+    assert told in done.out + done.err
+    assert "a-very-secret-token" not in done.out + done.err
+
+
+def test_settings_that_make_no_sense_are_told(untouched: Cli) -> None:
+    done = planned(Cli({**untouched.environment, "PLUGIN_CONFIGS": "["}), crate("there", size=3))
+    assert (done.code, "PLUGIN_CONFIGS" in done.err) == (1, True)
+
+
 def test_programs_are_run_only_where_they_are_allowed(untouched: Cli, shelf: Shelf, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     answer = 'print(\'{"changed": true, "updated": 2, "message": "two of them"}\')'
