@@ -25,7 +25,6 @@ from homeostat.web.rest.refusal import RefusalError, refusal_of, refusal_reply
 from homeostat.web.rest.reviewgate import ReviewGate
 
 CHEAP = Cost(4, 8, 1)
-NAMESPACE = "default"
 ADMIN = {"INITIAL_ADMIN_USERNAME": "admin", "INITIAL_ADMIN_PASSWORD": "correct horse"}
 
 
@@ -77,12 +76,14 @@ class Face(NamedTuple):
 
 
 @asynccontextmanager
-async def open_face(client: Client, environment: Mapping[str, str], *, cost: Cost = CHEAP) -> AsyncIterator[Face]:
+async def open_face(
+    client: Client, environment: Mapping[str, str], *, cost: Cost = CHEAP, namespace: str = "default"
+) -> AsyncIterator[Face]:
     await install(client, KINDS)
-    gate = ReviewGate(client, namespace=NAMESPACE)
+    gate = ReviewGate(client, namespace=namespace)
     async with (
-        open_identity(client, gate=gate, namespace=NAMESPACE, environment=environment, cost=cost) as identity,
-        open_hooks(client, gate=identity.gate, namespace=NAMESPACE, environment=environment) as hooks,
+        open_identity(client, gate=gate, namespace=namespace, environment=environment, cost=cost) as identity,
+        open_hooks(client, gate=identity.gate, namespace=namespace, environment=environment) as hooks,
         aiohttp.ClientSession() as session,
     ):
         routes = Routes(refuse)
