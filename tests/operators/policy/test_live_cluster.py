@@ -98,6 +98,17 @@ async def test_a_policy_of_the_cluster_records_in_every_namespace_that_has_pods(
         await live.client.delete(KIND.path("", name))
 
 
+async def test_many_namespaces_have_their_record_by_turns(plane: Api) -> None:
+    async with operating(plane, Manager(plane.client)) as live:
+        spaces = [await make_namespace(live, {}) for _ in range(25)]
+        for each in spaces:
+            await each.run_pod("web", BARE)
+        await declare(live.client, TAG, "all")
+        await shows(live.client, "all", pods=25, violations=25)
+        await eventually(lambda: live.figure("devopspolicy_audit_results_total") == 25)
+        assert [len(await each.results("all")) for each in spaces] == [1] * 25
+
+
 @asynccontextmanager
 async def housekept(api: Api) -> AsyncIterator[None]:
     chores = asyncio.create_task(housekeeping.run(api.client, authority=""))
