@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from homeostat.client.base import Client
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.testing.eventually import eventually
@@ -33,28 +31,28 @@ async def test_a_type_is_in_force_when_it_is_answered_for(api: Api, client: Clie
     assert (await client.get(f"{TYPES}/note-v1"))["spec"]["name"] == "Note"
 
 
-@pytest.mark.parametrize(
-    ("schema", "told"),
-    [
-        ({"type": "nope"}, "Invalid schema: schema.type"),
-        ({"type": "array"}, "Invalid schema: schema.type"),
-        ({"properties": {"a": {"type": "strin"}}}, "Invalid schema: schema.properties.a.type"),
-        ({"properties": {"a": {"pattern": "("}}}, "Invalid schema"),
-        ([], "Expected"),
-        (None, "Expected"),
-        ({"x": "y" * (1 << 20)}, "larger than"),
-    ],
-)
-async def test_an_invalid_schema_is_told_as_one(api: Api, schema: Any, told: str) -> None:
-    answer = await api.post("/resource-types", {"name": "Note", "version": "v1", "schema": schema})
-    assert answer.status == 422
-    assert any(each["msg"].startswith(told) or told in each["msg"] for each in answer.body["detail"]), answer.body
+WRONG: list[tuple[Any, str]] = [
+    ({"type": "nope"}, "Invalid schema: schema.type"),
+    ({"type": "array"}, "Invalid schema: schema.type"),
+    ({"properties": {"a": {"type": "strin"}}}, "Invalid schema: schema.properties.a.type"),
+    ({"properties": {"a": {"pattern": "("}}}, "Invalid schema"),
+    ([], "Expected"),
+    (None, "Expected"),
+    ({"x": "y" * (1 << 20)}, "larger than"),
+]
+
+
+async def test_an_invalid_schema_is_told_as_one(api: Api) -> None:
+    for schema, told in WRONG:
+        answer = await api.post("/resource-types", {"name": "Note", "version": "v1", "schema": schema})
+        assert answer.status == 422
+        assert any(told in each["msg"] for each in answer.body["detail"]), answer.body
     assert (await api.get("/resource-types")).body == []
 
 
-@pytest.mark.parametrize("body", [named(""), named("Note", ""), named("9lives!"), named("x" * 64), {"name": "Note"}])
-async def test_what_cannot_be_a_name_is_refused(api: Api, body: Any) -> None:
-    assert (await api.post("/resource-types", body)).status == 422
+async def test_what_cannot_be_a_name_is_refused(api: Api) -> None:
+    for body in (named(""), named("Note", ""), named("9lives!"), named("x" * 64), {"name": "Note"}):
+        assert (await api.post("/resource-types", body)).status == 422, body
 
 
 async def test_a_schema_that_takes_all_is_a_schema(api: Api) -> None:
