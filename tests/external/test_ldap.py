@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from homeostat.external.ber import ENUMERATED, INTEGER, element, elements, integer, octets, read_integer
 from homeostat.external.ldap import Entry, LdapError, Server, open_ldap
 from homeostat.external.ldapfilter import FilterError
+from homeostat.external.ldapmessage import Received, read_cookie, read_entry, read_message, read_result
 from tests.external.slapds import ADMIN, ADMIN_PASSWORD, BASE, Slapd, find_slapd, person, run_slapd
 from tests.web.reviewing import write_certificates
 
@@ -179,3 +183,15 @@ async def test_what_is_slipped_in_before_tls_is_no_answer(tmp_path: Path) -> Non
     async with server, open_ldap(Server(f"ldap://127.0.0.1:{port}")) as connection:
         await connection.start_tls(ssl.create_default_context(cafile=tmp_path / "pki" / "ca.crt"), "127.0.0.1")
         assert await connection.bind("cn=x", "y") is False
+
+
+@given(st.binary(max_size=60))
+def test_whatever_comes_is_a_message_or_an_error(data: bytes) -> None:
+    for read in (
+        read_message,
+        lambda each: read_result(Received(1, 0x61, each, b""), 0x61),
+        lambda each: read_entry(Received(1, 0x64, each, b"")),
+        lambda each: read_cookie(Received(1, 0x65, b"", each)),
+    ):
+        with contextlib.suppress(LdapError):
+            read(data)
