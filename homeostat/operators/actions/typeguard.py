@@ -7,21 +7,18 @@ types that got in all the same: between the question and the write a resource ma
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import msgspec
 
 from homeostat.client.base import Client
 from homeostat.client.projection import Projection
-from homeostat.objects.errors import ConflictError, NotFoundError, forbidden, invalid_object
+from homeostat.objects.errors import ConflictError, forbidden, invalid_object
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import DEFINITION
-from homeostat.operators.actions.api import RESOURCE_TYPE, RESOURCES, ResourceType
+from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.definition import InvalidTypeError
-from homeostat.operators.actions.misfit import Misfit, misfits
-from homeostat.operators.actions.naming import kind_name, resource_kind
+from homeostat.operators.actions.live import Live
+from homeostat.operators.actions.naming import kind_name
 from homeostat.operators.actions.typedecide import (
     MOST_TOLD,
     is_in_force,
@@ -33,18 +30,11 @@ from homeostat.operators.actions.typedecide import (
 )
 
 _KIND = RESOURCE_TYPE.kind
-_PAGE = 100
-
-
-class _Page(NamedTuple):
-    items: list[JsonObject]
-    total: int
-    """Of these and of all that come after them."""
 
 
 class TypeGuard:
     def __init__(self, client: Client) -> None:
-        self._client = client
+        self._live = Live(client)
         self._types = Projection(client, _KIND, ResourceType)
 
     async def check(self, _: str, old: JsonObject | None, new: JsonObject | None) -> None:
@@ -63,34 +53,23 @@ class TypeGuard:
             wanted = wanted_definition(declared, others)
         except InvalidTypeError as error:
             raise invalid_object(_KIND.kind, _KIND.group, name, error.causes) from error
-        found = await self._definition(declared)
+        found = await self._live.definition(declared.spec)
         if found is None or declared.spec.is_forced or is_in_force(wanted, found):
             return
-        if unfit := await self._misfits(declared, wanted, found):
+        if unfit := await self._live.misfits(declared.spec, wanted, found):
             cause = forbidden("spec.schema", told_misfits([str(each) for each in unfit[:MOST_TOLD]], len(unfit)))
             raise invalid_object(_KIND.kind, _KIND.group, name, [cause])
 
     async def _check_removal(self, declared: ResourceType) -> None:
         if declared.is_terminating:
             return
-        found = await self._definition(declared)
+        found = await self._live.definition(declared.spec)
         if found is None or is_kept_by_others(declared, await self._others(declared)):
             return
-        async for page in self._pages(found, MOST_TOLD):
-            if page.items:
-                names = [f"{each['metadata']['namespace']}/{each['metadata']['name']}" for each in page.items]
-                told = f"{told_in_use(names, page.total)}; delete them first"
-                raise _conflict(declared.metadata.name, told)
-            return
-
-    async def _misfits(self, declared: ResourceType, wanted: JsonObject, found: JsonObject) -> list[Misfit]:
-        version = resource_kind(declared.spec).version
-        unfit: list[Misfit] = []
-        async for page in self._pages(found, _PAGE):
-            unfit += misfits(wanted, page.items, version=version)
-            # Nobody else is to wait for all of them.
-            await asyncio.sleep(0)
-        return unfit
+        page = await self._live.first(found, MOST_TOLD)
+        if page.items:
+            told = f"{told_in_use(page.names, page.total)}; delete them first"
+            raise _conflict(declared.metadata.name, told)
 
     async def _others(self, declared: ResourceType) -> Sequence[ResourceType]:
         kind = kind_name(declared.spec.name)
@@ -99,27 +78,6 @@ class TypeGuard:
             async for each in self._types.list()
             if each.metadata.name != declared.metadata.name and kind_name(each.spec.name) == kind
         ]
-
-    async def _definition(self, declared: ResourceType) -> JsonObject | None:
-        try:
-            return await self._client.get(DEFINITION.path("", f"{resource_kind(declared.spec).plural}.{RESOURCES}"))
-        except NotFoundError:
-            return None
-
-    async def _pages(self, definition: JsonObject, size: int) -> AsyncIterator[_Page]:
-        spec = definition["spec"]
-        version = next((each["name"] for each in spec["versions"] if each.get("storage")), "")
-        path, token = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}", ""
-        while True:
-            try:
-                page = await self._client.request("GET", path, {"limit": size, "continue": token})
-            except NotFoundError:
-                # The definition is there and not served yet: it has no resources either.
-                return
-            items, metadata = page["items"], page["metadata"]
-            yield _Page(items, len(items) + metadata.get("remainingItemCount", 0))
-            if not (token := metadata.get("continue", "")):
-                return
 
 
 def _read(obj: JsonObject) -> ResourceType:

@@ -118,6 +118,18 @@ async def test_a_type_in_use_stays_and_goes_with_its_last_resource(client: Clien
         await client.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.resources.homeostat.dev")
 
 
+async def test_a_type_in_use_that_became_wrong_takes_no_resources_with_it(client: Client) -> None:
+    await declare(client)
+    await told(client, "True")
+    await make(client, "one", size=1)
+    path = RESOURCE_TYPE.kind.path("", "thing")
+    await client.merge(path, {"spec": {"schema": {"type": "nope", "properties": None, "required": None}}})
+    await eventually(lambda: client.get(path), lambda obj: condition_of(obj, "Stalled").get("status") == "True")
+    await client.delete(path)
+    await eventually(lambda: client.get(path), lambda obj: condition_of(obj, "Reconciling").get("reason") == "InUse")
+    assert "deletionTimestamp" not in (await client.get(f"{THINGS}/one"))["metadata"]
+
+
 def typed(name: str, created: str = "2026-01-01T00:00:00Z", *, going: bool = False, **spec: Any) -> ResourceType:
     metadata = Metadata(name, creation_timestamp=created, deletion_timestamp="2026-01-02T00:00:00Z" if going else None)
     return ResourceType(metadata=metadata, spec=ResourceTypeSpec(**{"name": "Thing", **spec}))
