@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,12 +39,15 @@ _LONGEST_MESSAGE = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputMeans:
-    """What all inputs share. `kinds` gives the kinds of resources that there are now."""
+    """What all inputs share. `kinds` gives the kinds of resources that there are now, and `announced` the names of
+    those that types declare, whether they are in force already or not.
+    """
 
     client: Client
     plugins: Catalog[Input[Any]]
     directory: Path
     kinds: Callable[[], Mapping[str, Kind]]
+    announced: Callable[[], Collection[str]] = tuple
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     seconds: Callable[[], float] = lambda: asyncio.get_running_loop().time()
 

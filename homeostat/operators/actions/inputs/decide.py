@@ -106,7 +106,7 @@ class _Sorted:
     def __init__(self, obj: ResourceInput, world: SourceWorld, reading: Reading) -> None:
         self._owner, self._world = obj.metadata.name, world
         self.writes: list[tuple[Declaration, bool]] = []
-        self.errors = [SourceError(source=each.source, message=each.message) for each in reading.broken]
+        self.errors = [_error(each.source, each.message) for each in reading.broken]
         self.applied = self.going = 0
         for same in _by_key(reading.declarations).values():
             if len(same) > 1:
@@ -132,7 +132,11 @@ class _Sorted:
             self.writes.append((one, live is not None))
 
     def _wrong(self, one: Declaration, message: str) -> None:
-        self.errors.append(SourceError(source=one.source, message=f"{one.title}: {message}"[:_LONGEST_TOLD]))
+        self.errors.append(_error(one.source, f"{one.title}: {message}"))
+
+
+def _error(source: str, message: str) -> SourceError:
+    return SourceError(source=source[:_LONGEST_TOLD], message=message[:_LONGEST_TOLD])
 
 
 def _of_source(obj: ResourceInput, world: SourceWorld, reading: Reading) -> Decision[InputAction]:

@@ -18,7 +18,7 @@ from homeostat.objects.decision import Stalled
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
 from homeostat.operators.actions.inputs.calling import InputMeans, prepare, trouble_of
 from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
-from homeostat.operators.actions.inputs.plugin import Declaration, Feed, RefusedError
+from homeostat.operators.actions.inputs.plugin import Declaration, Feed, InputError, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest, live_of
 from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.look import is_paused
@@ -57,6 +57,8 @@ class FeedDesk:
 
     async def declare(self, declaration: Declaration) -> None:
         writer, owner = self._means.writer(self._obj), self._obj.metadata.name
+        if declaration.kind not in writer.kinds and declaration.kind in self._means.announced():
+            raise InputError("TypeNotReady", f"the resource type of {declaration.title} is not in force yet")
         found = await writer.find(*declaration.key)
         if found is None:
             await writer.put(declaration, is_owned=False)

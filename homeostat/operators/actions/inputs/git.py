@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from homeostat.external.git import Limits, Remote, Repository, TreeEntry
 from homeostat.external.gitaccess import Access, SshKey, Token
-from homeostat.operators.actions.inputs.declaration import read_declarations
-from homeostat.operators.actions.inputs.plugin import Broken, Declaration, InputError, InputJob, Reading, Tools
+from homeostat.operators.actions.inputs.declaration import Declared, read_declarations
+from homeostat.operators.actions.inputs.plugin import Broken, InputError, InputJob, Reading, Tools
 from homeostat.operators.actions.secrets import SecretReference, SecretText
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
-_MOST_DECLARATIONS: Final = 20_000
-_FILES_A_TURN: Final = 20
 
 
 class GitConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
@@ -42,16 +41,10 @@ class GitInput:
             return None
         entries = [each for each in await repository.tree(commit, config.directory) if each.path.endswith(_SUFFIXES)]
         sound, broken = self._sorted(entries)
-        declarations: list[Declaration] = []
-        for at, (entry, data) in enumerate(zip(sound, await repository.read(sound), strict=True)):
-            found = read_declarations(data, entry.path, namespace=job.namespace)
-            declarations += found.declarations
-            broken += found.broken
-            if len(declarations) > _MOST_DECLARATIONS:
-                raise InputError("SourceTooLarge", f"more than {_MOST_DECLARATIONS} resources are declared")
-            if at % _FILES_A_TURN == 0:
-                await asyncio.sleep(0)
-        return Reading(revision=commit, declarations=tuple(declarations), broken=tuple(broken))
+        texts = await repository.read(sound)
+        # Files of a megabyte take long to parse, and nobody else shall wait for it.
+        found = await asyncio.to_thread(_parsed, sound, texts, job.namespace)
+        return Reading(revision=commit, declarations=tuple(found.declarations), broken=(*broken, *found.broken))
 
     def _sorted(self, entries: list[TreeEntry]) -> tuple[list[TreeEntry], list[Broken]]:
         sound, broken = [], []
@@ -65,6 +58,15 @@ class GitInput:
             else:
                 sound.append(each)
         return sound, broken
+
+
+def _parsed(entries: Sequence[TreeEntry], texts: Sequence[bytes], namespace: str) -> Declared:
+    found = Declared([], [])
+    for entry, data in zip(entries, texts, strict=True):
+        one = read_declarations(data, entry.path, namespace=namespace)
+        found.declarations.extend(one.declarations)
+        found.broken.extend(one.broken)
+    return found
 
 
 async def _access(job: InputJob[GitConfig]) -> Access:

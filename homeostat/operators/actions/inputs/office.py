@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.inputs.api import FINALIZER, RESOURCE_INPUT, ResourceInput
-from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.naming import kind_name, resource_kind
 from homeostat.operators.actions.offices import types_in_force
 from homeostat.runtime.cache import Change
 from homeostat.runtime.informer import Informer
@@ -95,6 +95,7 @@ class InputOffice:
                 plugins=plugins,
                 directory=self._setup.directory / "inputs",
                 kinds=lambda: _kinds(self._types.cache),
+                announced=lambda: {kind_name(each.spec.name) for each in self._types.cache if not each.is_terminating},
             )
 
     def _note(self, change: Change[ResourceInput]) -> None:

@@ -31,6 +31,7 @@ from homeostat.operators.actions.inputs.wanted import Found, Live, declared_dige
 from homeostat.operators.actions.inputs.writer import Writer, all_of
 
 _LIVE_A_TURN = 200
+_MOST_DECLARATIONS = 20_000
 Version = tuple[str, int, str]
 """Of a resource as it was applied: its uid, its generation, and what it was applied for."""
 
@@ -104,6 +105,9 @@ class InputOperator:
             found = await plugin.read(job)
         except Exception as error:  # Somebody else's plugin may raise anything.
             return trouble_of(error, plugin.name, job.secrets)
+        if found is not None and len(found.declarations) > _MOST_DECLARATIONS:
+            told = f"{len(found.declarations)} resources are declared, and at most {_MOST_DECLARATIONS} are taken"
+            return Unread("SourceTooLarge", told)
         if found is not None:
             memory.reading = found
             memory.digests = {each.key: declared_digest(each) for each in found.declarations}

@@ -6,6 +6,7 @@ success, declares nothing and is no reason to delete anything: who wants to decl
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -53,7 +54,8 @@ class UrlInput:
         revision = _revision(answer)
         if revision == job.known:
             return None
-        found = read_declarations(answer.body, host, namespace=job.namespace, limit=_LARGEST)
+        # Megabytes of YAML take long to parse, and nobody else shall wait for it.
+        found = await asyncio.to_thread(read_declarations, answer.body, host, namespace=job.namespace, limit=_LARGEST)
         return Reading(revision=revision, declarations=tuple(found.declarations), broken=tuple(found.broken))
 
 

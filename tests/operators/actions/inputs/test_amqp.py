@@ -145,6 +145,19 @@ async def test_a_message_whose_write_fails_is_not_acknowledged(data: Path, tmp_p
         assert await post.waiting("-dead") == 0
 
 
+async def test_a_message_may_be_quicker_than_the_type_that_it_wants(data: Path, tmp_path: Path, post: Post) -> None:
+    await post.send({**message("created", "a"), "type": "Thing"})
+    async with opened(data, tmp_path) as (estate, operator):
+        await estate.declare_type()
+        await estate.declare_input("queue", "amqp", post.config)
+        estate.faults.add("customresourcedefinitions")
+        async with operator().running():
+            await estate.reported("queue", reason="TypeNotReady")
+            estate.faults.clear()
+            await estate.become({"a": "hello"})
+            await estate.reported("queue", reason="Connected", taken=1, rejected=0)
+
+
 async def test_an_input_that_is_paused_or_gone_leaves_the_queue_alone(estate: Estate, post: Post) -> None:
     await estate.declare_input("queue", "amqp", post.config)
     await estate.reported("queue", reason="Connected")

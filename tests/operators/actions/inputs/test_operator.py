@@ -84,10 +84,16 @@ async def test_a_source_is_told_what_was_read_and_forgotten_inputs_are_read_anew
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
-    [(ValueError("a bug"), "PluginBroke"), (TimeoutError(), "Unavailable"), (None, "PluginBroke")],
+    [
+        (ValueError("a bug"), "PluginBroke"),
+        (TimeoutError(), "Unavailable"),
+        (None, "PluginBroke"),
+        (Reading(revision="1", declarations=(ONE,) * 20_001), "SourceTooLarge"),
+    ],
+    ids=["bug", "timeout", "odd", "large"],
 )
 async def test_whatever_a_plugin_does_nothing_is_known_then(
-    estate: Estate, answer: Exception | None, reason: str
+    estate: Estate, answer: Reading | Exception | None, reason: str
 ) -> None:
     world = await operator(estate.client, Notes(answer)).observe(OBJ)
     assert isinstance(world, SourceWorld)
