@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from homeostat.store.base import Put, UncertainError, UnreachableError, UnwritableError
-from homeostat.store.postgres import PostgresStore
+from homeostat.store.postgres import PostgresStore, database
 from tests.consistency.proxy import Fate, Proxy, running_proxy
 from tests.postgres import Postgres, running_postgres
 from tests.store.contract import PODS, PostgresFactory, Told, draft, pod, put
@@ -176,6 +176,28 @@ async def test_while_the_database_is_away_nothing_is_called_fresh_or_written(
     assert await store.sync() == 1
     assert (await put(store, pod("b"), "1")).revision == 2
     assert not store.trouble
+    await store.close()
+
+
+async def test_a_database_that_takes_everything_and_answers_nothing_is_away(
+    proxy: Proxy, postgres: Postgres, factory: PostgresFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of a connection is left when a machine or a wire is gone: nothing is refused, nothing comes."""
+    monkeypatch.setattr(database, "_COMMAND_S", SHORT_S)
+    monkeypatch.setattr(database, "_CONNECT_S", SHORT_S * 10)
+    store = await opened_through(proxy, postgres, factory, patience_s=SHORT_S)
+    await put(store, pod("a"), "1")
+    proxy.alter = lambda _: b""
+    monkeypatch.setattr(database, "_CONNECT_S", SHORT_S)
+    async with asyncio.timeout(5):
+        with pytest.raises(UnreachableError, match="TimeoutError"):
+            await store.sync()
+        with pytest.raises(UnwritableError):
+            await put(store, pod("b"), "1")
+
+    proxy.alter = lambda data: data
+    monkeypatch.setattr(database, "_CONNECT_S", SHORT_S * 10)
+    assert await store.sync() == 1
     await store.close()
 
 

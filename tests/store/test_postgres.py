@@ -316,6 +316,33 @@ async def test_a_link_waits_for_a_server_that_has_no_room(postgres: Postgres, fa
         await link.run(crowded)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        pytest.param("BEGIN READ ONLY; CREATE SCHEMA made", id="read-only"),
+        pytest.param("SELECT pg_terminate_backend(pg_backend_pid())", id="ended"),
+        pytest.param("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(5)", id="cancelled"),
+        *(
+            pytest.param(f"DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{code}'; END $$", id=code)
+            for code in ("40001", "40P01", "53300", "55P03", "57P02", "57P03", "25P03", "08006")
+        ),
+    ],
+)
+async def test_what_another_session_may_do_is_tried_in_another(factory: PostgresFactory, sql: str) -> None:
+    link = Link(Database(factory.url, factory.schema), "test", patience_s=2)
+    tries = 0
+
+    async def job(connection: Connection) -> int:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            await connection.execute(sql)
+        return int(await connection.fetchval("SELECT 1"))
+
+    assert (await link.run(job), tries) == (1, 2)
+    await link.close()
+
+
 async def test_every_loss_has_a_patience_of_its_own(factory: PostgresFactory) -> None:
     link = Link(Database(factory.url, factory.schema), "test", patience_s=0.2)
 

@@ -209,6 +209,25 @@ async def test_replicas_opened_together_make_the_tables_once(factory: PostgresFa
         await store.close()
 
 
+async def test_a_replica_opened_amid_writes_begins_at_one_moment(factory: PostgresFactory) -> None:
+    async with replicas(factory, 1) as (writer,):
+        is_over = False
+
+        async def write(name: int) -> None:
+            step = 0
+            while not is_over:
+                await put(writer, pod(str(name)), str(step := step + 1))
+
+        writing = asyncio.gather(*(write(name) for name in range(20)))
+        opened = [await factory.open() for _ in range(12)]
+        is_over = True
+        await writing
+        for store in opened:
+            assert await store.sync() == writer.revision
+            assert list(store.select(PODS)) == list(writer.select(PODS))
+            await store.close()
+
+
 async def test_large_values_are_committed_and_followed_in_portions(factory: PostgresFactory) -> None:
     """Of three megabytes each, and no statement carries them all."""
     async with replicas(factory, 2, history_events=0) as (one, two):

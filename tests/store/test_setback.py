@@ -17,6 +17,7 @@ import pytest
 from homeostat.store.backup import back_up
 from homeostat.store.base import CompactedError, LostError, UnwritableError
 from homeostat.store.postgres import PostgresStore
+from homeostat.store.postgres.database import Database
 from homeostat.store.postgres.transfer import PostgresSource
 from tests.postgres import Postgres
 from tests.store.contract import PODS, PostgresFactory, Told, names, pod, put, replicas
@@ -138,16 +139,32 @@ async def test_one_fence_serves_all_who_have_shown_what_was_lost(factory: Postgr
         await written(stores[0], 5)
         await asyncio.gather(*(store.sync() for store in stores))
         await set_back(tables, 3)
+        for store in stores:
+            with pytest.raises(LostError):
+                await store.sync()
         await follow_until_lost(stores[0])
-        fence = await tables.fetchval("SELECT compacted FROM mark")
         again = await factory.open()
         for store in stores[1:]:
-            with pytest.raises(LostError):
-                await store.maintain(poll_s=0.05)
+            await follow_until_lost(store)
 
-        assert await tables.fetchval("SELECT compacted FROM mark") == fence
-        assert await again.sync() == again.revision
+        assert await again.sync() == 6
         await again.close()
+
+
+async def test_a_fence_waits_for_the_commit_under_way(factory: PostgresFactory, tables: Any) -> None:
+    async with replicas(factory, 1) as (store,):
+        await written(store, 5)
+        await set_back(tables, 3)
+        section = Database(factory.url, factory.schema).section
+        await tables.fetchval("SELECT pg_advisory_lock($1)", section)
+        following = asyncio.ensure_future(follow_until_lost(store))
+        await asyncio.sleep(0.5)
+        assert await tables.fetchval("SELECT compacted FROM mark") == 0
+        await tables.execute("INSERT INTO batch SELECT 4, 4, gen_random_uuid(), 1, now()")
+        await tables.fetchval("SELECT pg_advisory_unlock($1)", section)
+        await following
+
+        assert await tables.fetch("SELECT first, last FROM batch ORDER BY first") == [(5, 6)]
 
 
 async def test_a_replica_that_had_not_seen_what_was_lost_cannot_follow_over_the_fence(
