@@ -113,16 +113,16 @@ def thing(name: str, text: str = "hello", **more: Any) -> JsonObject:
 
 
 @asynccontextmanager
-async def opened(data: Path, directory: Path) -> AsyncIterator[tuple[Estate, Callable[[], Manager]]]:
-    """A plane without an operator, and a way to start one as a new process would."""
+async def opened(data: Path, directory: Path) -> AsyncIterator[tuple[Estate, Callable[..., Manager]]]:
+    """A plane without an operator, and a way to start one as a new process would, in an environment."""
     async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         await install(plane.client, KINDS)
 
         estate = Estate(plane.client)
         client = plane.client.over(lambda transport: Faulty(transport, estate.faults))
 
-        def operator() -> Manager:
-            manager = Manager(client, directory=directory, environment={})
+        def operator(**environment: str) -> Manager:
+            manager = Manager(client, directory=directory, environment=environment)
             manager.add("actions", actions.register)
             return manager
 

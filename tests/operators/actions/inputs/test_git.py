@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import SECRET
 from homeostat.testing.status import check_status, condition_of
-from tests.external.gitservers import HttpGit, Origin, serving_git
+from tests.external.gitservers import HttpGit, Origin, running_sshd, serving_git
 from tests.operators.actions.inputs.estate import Estate, thing
+from tools.fetch_servers import MissingProgramError
 
 
 @pytest.fixture
@@ -107,6 +109,28 @@ async def test_links_are_not_followed_and_told(
     await estate.declare_input("shop", "git", server[1])
     obj = await estate.reported("shop", reason="Incomplete", applied=1)
     assert obj["status"]["errors"] == [{"source": "evil.yaml", "message": "it is a link, and links are not followed"}]
+
+
+async def test_a_key_for_ssh_and_the_known_hosts_are_secrets(estate: Estate, origin: Origin, tmp_path: Path) -> None:
+    origin.commit({"a.yaml": file("a")})
+    folder = tmp_path / "sshd"
+    await asyncio.to_thread(folder.mkdir)
+    try:
+        with running_sshd(folder) as running:
+            data = {"key": running.private_key, "hosts": running.known_hosts}
+            secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ssh"}, "stringData": data}
+            await estate.client.create(SECRET.path("default"), secret)
+            config = {
+                "url": f"ssh://{running.user}@127.0.0.1:{running.port}{origin.path}",
+                "sshKey": {"store": "secret", "key": "ssh/key"},
+                "knownHosts": {"store": "secret", "key": "ssh/hosts"},
+            }
+            await estate.declare_input("shop", "git", config)
+            await estate.become({"a": "hello"})
+    except MissingProgramError as error:
+        pytest.skip(str(error))
+    obj = await estate.reported("shop", reason="GitFailed")
+    assert "PRIVATE" not in str(obj)
 
 
 @pytest.mark.parametrize(
