@@ -28,8 +28,8 @@ from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import format_time
 from homeostat.operators.actions.definition import InvalidTypeError
+from homeostat.operators.actions.means import Means
 from homeostat.operators.actions.naming import resource_kind
-from homeostat.operators.actions.operator import Means
 
 CHANGES: Final = 4
 _AT_ONCE: Final = 4

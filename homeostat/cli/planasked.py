@@ -1,8 +1,8 @@
 """What the plugins say about resources that are not stored yet, asked in this process; nothing is written anywhere.
 
 A plugin gets the same job as from the operator, with the secrets of this machine. What this machine cannot find out is
-told as unknown: where a secret or a program is missing here, where only a run of the plan can tell, where the other
-side asks for patience.
+told as unknown: where a secret, a program or a plugin is missing here, where only a run of the plan can tell, where the
+other side asks for patience.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from homeostat.external.vault import VaultError, VaultRefusedError
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec
-from homeostat.operators.actions.discovery import PluginOffError
+from homeostat.operators.actions.discovery import PluginOffError, UnknownPluginError
 from homeostat.operators.actions.equipment import equipment
 from homeostat.operators.actions.jobs import effective_action
-from homeostat.operators.actions.operator import Means, ResourceOperator
+from homeostat.operators.actions.means import Means
+from homeostat.operators.actions.operator import ResourceOperator
 from homeostat.operators.actions.secrets import SecretError
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
 from homeostat.operators.actions.world import Fault, Plan
 from homeostat.runtime.informer import Informers
 from homeostat.runtime.writes import Scope, Watched, writing_in
 
-_UNKNOWN_HERE: Final = frozenset(
-    {SecretError.reason, PluginOffError.reason, VaultError.reason, VaultRefusedError.reason}
-)
+_UNKNOWN_HERE: Final = frozenset({SecretError.reason, VaultError.reason, VaultRefusedError.reason})
+_PLUGINS: Final = frozenset({UnknownPluginError.reason, PluginOffError.reason})
+"""The operator's machine may have plugins that this one does not."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -91,6 +92,8 @@ async def ask(means: Means, spec: ResourceTypeSpec, stored: JsonObject, namespac
             return Answer(plugin, found)
         case Fault(reason, message) if reason in _UNKNOWN_HERE:
             return Answer(plugin, unknown=message)
+        case Fault(reason, message) if not plugin or reason in _PLUGINS:
+            return Answer(plugin, unknown=f"on this machine {message}")
         case Fault(reason, message):
             return Answer(plugin, error=f"{reason}: {message}")
 

@@ -10,6 +10,7 @@ from typing import Final, get_args
 import click
 
 from homeostat.cli.connection import Connection, connected
+from homeostat.cli.failure import one_line
 from homeostat.cli.output import list_of, output_option, print_object, without_managed_fields
 from homeostat.cli.resourcekinds import resources_of, title_of, whole
 from homeostat.cli.resourcestate import ahead, status_of
@@ -18,6 +19,7 @@ from homeostat.cli.targets import Target
 from homeostat.client.base import Client
 from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.conditions import READY, find
+from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Phase
 
@@ -49,7 +51,8 @@ async def command(
     """
     targets = await resources_of(connection.client, words)
     namespace = "" if all_namespaces else connection.namespace
-    lists = await asyncio.gather(*(_objects(connection.client, each, namespace, selector) for each in targets))
+    fetch = _objects if words else _allowed_objects
+    lists = await asyncio.gather(*(fetch(connection.client, each, namespace, selector) for each in targets))
     found = [obj for each in lists for obj in each if phase is None or status_of(obj).phase == phase]
     if output == "name":
         for obj in found:
@@ -66,6 +69,15 @@ async def _objects(client: Client, target: Target, namespace: str, selector: str
     path = target.kind.path(namespace, target.name)
     items = [await client.get(path)] if target.name else (await client.list(path, labelSelector=selector))[0]
     return [whole(target.kind, each) for each in items]
+
+
+async def _allowed_objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:
+    """Of all types, those that are not ours to see are told of and left out."""
+    try:
+        return await _objects(client, target, namespace, selector)
+    except ForbiddenError as error:
+        click.echo(f"warning: {one_line(error.message)}", err=True)
+        return []
 
 
 def _print(found: Iterable[JsonObject], *, is_across: bool) -> None:

@@ -19,7 +19,7 @@ from homeostat.objects.decision import Wait
 from homeostat.objects.errors import ApiError
 from homeostat.operators.actions.api import ActionReference, ResourceTypeSpec
 from homeostat.operators.actions.discovery import Catalog
-from homeostat.operators.actions.operator import Means
+from homeostat.operators.actions.means import Means
 from homeostat.operators.actions.plugin import Job, Plugin
 from homeostat.operators.actions.world import Plan
 from homeostat.runtime.writes import RefusedWriteError
@@ -118,11 +118,10 @@ def test_drift_is_seen_where_the_declaration_is_the_same(untouched: Cli, shelf: 
         (crate("new", size=0), "spec.size: Invalid value: 0"),
         ({**crate("new"), "colour": "red"}, 'unknown field "colour"'),
         ({**crate("new"), "apiVersion": "resources.homeostat.dev/v9"}, "there is no resource type Crate v9"),
-        ({**crate("new"), "action": {"plugin": "magic"}}, 'no plugin is named "magic"'),
         ({**crate("new"), "action": {"config": {"url": 1}}}, "InvalidConfig: action.config"),
         ({**crate("new"), "action": {"config": {"headers": {"A": {"key": "TOKEN"}}}}}, "by the resource type only"),
     ],
-    ids=["range", "unknown field", "version", "plugin", "config", "secret"],
+    ids=["range", "unknown field", "version", "config", "secret"],
 )
 def test_what_would_be_refused_or_fail_ends_with_1(untouched: Cli, obj: Any, told: str) -> None:
     done = planned(untouched, crate("good"), obj)
@@ -136,6 +135,20 @@ def test_a_plugin_that_cannot_be_asked_ends_with_1(untouched: Cli, shelf: Shelf)
     done = planned(untouched, crate("there", size=3))
     shelf.refuses = 0
     assert (done.code, "crate/there: Refused: GET: HTTP 500" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "told"),
+    [
+        ("magic", 'magic: not known: on this machine no plugin is named "magic"; there are: github_actions, gitlab_ci'),
+        ("", "no plugin: not known: on this machine neither the resource nor its type names an action plugin"),
+    ],
+)
+def test_a_plugin_that_this_machine_lacks_is_told_and_is_no_failure(
+    untouched: Cli, shelf: Shelf, plugin: str, told: str
+) -> None:
+    done = planned(untouched, crate_type(shelf, action={"plugin": plugin}), crate("there", size=3))
+    assert (done.code, told in done.out) == (0, True), done.out
 
 
 def test_a_secret_that_this_machine_lacks_is_told_and_is_no_failure(untouched: Cli, shelf: Shelf) -> None:

@@ -172,6 +172,26 @@ def test_a_resource_is_named_in_each_of_the_forms(typed: Cli, shelf: Shelf, word
     assert typed.here("resource", "list", *words, "-o", "name").out == "crate/one\n"
 
 
+def test_resources_of_other_namespaces_are_applied_and_listed(typed: Cli, shelf: Shelf) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "depot"}}
+    assert typed.here("apply", "-f", "-", stdin=text_of(namespace)).code == 0
+    assert applied(typed, crate("far"), options=("--wait", "-n", "depot")).code == 0
+    assert typed.here("resource", "list").err == "No resources found in namespace default.\n"
+    rows = typed.here("resource", "list", "-A").rows
+    assert (rows[0][0], rows[1][:3]) == ("NAMESPACE", ["depot", "Crate", "far"])
+    assert typed.here("resource", "delete", "crate/far", "-n", "depot", "--wait").code == 0
+
+
+def test_who_may_see_some_types_is_told_of_the_others(typed: Cli, plane: Up, shelf: Shelf, tmp_path: Path) -> None:
+    path = tmp_path / "guest.kubeconfig"
+    path.write_text(typed("token", "create", "guest", "-o", "kubeconfig", "--data", plane.data).out)
+    path.chmod(0o600)
+    done = typed.here("resource", "list", "--kubeconfig", path)
+    assert done.code == 0
+    assert 'warning: crates.resources.homeostat.dev is forbidden: User "guest" cannot list' in done.err
+    assert typed.here("resource", "list", "Crate", "--kubeconfig", path).code == 1
+
+
 def test_a_page_shows_declaration_state_outputs_and_the_next_run(typed: Cli, shelf: Shelf) -> None:
     applied(typed, crate("one"))
     page = typed.here("resource", "show", "crate/one")
