@@ -145,10 +145,7 @@ class Book:
     def type_of(self, held: Held) -> TypeEntry | None:
         """The one that it was declared by; unless told, the newest of its kind."""
         followed = self._followed.get(held.kind.kind)
-        if followed is None:
-            return None
-        label = held.entry.metadata.labels.version
-        return followed.types.get(version_name(label)) if label else followed.newest
+        return followed.type_of(held.entry) if followed is not None else None
 
     def kinds(self) -> list[Kind]:
         """Whose resources are followed."""
@@ -240,7 +237,7 @@ class Book:
         for kind, types in by_kind.items():
             if kind not in self._followed:
                 self._follow(kind, types)
-            self._followed[kind].types = types
+            self._followed[kind].arrange(types)
 
     def _follow(self, kind: str, types: dict[str, TypeEntry]) -> None:
         newest = types[max(types, key=version_priority)]
@@ -294,8 +291,16 @@ class _Followed:
     """The resources of one kind, and its types by the version that the server knows them by."""
 
     def __init__(self, kind: Kind, informer: Informer[Entry], types: dict[str, TypeEntry]) -> None:
-        self.kind, self.informer, self.types = kind, informer, types
+        self.kind, self.informer = kind, informer
+        self.arrange(types)
 
-    @property
-    def newest(self) -> TypeEntry:
-        return self.types[max(self.types, key=version_priority)]
+    def arrange(self, types: dict[str, TypeEntry]) -> None:
+        self.types = types
+        # A resource that does not say is of the newest.
+        self._by_label: dict[str, TypeEntry | None] = {"": types[max(types, key=version_priority)]}
+
+    def type_of(self, entry: Entry) -> TypeEntry | None:
+        label = entry.metadata.labels.version
+        if label not in self._by_label:
+            self._by_label[label] = self.types.get(version_name(label))
+        return self._by_label[label]

@@ -15,6 +15,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import encode
 from homeostat.objects.kind import LEASE
+from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.web.callers import require_admin
 from homeostat.web.rest.face import API, Face
 from homeostat.web.rest.nodes import Lease, alone_body, nodes_body
@@ -41,7 +42,7 @@ class Cluster:
 
     async def show_cluster_health(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
-            await self._face.client.fetch("GET", "/readyz")
+            await self._face.client.fetch("GET", RESOURCE_TYPE.kind.path(""), {"limit": 1})
         except (ApiError, UnreachableError):
             return Reply(503, encode({"status": "disconnected"}))
         return Reply(200, encode({"status": "ok"}))

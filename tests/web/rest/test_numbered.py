@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from itertools import islice
+
 from homeostat.web.rest.numbered import Numbered
 
 
@@ -43,3 +46,13 @@ def test_what_is_put_again_is_replaced_and_what_is_not_there_is_not_removed() ->
     found.remove(7, "a")
     found.remove(1, "other")
     assert (list(found.newest()), len(found)) == (["changed"], 1)
+
+
+def test_a_page_of_many_costs_no_walk_over_all() -> None:
+    found: Numbered[int] = Numbered()
+    for number in range(1, 100_001):
+        found.put(number, number, ("", str(number)), number)
+    began = time.process_time()
+    for before in range(100_000, 90_000, -100):
+        assert len(list(islice(found.newest(before=before), 100))) == 100
+    assert time.process_time() - began < 2.0
