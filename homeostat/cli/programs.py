@@ -24,6 +24,15 @@ def programs_option(function: F) -> F:
     )(function)
 
 
+def refuse_programs(option: str, *, allows_programs: bool) -> None:
+    """Beside an option that asks for no credentials; `UsageError`."""
+    if allows_programs:
+        raise click.UsageError(
+            f"{option} lets in everyone on this machine, and with --allow-programs each of them could run programs "
+            "as you; leave out one of them"
+        )
+
+
 def environment_with(*, allows_programs: bool) -> dict[str, str]:
     """What operators read their settings from: that of this process, and the switch as it was decided on."""
     return {**os.environ, ALLOW_PROGRAMS: "true" if allows_programs else "false"}

@@ -14,7 +14,7 @@ from homeostat.cli.connection import reporting_errors
 from homeostat.cli.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.failure import Failure
 from homeostat.cli.operators import check_environments, chosen_operators, operators_option
-from homeostat.cli.programs import environment_with, programs_option
+from homeostat.cli.programs import environment_with, programs_option, refuse_programs
 from homeostat.cli.rest import REST_OPTIONS, RestChoice, read_rest, rest_options, serve_beside
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def command(operators: str, health: str, verbose: int, **options: Any) -> None:
     from homeostat.edge.loop import run
     from homeostat.runtime.telemetry import TelemetryError
 
+    if options["rest_open"]:
+        refuse_programs("--rest-open", allows_programs=options["allows_programs"])
     chosen = chosen_operators(operators)
     rest = read_rest({name: options.pop(name) for name in REST_OPTIONS}, chosen)
     choice = Choice(named=operators, operators=chosen, rest=rest, health=_address(health), **options)

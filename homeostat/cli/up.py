@@ -20,7 +20,7 @@ from homeostat.cli.database import database_option
 from homeostat.cli.datadir import data_option
 from homeostat.cli.failure import Failure
 from homeostat.cli.operators import check_environments
-from homeostat.cli.programs import environment_with, programs_option
+from homeostat.cli.programs import environment_with, programs_option, refuse_programs
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -88,11 +88,8 @@ def command(
         raise click.UsageError(
             "--open asks for no credentials, and replicas on one PostgreSQL do; leave out one of them"
         )
-    if is_open and allows_programs:
-        raise click.UsageError(
-            "--open lets in everyone on this machine, and with --allow-programs each of them could run programs "
-            "as you; leave out one of them"
-        )
+    if is_open:
+        refuse_programs("--open", allows_programs=allows_programs)
     # Most of what a decode makes is gone soon, and next to nothing of it is a cycle.
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings

@@ -48,11 +48,12 @@ def test_a_program_runs_where_it_is_allowed(cli: Cli, options: tuple[str, ...], 
         until(lambda: all(each in up.cli("get", "greetings", "world", "-o", "json").out for each in told))
 
 
-def test_a_plane_without_credentials_runs_no_programs(cli: Cli) -> None:
-    ended = cli.here("up", "--open", "--allow-programs")
+@pytest.mark.parametrize("command", [("up", "--open"), ("run", "--rest", "0", "--rest-open")], ids=["up", "run"])
+def test_who_asks_for_no_credentials_runs_no_programs(cli: Cli, command: tuple[str, ...]) -> None:
+    ended = cli.here(*command, "--allow-programs")
     assert ended.code == 2
     assert "each of them could run programs as you" in ended.err
-    switched = Cli({**cli.environment, "HOMEOSTAT_ALLOW_PROGRAMS": "1"}).here("up", "--open")
+    switched = Cli({**cli.environment, "HOMEOSTAT_ALLOW_PROGRAMS": "1"}).here(*command)
     assert switched.code == 2
 
 
