@@ -25,7 +25,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
 
 
 async def _greet(client: Client, text: str) -> None:
-    await client.create(greeter.GREETING.path("default"), {"metadata": {"name": "morning"}, "spec": {"text": text}})
+    await client.create(greeter.GREETING.path("default"), greeter.GREETING.new("morning", spec={"text": text}))
 
 
 async def _says(client: Client, text: str) -> JsonObject:
@@ -60,7 +60,7 @@ async def test_drift_is_put_right(client: Client, tamper: str) -> None:
 
 
 async def test_what_is_not_ours_is_left_alone(client: Client) -> None:
-    await client.create(CONFIG_MAP.path("default"), {"metadata": {"name": "morning"}, "data": {"text": "mine"}})
+    await client.create(CONFIG_MAP.path("default"), CONFIG_MAP.new("morning", data={"text": "mine"}))
     await _greet(client, "hello")
     assert (await _is(client, STALLED, "True"))["reason"] == "NameTaken"
     await _says(client, "mine")

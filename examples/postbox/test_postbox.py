@@ -36,7 +36,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
 @pytest_asyncio.fixture
 async def client(tmp_path: Path, box: Box) -> AsyncIterator[Client]:  # noqa: ARG001
     async with open_test_plane(tmp_path / "data", postbox) as plane:
-        card = {"metadata": {"name": "summer"}, "spec": {"text": "wish you were here"}}
+        card = postbox.POSTCARD.new("summer", spec={"text": "wish you were here"})
         await plane.client.create(postbox.POSTCARD.path("default"), card)
         yield plane.client
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, JsonObject
 
 _STEPS = frozenset({".", ".."})
 
@@ -49,6 +50,10 @@ class Kind(msgspec.Struct, frozen=True):
         if subresource:
             parts.append(subresource)
         return "/".join(parts)
+
+    def new(self, name: str, **fields: Json) -> JsonObject:
+        """An object of it, to be created: `new("morning", spec={"text": "hello"})`."""
+        return {"apiVersion": self.api_version, "kind": self.kind, "metadata": {"name": name}, **fields}
 
     def words(self) -> set[str]:
         return {self.plural, self.singular, self.kind.lower(), *self.short_names} - {""}

@@ -42,8 +42,7 @@ async def client(tmp_path: Path, letters: ModuleType) -> AsyncIterator[Client]:
 
 
 async def _write(client: Client, letters: ModuleType, name: str, text_from: str) -> str:
-    body = {"metadata": {"name": name}, "spec": {"textFrom": text_from}}
-    await client.create(letters.LETTER.path("default"), body)
+    await client.create(letters.LETTER.path("default"), letters.LETTER.new(name, spec={"textFrom": text_from}))
     path: str = letters.LETTER.path("default", name)
     return path
 
