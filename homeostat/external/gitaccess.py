@@ -81,6 +81,8 @@ Access = Token | SshKey | None
 class Remote:
     url: str
     access: Access = None
+    authority: str = ""
+    """The certificates to trust for https, in PEM; unless given, those that the machine trusts."""
 
 
 def check_remote(remote: Remote, protocols: Collection[str] = PROTOCOLS) -> str:
@@ -117,18 +119,19 @@ def _check_access(protocol: str, access: Access) -> None:
 def reached(remote: Remote, protocols: Collection[str], scratch: Path) -> Iterator[dict[str, str]]:
     """What the environment of a `git` that talks to the server holds; files of it are gone when the block ends."""
     check_remote(remote, protocols)
-    more = {"GIT_ALLOW_PROTOCOL": ":".join(sorted(protocols))}
-    match remote.access:
-        case SshKey():
-            with tempfile.TemporaryDirectory(prefix="ssh-", dir=scratch) as directory:
-                yield isolated({}) | more | {"GIT_SSH_COMMAND": _ssh(remote.access, Path(directory))}
-        case Token(value, username):
-            packed = base64.b64encode(f"{username}:{value}".encode()).decode()
-            # What is sent to one host is for that host: a redirect elsewhere is not followed.
-            config = {"http.extraHeader": f"Authorization: Basic {packed}", "http.followRedirects": "false"}
-            yield isolated(config) | more
-        case None:
-            yield isolated({}) | more
+    config, more = {}, {"GIT_ALLOW_PROTOCOL": ":".join(sorted(protocols))}
+    with tempfile.TemporaryDirectory(prefix="access-", dir=scratch) as name:
+        directory = Path(name)
+        if remote.authority:
+            config["http.sslCAInfo"] = str(_written(directory / "authority", remote.authority))
+        match remote.access:
+            case SshKey() as key:
+                more["GIT_SSH_COMMAND"] = _ssh(key, directory)
+            case Token(value, username):
+                packed = base64.b64encode(f"{username}:{value}".encode()).decode()
+                # What is sent to one host is for that host: a redirect elsewhere is not followed.
+                config |= {"http.extraHeader": f"Authorization: Basic {packed}", "http.followRedirects": "false"}
+        yield isolated(config) | more
 
 
 def isolated(config: Mapping[str, str]) -> dict[str, str]:
@@ -149,11 +152,15 @@ def isolated(config: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ssh(key: SshKey, directory: Path) -> str:
-    identity, hosts = directory / "identity", directory / "hosts"
-    for path, text in ((identity, key.private_key), (hosts, key.known_hosts)):
-        path.touch(mode=0o600)
-        # OpenSSH refuses a key whose last line has no end.
-        path.write_text(text.rstrip("\n") + "\n")
+    identity = _written(directory / "identity", key.private_key)
+    hosts = _written(directory / "hosts", key.known_hosts)
     options = {**_SSH, "UserKnownHostsFile": str(hosts)}
     words = ["ssh", "-F", "/dev/null", "-i", str(identity)]
     return shlex.join([*words, *(f"-o{name}={value}" for name, value in options.items())])
+
+
+def _written(path: Path, text: str) -> Path:
+    path.touch(mode=0o600)
+    # OpenSSH refuses a key whose last line has no end.
+    path.write_text(text.rstrip("\n") + "\n")
+    return path

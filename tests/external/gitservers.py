@@ -8,6 +8,7 @@ import getpass
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -100,9 +101,11 @@ class HttpGit:
 
 
 @asynccontextmanager
-async def serving_git(root: Path, password: str = "") -> AsyncIterator[tuple[HttpGit, str]]:
+async def serving_git(
+    root: Path, password: str = "", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[tuple[HttpGit, str]]:
     server = HttpGit(root, password)
-    async with serving(server.answer) as url:
+    async with serving(server.answer, tls) as url:
         yield server, url
 
 

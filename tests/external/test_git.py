@@ -13,6 +13,7 @@ from homeostat.external.git import GitError, Limits, MissingRefError, Remote, Re
 from homeostat.external.gitaccess import GitAddressError, SshKey, Token
 from homeostat.external.process import ProgramBusyError, locked
 from tests.external.gitservers import Origin, Sshd, running_sshd, serving_git
+from tests.external.servers import own_authority
 from tools.fetch_servers import MissingProgramError
 
 FILES = frozenset({"file"})
@@ -205,6 +206,18 @@ async def test_a_token_is_sent_and_never_told(cache: Path, origin: Origin) -> No
             await Repository(cache / "2", Remote(f"{url}/shop.git", Token("wr0ng-token"))).fetch("main")
     assert "wr0ng" not in str(error.value)
     assert not [each for each in files(cache) if b"s3cret" in each.read_bytes()]
+
+
+async def test_over_tls_the_authority_is_the_machine_s_unless_given(
+    cache: Path, origin: Origin, tmp_path: Path
+) -> None:
+    commit = origin.commit({"x": "1"})
+    tls, authority = own_authority(tmp_path)
+    async with serving_git(origin.path.parent, "t0ken", tls) as (_, url):
+        with pytest.raises(GitError, match="git ls-remote: fatal: "):
+            await Repository(cache, Remote(f"{url}/shop.git", Token("t0ken"))).fetch("main")
+        remote = Remote(f"{url}/shop.git", Token("t0ken"), authority)
+        assert await Repository(cache / "2", remote).fetch("main") == commit
 
 
 async def test_a_token_does_not_follow_a_redirect(cache: Path, origin: Origin) -> None:

@@ -25,6 +25,7 @@ class GitConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     username: str = "git"
     ssh_key: SecretReference | None = None
     known_hosts: SecretText = ""
+    ca_certificate: SecretText = ""
 
 
 class GitInput:
@@ -35,7 +36,8 @@ class GitInput:
 
     async def read(self, job: InputJob[GitConfig]) -> Reading | None:
         config = job.config
-        repository = Repository(job.directory, Remote(config.url, await _access(job)), limits=self._limits)
+        remote = Remote(config.url, await _access(job), await job.secrets.reveal(config.ca_certificate))
+        repository = Repository(job.directory, remote, limits=self._limits)
         commit = await repository.fetch(config.ref)
         if commit == job.known:
             return None

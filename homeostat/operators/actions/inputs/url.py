@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import ssl
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.exchange import Answer, Ask
+from homeostat.external.exchange import Answer, Ask, Http
 from homeostat.operators.actions.inputs.declaration import read_declarations
 from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Reading, Tools
 from homeostat.operators.actions.secrets import SecretText
@@ -27,6 +28,7 @@ _CONDITIONS: Final = {"etag": "If-None-Match", "last-modified": "If-Modified-Sin
 class UrlConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
     url: str
     headers: dict[str, SecretText] = {}
+    ca_certificate: SecretText = ""
     timeout_seconds: Annotated[float, Meta(gt=0, le=300)] = 30.0
 
 
@@ -44,7 +46,7 @@ class UrlInput:
         if mark in _CONDITIONS:
             headers[_CONDITIONS[mark]] = value
         ask = Ask("GET", job.config.url, headers, timeout_s=job.config.timeout_seconds, largest=_LARGEST)
-        answer = await self._http.send(ask)
+        answer = await self._send(ask, await job.secrets.reveal(job.config.ca_certificate))
         if answer.status == 304 and mark in _CONDITIONS:
             return None
         if not answer.is_success or answer.status == 206:
@@ -57,6 +59,16 @@ class UrlInput:
         # Megabytes of YAML take long to parse, and nobody else shall wait for it.
         found = await asyncio.to_thread(read_declarations, answer.body, host, namespace=job.namespace, limit=_LARGEST)
         return Reading(revision=revision, declarations=tuple(found.declarations), broken=tuple(found.broken))
+
+    async def _send(self, ask: Ask, authority: str) -> Answer:
+        if not authority:
+            return await self._http.send(ask)
+        try:
+            tls = ssl.create_default_context(cadata=authority)
+        except (ssl.SSLError, ValueError) as error:
+            raise InputError("InvalidConfig", "caCertificate holds no certificate in PEM") from error
+        async with Http(tls=tls) as http:
+            return await http.send(ask)
 
 
 def _revision(answer: Answer) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -11,7 +12,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import SECRET
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
-from tests.external.servers import serving
+from tests.external.servers import own_authority, serving
 from tests.operators.actions.inputs.estate import Estate, thing
 
 
@@ -67,6 +68,18 @@ async def test_a_header_may_be_a_secret(estate: Estate, inventory: tuple[Invento
     obj = await estate.reported("inventory", reason="InSync", declared=0)
     assert server.asked[0]["Authorization"] == "Bearer s3cret"
     assert "s3cret" not in str(obj["status"])
+
+
+async def test_an_authority_of_one_s_own_may_be_given(estate: Estate, tmp_path: Path) -> None:
+    server = Inventory()
+    tls, authority = own_authority(tmp_path)
+    async with serving(server.answer, tls) as url:
+        await estate.declare_input("wary", "url", {"url": url})
+        await estate.reported("wary", reason="Unreachable")
+        await estate.declare_input("odd", "url", {"url": url, "caCertificate": "none"})
+        await estate.reported("odd", reason="InvalidConfig")
+        await estate.declare_input("own", "url", {"url": url, "caCertificate": authority})
+        await estate.reported("own", reason="InSync")
 
 
 TROUBLES: dict[str, tuple[JsonObject, str]] = {
