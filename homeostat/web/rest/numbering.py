@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Final, Never
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.operators.actions.api import ID
+from homeostat.runtime.backoff import Backoff
 from homeostat.web.rest.book import Book
 from homeostat.web.rest.held import Series, Unnumbered
 from homeostat.web.rest.ids import Ids
@@ -21,20 +24,23 @@ from homeostat.web.rest.ids import Ids
 log = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 16
-_PAUSE_S: Final = 1.0
+_BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)
 
 
-async def number_objects(client: Client, book: Book, ids: Ids) -> Never:
+async def number_objects(client: Client, book: Book, ids: Ids, *, chance: Callable[[], float] = random.random) -> Never:
     """Until cancelled."""
+    failures = 0
     while True:
         await book.wants_numbers.wait()
         book.wants_numbers.clear()
         try:
             await _number_all(client, book, ids)
+            failures = 0
         except* (ApiError, UnreachableError) as errors:
             log.warning("objects without a number stay without for now", extra={"reason": str(errors.exceptions[0])})
             book.wants_numbers.set()
-            await asyncio.sleep(_PAUSE_S)
+            failures += 1
+            await asyncio.sleep(_BACKOFF.delay_s(failures, chance()))
 
 
 async def _number_all(client: Client, book: Book, ids: Ids) -> None:

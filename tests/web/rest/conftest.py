@@ -29,8 +29,22 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 @pytest.fixture
-async def client(shelf: World, tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_test_plane(tmp_path / "plane", actions, has_housekeeping=True) as plane:
+def environment() -> dict[str, str]:
+    """What the operator is started with."""
+    return {}
+
+
+@pytest.fixture
+def has_guards() -> bool:
+    """Whether the server asks the operator before it writes, as a plane does and a cluster does not."""
+    return True
+
+
+@pytest.fixture
+async def client(shelf: World, tmp_path: Path, environment: dict[str, str], has_guards: bool) -> AsyncIterator[Client]:
+    async with open_test_plane(
+        tmp_path / "plane", actions, has_housekeeping=True, has_guards=has_guards, environment=environment
+    ) as plane:
         yield plane.client
 
 

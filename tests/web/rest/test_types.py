@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from homeostat.client.base import Client
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.testing.eventually import eventually
@@ -161,3 +163,18 @@ async def test_a_type_that_kubectl_makes_is_there_by_a_number(api: Api, client: 
     await client.create(TYPES, mine)
     await eventually(lambda: api.get("/resource-types/1"), lambda each: each.status == 200)
     await eventually(lambda: api.post("/resources", note("one")), lambda each: each.status == 201)
+
+
+class TestBesideACluster:
+    """Whose server asks nobody before it writes."""
+
+    @pytest.fixture
+    def has_guards(self) -> bool:
+        return False
+
+    async def test_the_same_is_refused(self, api: Api) -> None:
+        await api.made("/resource-types", NOTE_TYPE)
+        await api.made("/resources", note("one"))
+        assert (await api.post("/resource-types", named("note"))).status == 409
+        assert (await api.put("/resource-types/1", {"schema": {"required": ["title"]}})).status == 422
+        assert (await api.delete("/resource-types/1")).status == 409
