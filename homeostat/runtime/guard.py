@@ -1,8 +1,8 @@
 """What an operator has to say about a write to its own kinds, before it happens.
 
-On an embedded plane the server asks in process, on every replica, whether or not the operator leads there. A server
-elsewhere does not ask: there an operator can only tell afterwards, by status, and hold what is deleted by a finalizer.
-So whatever a guard refuses, the operator still has to bear.
+On an embedded plane the server asks in process, on every replica that runs the operator, whether or not it leads there.
+A server elsewhere does not ask: there an operator can only tell afterwards, by status, and hold what is deleted by a
+finalizer. So whatever a guard refuses, the operator still has to bear.
 """
 
 from __future__ import annotations
