@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.connection import Connection, connected
+from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import named_resources, resource_title
 from homeostat.cli.resourcestate import Goal
 from homeostat.cli.resourcewait import awaited, is_wanted, wait_for, wait_options
@@ -12,7 +13,7 @@ from homeostat.objects.json import JsonObject
 
 
 @click.command(short_help="Delete resources, and what they stand for.")
-@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...", shell_complete=complete_resources)
 @wait_options()
 @connected
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:

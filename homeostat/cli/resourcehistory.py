@@ -11,6 +11,7 @@ import msgspec
 
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import ResourceKinds, discover_resources, whole
 from homeostat.cli.resourcestate import changes_text
 from homeostat.cli.table import Table
@@ -28,7 +29,7 @@ _PAGE: Final = 500
 
 
 @click.command(short_help="List past reconciliations, also of resources that are gone.")
-@click.argument("words", nargs=-1, metavar="[TYPE [NAME]]")
+@click.argument("words", nargs=-1, metavar="[TYPE [NAME]]", shell_complete=complete_resources)
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 @click.option("--gone", "is_gone", is_flag=True, help="Only of resources that are gone.")
 @click.option("--failed", "is_failed", is_flag=True, help="Only those that failed.")

@@ -12,6 +12,7 @@ import click
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import one_line
 from homeostat.cli.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import resources_of, title_of, whole
 from homeostat.cli.resourcestate import ahead, status_of
 from homeostat.cli.table import Table
@@ -27,7 +28,7 @@ HEADINGS: Final = ("TYPE", "NAME", "PHASE", "READY", "NEXT", "AGE", "MESSAGE")
 
 
 @click.command(short_help="List resources of one type or of all.")
-@click.argument("words", nargs=-1, metavar="[TYPE [NAME]...]")
+@click.argument("words", nargs=-1, metavar="[TYPE [NAME]...]", shell_complete=complete_resources)
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 @click.option("-l", "--selector", default="", help="Labels that resources must have: app=web,tier!=db")
 @click.option("--phase", type=click.Choice(get_args(Phase)), help="Only those in this phase.")

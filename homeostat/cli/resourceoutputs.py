@@ -9,6 +9,7 @@ import click
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import Failure
 from homeostat.cli.output import output_option, print_object
+from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import named_resources, resource_title
 from homeostat.cli.resourcestate import status_of
 from homeostat.cli.table import Table
@@ -17,7 +18,7 @@ from homeostat.objects.json import Json
 
 
 @click.command(short_help="Print the outputs of a resource.")
-@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
 @click.option("--key", default="", metavar="NAME", help="Only this one; a text is printed as it is, for scripts.")
 @output_option("json", "yaml")
 @connected

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from homeostat.cli.connection import Connection, connected
+from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import named_resources, resource_title
 from homeostat.cli.resourcestate import Goal
 from homeostat.cli.resourcewait import awaited, wait_for, wait_options
@@ -15,7 +16,7 @@ from homeostat.operators.actions.api import REQUESTED
 
 
 @click.command(short_help="Have resources looked at now.")
-@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...", shell_complete=complete_resources)
 @wait_options(is_usual=True)
 @connected
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool, within_s: int) -> None:

@@ -11,6 +11,7 @@ import click
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import one_line
 from homeostat.cli.output import output_option, print_object, without_managed_fields
+from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import named_resources, whole
 from homeostat.cli.resourcestate import ahead, changes_text, run_url, status_of
 from homeostat.cli.table import Table
@@ -22,7 +23,7 @@ from homeostat.operators.actions.run import Run
 
 
 @click.command(short_help="Print all about a resource: declaration, state, run, outputs.")
-@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
 @output_option("json", "yaml")
 @connected
 async def command(connection: Connection, words: tuple[str, ...], output: str | None) -> None:

@@ -22,6 +22,7 @@ from rich.text import Text
 from homeostat.cli.changes import changes_of
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import Failure, one_line
+from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import resources_of, whole
 from homeostat.cli.resourcestate import standing_of, status_of
 from homeostat.cli.table import Table
@@ -38,7 +39,7 @@ _EVENT: Final = "EVENT".ljust(len("MODIFIED"))
 
 
 @click.command(short_help="Show resources and their phases, live.")
-@click.argument("words", nargs=-1, metavar="[TYPE [NAME]...]")
+@click.argument("words", nargs=-1, metavar="[TYPE [NAME]...]", shell_complete=complete_resources)
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 @connected
 async def command(connection: Connection, words: tuple[str, ...], all_namespaces: bool) -> None:

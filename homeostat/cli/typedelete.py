@@ -10,6 +10,7 @@ import click
 from homeostat.cli.changes import versions_of
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import Failure
+from homeostat.cli.resourcecomplete import complete_types
 from homeostat.cli.typeobjects import FoundType, found_type, list_types, one_type, siblings
 from homeostat.client.base import Client
 from homeostat.objects.conditions import READY, find
@@ -21,7 +22,7 @@ _MOST_NAMED = 10
 
 
 @click.command(short_help="Delete a resource type that is not in use.")
-@click.argument("words", nargs=-1, required=True, metavar="TYPE[/VERSION]...")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE[/VERSION]...", shell_complete=complete_types)
 @click.option("--wait/--no-wait", "is_awaited", default=True, help="Return when it is gone.  [default: wait]")
 @click.option("--timeout", "within_s", default=30, show_default=True, type=click.IntRange(1), help="Seconds to wait.")
 @connected

@@ -10,6 +10,7 @@ import click
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.failure import one_line
 from homeostat.cli.output import output_option, print_object, without_managed_fields
+from homeostat.cli.resourcecomplete import complete_types
 from homeostat.cli.table import Table
 from homeostat.cli.typeobjects import FoundType, list_types, one_type
 from homeostat.objects import yaml
@@ -25,7 +26,7 @@ _LIMITS = ("minimum", "maximum", "minLength", "maxLength", "pattern", "format", 
 
 
 @click.command(short_help="Print all about a resource type: fields, plugin, state.")
-@click.argument("word", metavar="TYPE[/VERSION]")
+@click.argument("word", metavar="TYPE[/VERSION]", shell_complete=complete_types)
 @output_option("json", "yaml")
 @connected
 async def command(connection: Connection, word: str, output: str | None) -> None:
