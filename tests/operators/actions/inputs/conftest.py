@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.operators.actions.inputs.estate import Estate, opened
+from tests.operators.actions.inputs.rabbitmq import RabbitMq, running_rabbitmq
+from tools.fetch_servers import MissingProgramError
 
 
 @pytest.fixture
@@ -14,3 +16,13 @@ async def estate(data: Path, tmp_path: Path) -> AsyncIterator[Estate]:
         await estate.declare_type()
         await estate.become({})
         yield estate
+
+
+@pytest.fixture(scope="package")
+def broker() -> Iterator[RabbitMq]:
+    """It takes some seconds to start; each test has queues of its own."""
+    try:
+        with running_rabbitmq() as server:
+            yield server
+    except MissingProgramError as error:
+        pytest.skip(str(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status, condition_of
 from tests.operators.actions.inputs.estate import Estate, opened, thing
-from tests.operators.actions.inputs.rabbitmq import RabbitMq, running_rabbitmq
-from tools.fetch_servers import MissingProgramError
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[RabbitMq]:
-    try:
-        with running_rabbitmq() as server:
-            yield server
-    except MissingProgramError as error:
-        pytest.skip(str(error))
+from tests.operators.actions.inputs.rabbitmq import RabbitMq
 
 
 class Post:
@@ -173,6 +163,7 @@ async def test_an_input_that_is_paused_or_gone_leaves_the_queue_alone(estate: Es
     assert await estate.things() == {"a": "hello"}
 
 
+@pytest.mark.timeout(180)
 async def test_a_broker_that_is_away_is_told_and_found_again(estate: Estate, broker: RabbitMq) -> None:
     async with post_at(broker, "lasting") as post:
         await estate.declare_input("queue", "amqp", post.config)
