@@ -17,6 +17,7 @@ from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.run import Trigger
 
 _MOST_DOUBLINGS = 10
+_TICK_US = 100_000
 _SOONEST_S, _LATEST_S = 1.0, 366 * 86_400.0
 
 
@@ -64,8 +65,11 @@ def wait_until(moment: str | None, now: datetime) -> timedelta:
 
 
 def after(now: datetime, seconds: float) -> str:
-    """To the microsecond: what became due together would otherwise stay together."""
-    return format_micro_time(now + timedelta(seconds=seconds))
+    """In tenths of a second, rounded up: what is due at about the same time is done together and shares commits, and
+    what was done together does not become due together for ever.
+    """
+    moment = now + timedelta(seconds=seconds)
+    return format_micro_time(moment + timedelta(microseconds=-moment.microsecond % _TICK_US))
 
 
 def asked_s(seconds: float | None, usual_s: float) -> float:

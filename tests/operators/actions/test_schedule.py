@@ -83,6 +83,18 @@ def test_what_a_plugin_asks_for_is_a_time_within_reason(asked: float | None, exp
     assert after(START, asked_s(asked, 300)) > format_time(START)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (60, "2026-01-01T00:01:00.000000Z"),
+        (60.001, "2026-01-01T00:01:00.100000Z"),
+        (59.95, "2026-01-01T00:01:00.000000Z"),
+    ],
+)
+def test_the_next_run_is_at_a_tenth_of_a_second_and_never_earlier(seconds: float, expected: str) -> None:
+    assert after(START, seconds) == expected
+
+
 def kept(name: str, uid: str, hours: float) -> Kept:
     spec = KeptSpec("Thing", uid, format_time(START - timedelta(hours=hours)))
     return Kept(KeptMetadata(name), spec)
