@@ -1,0 +1,1 @@
+"""A plugin of Homeostat that keeps roles of a PostgreSQL server."""
