@@ -30,6 +30,7 @@ PROGRAM = str(Path(sys.executable).with_name("homeostat"))
         (["--rest", "80000", "--rest-open"], "--rest takes a port"),
         (["--rest-open"], "go with --rest, which is missing"),
         (["--rest", "8000", "--rest-open", "--rest-cert", "a", "--rest-key", "b"], "--rest-open is plain HTTP"),
+        (["--rest", "8000", "--rest-open", "--allow-programs"], "each of them could run programs as you"),
         (["--rest", "8000", "--rest-open", "--operators", "policy"], "the operator actions, which is not to run"),
     ],
 )
