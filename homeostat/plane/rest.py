@@ -72,10 +72,12 @@ async def _listen(
 
 
 class OnDemand:
-    """Answers by what `open` makes, which is opened when it is first asked for, and again if it should fail."""
+    """Answers by what `open_app` makes, which is opened when it is first asked for, and again if it should fail."""
 
-    def __init__(self, open_app: Callable[[], AbstractAsyncContextManager[Handler]]) -> None:
-        self._open = open_app
+    def __init__(
+        self, open_app: Callable[[], AbstractAsyncContextManager[Handler]], *, again_after_s: float = _AGAIN_AFTER_S
+    ) -> None:
+        self._open, self._again_after_s = open_app, again_after_s
         self._app: Handler | None = None
         self._wanted, self._changed = asyncio.Event(), asyncio.Event()
         self._trouble = ""
@@ -119,7 +121,7 @@ class OnDemand:
                 self._trouble = str(sole_error(error))
                 self._changed.set()
                 log.error("the REST API failed and is opened anew", extra={"reason": self._trouble}, exc_info=error)
-            await asyncio.sleep(_AGAIN_AFTER_S)
+            await asyncio.sleep(self._again_after_s)
             self._changed.clear()
 
 
