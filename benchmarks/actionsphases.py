@@ -25,7 +25,7 @@ from homeostat.operators.actions.api import RECONCILIATION, REQUESTED, ResourceT
 from homeostat.operators.actions.naming import resource_kind
 
 KIND = resource_kind(ResourceTypeSpec(name="Machine"))
-_WITHIN_S = 180.0
+_WITHIN_S = 600.0
 _LOOK_EVERY_S = 0.01
 _COUNT_EVERY_S = 0.25
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from homeostat.client.base import Client, UnreachableError
@@ -16,6 +17,8 @@ from homeostat.operators.actions.history import Census, Kept
 log = logging.getLogger(__name__)
 
 _FIRST_AFTER_S, _EVERY_S = 300.0, 3600.0
+_AT_ONCE = 16
+"""Deletions under way together, so that they share commits."""
 
 
 async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: datetime) -> int:
@@ -25,12 +28,16 @@ async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: 
     async for page in entries.pages():
         surplus += census.take(page.items)
     surplus += census.end()
-    for each in surplus:
-        try:
-            await entries.delete(each.metadata.name, each.metadata.namespace)
-        except NotFoundError:
-            continue
+    for at in range(0, len(surplus), _AT_ONCE):
+        async with asyncio.TaskGroup() as tasks:
+            for each in surplus[at : at + _AT_ONCE]:
+                tasks.create_task(_remove(entries, each))
     return len(surplus)
+
+
+async def _remove(entries: Projection[Kept], each: Kept) -> None:
+    with suppress(NotFoundError):
+        await entries.delete(each.metadata.name, each.metadata.namespace)
 
 
 async def sweep_regularly(
@@ -43,7 +50,7 @@ async def sweep_regularly(
         wait_s = every_s
         try:
             removed = await sweep_history(client, keep_of, now=datetime.now(UTC))
-        except (ApiError, UnreachableError) as error:
-            log.warning("history was not swept", extra={"error": str(error)})
+        except* (ApiError, UnreachableError) as errors:
+            log.warning("history was not swept", extra={"error": str(errors.exceptions[0])})
         else:
             log.debug("history was swept", extra={"removed": removed})

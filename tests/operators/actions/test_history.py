@@ -21,11 +21,12 @@ from homeostat.operators.actions.offices import Offices
 from homeostat.operators.actions.plugin import Job
 from homeostat.operators.actions.run import Outcome
 from homeostat.operators.actions.settings import ActionSettings
-from homeostat.operators.actions.sweep import sweep_history
+from homeostat.operators.actions.sweep import sweep_history, sweep_regularly
 from homeostat.operators.actions.world import Pace, Plan
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
-from tests.operators.actions.hosted import HostedLife
+from homeostat.testing.eventually import eventually
+from tests.operators.actions.hosted import HostedLife, Nowhere
 from tests.operators.actions.lives import START, Here, Life
 from tests.operators.actions.test_runs import YardConfig
 from tests.operators.actions.things import ShelfPlugin, Things
@@ -174,3 +175,11 @@ def test_what_is_kept_goes_by_the_type_in_force_or_not(kind: str, expected: int)
     types = [declared("database-cluster", 200), declared("Queue", 7), declared("queue", 9)]
     offices = Offices(None, types, ActionSettings())  # type: ignore[arg-type]
     assert offices.keep_of(kind).entries == expected
+
+
+async def test_a_server_that_is_away_does_not_end_the_sweeping(caplog: pytest.LogCaptureFixture) -> None:
+    sweeping = asyncio.create_task(sweep_regularly(Client(Nowhere()), lambda _: Keep(), every_s=0.01))
+    await eventually(lambda: len(caplog.records) >= 2)
+    assert {each.message for each in caplog.records} == {"history was not swept"}
+    assert not sweeping.done()
+    sweeping.cancel()
