@@ -117,7 +117,8 @@ class Connection:
             await self._send(UNBIND)
         self._writer.close()
         with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
-            await asyncio.wait_for(self._writer.wait_closed(), 1.0)
+            async with asyncio.timeout(1.0):
+                await self._writer.wait_closed()
 
     async def _send(self, operation: bytes, controls: bytes = b"") -> None:
         self._last += 1

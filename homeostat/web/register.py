@@ -118,7 +118,8 @@ class Register(Generic[R]):
         """Returns when all that there is can be found; `RefusalError` 503 where that takes too long."""
         if not self._informer.cache.is_synced:
             try:
-                await asyncio.wait_for(self._informer.synced(), _SEEN_WITHIN_S)
+                async with asyncio.timeout(_SEEN_WITHIN_S):
+                    await self._informer.synced()
             except TimeoutError as error:
                 raise RefusalError(503, f"{self.series} are not known yet; try again soon") from error
 
@@ -172,7 +173,8 @@ class Register(Generic[R]):
             found = self.named(record.name)
             if found is not None and found.metadata.uid == record.metadata.uid:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(gone.wait(), _SEEN_WITHIN_S)
+                    async with asyncio.timeout(_SEEN_WITHIN_S):
+                        await gone.wait()
         finally:
             self._leaving.pop(record.metadata.uid, None)
 

@@ -129,3 +129,16 @@ async def test_when_it_was_seen_is_not_when_it_was_written(roles: Register[Role]
     role = await roles.add("a", RestRoleSpec(name="a"), number=1)
     assert role.updated == role.created
     assert role.created.endswith("Z")
+
+
+@pytest.mark.parametrize("ticks", range(5))
+async def test_who_is_cancelled_while_waiting_ends_whatever_comes_at_that_moment(plane: Plane, ticks: int) -> None:
+    register = Register(plane.client, Informers(plane.client), REST_ROLE, Role, namespace="default")
+    task = asyncio.create_task(register.ready())
+    await asyncio.sleep(0.01)
+    register._informer.watcher.synced.set()
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    was_waiting = task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled() is was_waiting

@@ -89,7 +89,8 @@ class Identity:
         await self._registers.ready()
         if not self._is_settled.is_set():
             try:
-                await asyncio.wait_for(self._is_settled.wait(), _READY_WITHIN_S)
+                async with asyncio.timeout(_READY_WITHIN_S):
+                    await self._is_settled.wait()
             except TimeoutError as error:
                 raise RefusalError(503, "the first administrator is not made yet; try again soon") from error
 
