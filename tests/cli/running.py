@@ -45,10 +45,11 @@ class Cli:
     """Runs `homeostat` with an environment; the data directory is in it."""
 
     environment: Mapping[str, str]
+    program: str = HOMEOSTAT
 
     def __call__(self, *arguments: str | Path, stdin: str = "") -> Ended:
         done = subprocess.run(
-            [HOMEOSTAT, *map(str, arguments)],
+            [self.program, *map(str, arguments)],
             env=self.environment,
             input=stdin,
             capture_output=True,
@@ -69,7 +70,7 @@ class Cli:
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [HOMEOSTAT, *map(str, arguments)],
+            [self.program, *map(str, arguments)],
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
