@@ -64,7 +64,7 @@ async def _make_superuser(url: str) -> None:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory, postgres: Postgres) -> Path:
-    """A copy of it, whose type leads to the server of the tests, and leaves them time until something is tried again."""
+    """A copy of it, whose type leads to the server of the tests, and that is slow to try again."""
     copy = Path(copytree(_PACKAGE, tmp_path_factory.mktemp("own") / "roles", ignore=ignore_patterns("__pycache__")))
     kind = copy / "type.yaml"
     kind.write_text(
