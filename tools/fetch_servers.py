@@ -1,4 +1,4 @@
-"""Fetches servers that tests talk to, RabbitMQ and OpenSSH's, from Debian's archive, without installing them.
+"""Fetches servers that tests talk to, RabbitMQ, OpenSSH's and OpenLDAP's, from Debian's archive; installs none.
 
     python -m tools.fetch_servers
 
@@ -17,10 +17,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / ".cache" / "servers"
-PACKAGES = ("rabbitmq-server", "openssh-server")
+PACKAGES = ("rabbitmq-server", "openssh-server", "slapd")
 UNAVAILABLE = 69
 """EX_UNAVAILABLE of sysexits.h."""
 
+_FETCHED = "fetched"
+"""A file that says which packages are there."""
 _FETCH_WITHIN_S = 600.0
 _PLACES = ("usr/sbin", "usr/bin", "usr/lib/rabbitmq/bin", "usr/lib/erlang/erts-*/bin")
 
@@ -44,32 +46,36 @@ def find_program(name: str) -> Path:
     raise MissingProgramError(f"no {name} on PATH, and none fetched by: python -m tools.fetch_servers")
 
 
-def library_path() -> dict[str, str]:
+def library_path(cache: Path = CACHE) -> dict[str, str]:
     """What the environment of a program that was fetched needs, to find its libraries."""
-    folders = [str(each) for place in ("lib", "usr/lib") for each in CACHE.glob(f"{place}/*-linux-gnu")]
+    folders = [str(each) for place in ("lib", "usr/lib") for each in cache.glob(f"{place}/*-linux-gnu")]
     return {"LD_LIBRARY_PATH": os.pathsep.join(folders)} if folders else {}
 
 
-def fetch() -> None:
-    if CACHE.exists():
+def fetch(cache: Path = CACHE, packages: tuple[str, ...] = PACKAGES) -> None:
+    wanted = "\n".join(packages)
+    if (cache / _FETCHED).is_file() and (cache / _FETCHED).read_text() == wanted:
         return
     for program in ("apt-get", "dpkg"):
         if shutil.which(program) is None:
             raise UnavailableError(f"there is no {program} on PATH")
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE.parent, prefix="servers-") as scratch:
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache.parent, prefix=f"{cache.name}-") as scratch:
         folder = Path(scratch)
         try:
-            names = _lacking(folder)
+            names = _lacking(folder, packages)
         except UnavailableError:
             # The machine has no list of packages, or an old one: there is one of our own, for which nobody is root.
             _own_lists(folder)
-            names = _lacking(folder)
+            names = _lacking(folder, packages)
         _run(folder, "apt-get", *_options(folder), "-qq", "download", *names)
         for package in sorted(folder.glob("*.deb")):
             _run(folder, "dpkg", "-x", str(package), str(folder / "root"))
         _relocate(folder / "root")
-        (folder / "root").rename(CACHE)
+        (folder / "root" / _FETCHED).write_text(wanted)
+        if cache.exists():
+            cache.rename(folder / "former")
+        (folder / "root").rename(cache)
 
 
 def _own_lists(folder: Path) -> None:
@@ -84,9 +90,9 @@ def _options(folder: Path) -> list[str]:
     return ["-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
 
 
-def _lacking(folder: Path) -> list[str]:
+def _lacking(folder: Path, packages: tuple[str, ...]) -> list[str]:
     """Those packages, and what they need that this machine lacks."""
-    command = ["apt-get", *_options(folder), "-s", "--no-install-recommends", "install", "--reinstall", *PACKAGES]
+    command = ["apt-get", *_options(folder), "-s", "--no-install-recommends", "install", "--reinstall", *packages]
     return [line.split()[1] for line in _run(folder, *command).splitlines() if line.startswith("Inst ")]
 
 

@@ -1,9 +1,8 @@
-"""A real directory for tests: OpenLDAP's slapd, where the machine has one (Debian: slapd)."""
+"""A real directory for tests: OpenLDAP's slapd, the machine's or one that was fetched."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.web.reviewing import write_certificates
+from tools.fetch_servers import MissingProgramError, find_program, library_path
 
 BASE = "dc=example,dc=com"
 ADMIN = f"cn=admin,{BASE}"
@@ -27,8 +27,10 @@ class Slapd(NamedTuple):
 
 
 def find_slapd() -> Path | None:
-    found = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    return Path(found) if found else None
+    try:
+        return find_program("slapd")
+    except MissingProgramError:
+        return None
 
 
 def person(name: str, password: str = "", *, email: str = "", title: str = "") -> str:
@@ -49,11 +51,13 @@ def run_slapd(program: Path, directory: Path, people: list[str]) -> Iterator[Sla
     entries = directory / "entries.ldif"
     root = f"dn: {BASE}\nobjectClass: dcObject\nobjectClass: organization\no: example\ndc: example\n"
     entries.write_text("\n".join([root, *people]))
-    subprocess.run([program, "-Tadd", "-q", "-f", config, "-l", entries], check=True, capture_output=True)
+    environment = {**os.environ, **library_path()}
+    filling: list[str | Path] = [program, "-Tadd", "-q", "-f", config, "-l", entries]
+    subprocess.run(filling, check=True, capture_output=True, env=environment)
     ports = _free_ports()
     url, tls_url = (f"{scheme}://127.0.0.1:{port}" for scheme, port in zip(("ldap", "ldaps"), ports, strict=True))
     command: list[str | Path] = [program, "-d", "0", "-f", config, "-h", f"{url} {tls_url}"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     try:
         for port in ports:
             _wait_for(port)

@@ -20,7 +20,7 @@ from tests.external.slapds import ADMIN, ADMIN_PASSWORD, BASE, Slapd, find_slapd
 from tests.web.reviewing import write_certificates
 
 SLAPD = find_slapd()
-needs_slapd = pytest.mark.skipif(SLAPD is None, reason="no slapd here; Debian has it as slapd")
+needs_slapd = pytest.mark.skipif(SLAPD is None, reason="no slapd; fetched by: python -m tools.fetch_servers")
 MANY = 1203
 ANNA = f"uid=anna,{BASE}"
 

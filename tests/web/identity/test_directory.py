@@ -15,7 +15,7 @@ from tests.external.slapds import ADMIN_PASSWORD, BASE, Slapd, find_slapd, perso
 from tests.web.faces import ADMIN, Caller, Face, open_face
 
 SLAPD = find_slapd()
-needs_slapd = pytest.mark.skipif(SLAPD is None, reason="no slapd here; Debian has it as slapd")
+needs_slapd = pytest.mark.skipif(SLAPD is None, reason="no slapd; fetched by: python -m tools.fetch_servers")
 
 
 @pytest.fixture(scope="module")
