@@ -3,7 +3,8 @@
     {"name": "DatabaseCluster", "version": "v1", "schema": {...}}                              a type
     {"name": "orders", "resource_type_name": "DatabaseCluster", "spec": {...}, ...}            a resource
 
-What is something else comes back as it is.
+What is something else comes back as it is. A list of them, as the API answers with one, is taken too: what it tells of
+their state is left aside, and so is what was being deleted.
 """
 
 from __future__ import annotations
@@ -17,15 +18,28 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.api import METADATA, RESOURCE_TYPE, RESOURCES
 from homeostat.operators.actions.naming import kind_name, type_object_name, version_name
 
-_TYPE: Final = frozenset({"name", "version", "schema", "description", "metadata", "status"})
-_RESOURCE: Final = frozenset({"name", "resource_type_name", "resource_type_version", "action_plugin"}) | {
-    "spec",
-    "plugin_config",
-    "metadata",
+_ACTION: Final = frozenset({"action_plugin", "plugin_config"})
+_TYPE: Final = frozenset({"name", "version", "schema", "description", "metadata", "status"}) | _ACTION
+_RESOURCE: Final = frozenset({"name", "resource_type_name", "resource_type_version", "spec", "metadata"}) | _ACTION
+_TYPE_TOLD: Final = frozenset({"id", "created_at", "updated_at", "deleted_at"})
+_RESOURCE_TOLD: Final = _TYPE_TOLD | {
+    "conditions",
+    "finalizers",
+    "generation",
+    "last_reconcile_time",
+    "next_reconcile_time",
+    "observed_generation",
+    "outputs",
+    "retry_count",
+    "status",
+    "status_message",
 }
 
 
 def adopted(value: Json) -> Json:
+    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        items = [adopted(each) for each in value if not each.get("deleted_at")]
+        return {"apiVersion": "v1", "kind": "List", "items": items}
     if not isinstance(value, dict) or "apiVersion" in value or "kind" in value:
         return value
     if "resource_type_name" in value:
@@ -34,13 +48,15 @@ def adopted(value: Json) -> Json:
 
 
 def _type(body: JsonObject) -> JsonObject:
-    _check(body, _TYPE, "a resource type")
+    _check(body, _TYPE, _TYPE_TOLD, "a resource type")
     name, version = _text(body, "name"), _text(body, "version", "v1")
     spec: JsonObject = {"name": name, "version": version, "schema": body["schema"]}
     if body.get("description"):
         spec["description"] = body["description"]
     if body.get("status") == "deprecated":
         spec["isDeprecated"] = True
+    if action := _action(body):
+        spec["action"] = action
     return {
         "apiVersion": RESOURCE_TYPE.kind.api_version,
         "kind": RESOURCE_TYPE.kind.kind,
@@ -50,7 +66,10 @@ def _type(body: JsonObject) -> JsonObject:
 
 
 def _resource(body: JsonObject) -> JsonObject:
-    _check(body, _RESOURCE, "a resource")
+    _check(body, _RESOURCE, _RESOURCE_TOLD, "a resource")
+    if "id" in body and "spec" not in body:
+        # An API that keeps it to itself: to go on would declare an empty one.
+        raise Failure(f"the resource {quoted(body.get('name'))} comes without its spec")
     kind, version = _text(body, "resource_type_name"), _text(body, "resource_type_version", "v1")
     obj: JsonObject = {
         "apiVersion": f"{RESOURCES}/{version_name(version)}",
@@ -58,18 +77,22 @@ def _resource(body: JsonObject) -> JsonObject:
         "metadata": {"name": _text(body, "name"), **_annotations(body)},
         "spec": body.get("spec") or {},
     }
-    action = {"plugin": body.get("action_plugin"), "config": body.get("plugin_config")}
-    if given := {word: value for word, value in action.items() if value}:
-        obj["action"] = given
+    if action := _action(body):
+        obj["action"] = action
     return obj
+
+
+def _action(body: JsonObject) -> JsonObject:
+    action = {"plugin": body.get("action_plugin"), "config": body.get("plugin_config")}
+    return {word: value for word, value in action.items() if value}
 
 
 def _annotations(body: JsonObject) -> JsonObject:
     return {"annotations": {METADATA: quoted(body["metadata"])}} if body.get("metadata") else {}
 
 
-def _check(body: Mapping[str, Json], known: frozenset[str], what: str) -> None:
-    if unknown := sorted(body.keys() - known):
+def _check(body: Mapping[str, Json], known: frozenset[str], told: frozenset[str], what: str) -> None:
+    if unknown := sorted(body.keys() - known - told):
         raise Failure(f'{what} has no "{unknown[0]}"; it has: {", ".join(sorted(known))}')
 
 

@@ -205,8 +205,26 @@ def test_every_command_has_an_example(types: Cli) -> None:
         ({"kind": "Pod", "apiVersion": "v1"}, {"kind": "Pod", "apiVersion": "v1"}),
         ({"name": "neither"}, {"name": "neither"}),
         (["a list"], ["a list"]),
+        (
+            [
+                {"id": 7, "name": "Disk", "version": "v1", "schema": {}, "action_plugin": "http", "created_at": "then"},
+                {"id": 8, "name": "Tape", "version": "v1", "schema": {}, "deleted_at": "now"},
+            ],
+            {
+                "apiVersion": "v1",
+                "kind": "List",
+                "items": [
+                    {
+                        "apiVersion": "homeostat.dev/v1alpha1",
+                        "kind": "ResourceType",
+                        "metadata": {"name": "disk-v1"},
+                        "spec": {"name": "Disk", "version": "v1", "schema": {}, "action": {"plugin": "http"}},
+                    }
+                ],
+            },
+        ),
     ],
-    ids=["type", "resource", "object", "something", "list"],
+    ids=["type", "resource", "object", "something", "list", "what the API lists"],
 )
 def test_bodies_become_objects_and_all_else_stays(body: Any, expected: Any) -> None:
     assert adopted(body) == expected
@@ -218,6 +236,7 @@ def test_bodies_become_objects_and_all_else_stays(body: Any, expected: Any) -> N
         ({"name": "A", "schema": {}, "colour": 1}, 'a resource type has no "colour"'),
         ({"name": 1, "schema": {}}, '"name" is 1, and a name was expected'),
         ({"resource_type_name": "A"}, '"name" is null, and a name was expected'),
+        ({"resource_type_name": "A", "id": 1, "name": "a"}, 'the resource "a" comes without its spec'),
     ],
 )
 def test_a_body_that_makes_no_sense_is_told(body: Any, told: str) -> None:
