@@ -46,7 +46,9 @@ async def test_a_resource_is_declared_kept_and_told_of(notes: Api, shelf: World)
     assert (body["finalizers"], body["outputs"], body["conditions"]) == (["shelf"], {}, [])
     assert (body["last_reconcile_time"], body["deleted_at"]) == (None, None)
 
-    ready = await notes.becomes(1, "ready")
+    await notes.becomes(1, "ready")
+    settled = await eventually(lambda: notes.get("/resources/1"), lambda each: "ReconcileSuccess" in str(each.body))
+    ready = settled.body
     assert shelf.things == {"one": {"text": "hello", "size": 3}}
     assert (ready["observed_generation"], ready["outputs"]) == (1, {"place": "one"})
     assert {each["type"]: (each["status"], each["reason"]) for each in ready["conditions"]} == {

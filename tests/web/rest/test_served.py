@@ -110,7 +110,7 @@ def test_the_curl_examples_of_the_original_work_as_they_are(tmp_path: Path) -> N
         assert (resource["id"], resource["name"], resource["status"]) == (1, "production-pg", "pending")
         assert (resource["spec"]["backup_retention_days"], resource["finalizers"]) == (7, ["github_actions"])
         # No repository is named: it fails, and says so.
-        failed = waiting(lambda: served.run(SHOW_RESOURCE), lambda each: each["status"] == "failed")
+        failed = waiting(lambda: served.run(SHOW_RESOURCE), lambda each: "ReconcileFailed" in str(each))
         assert {each["type"]: each["status"] for each in failed["conditions"]} == {
             "Ready": "False",
             "Reconciling": "False",
