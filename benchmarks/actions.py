@@ -12,7 +12,7 @@ from benchmarks.actionsphases import Burst, Scale
 from benchmarks.report import console, machine
 
 FULL = Scale()
-QUICK = Scale(resources=2000, seconds=30.0, changes=10)
+QUICK = Scale(resources=4000, seconds=30.0, changes=10)
 _LATE_S = 2.0
 
 
