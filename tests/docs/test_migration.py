@@ -1,0 +1,144 @@
+"""What is told to those who come from no8s-operator: the commands carry data over, and what is said to be here is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from inspect import getmembers
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from homeostat.operators.actions.inputs.plugin import Desk, Feed, Source
+from homeostat.operators.actions.plugin import Job, Local, Remote, Tools
+from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.world import Plan
+from tests.cli.running import Cli, make_cli, running
+from tests.cli.shelf import Shelf, serving_shelf
+from tests.docs.documents import ROOT, table_rows, text_of
+from tests.postgres import MissingPostgresError, Postgres, find_programs, running_postgres
+
+_TEXT = text_of("docs/migrating-from-no8s.md")
+_blocks = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_THEIRS = """
+CREATE ROLE operator LOGIN PASSWORD 'operator';
+CREATE TABLE resources (
+    id serial PRIMARY KEY, name varchar(255) UNIQUE, resource_type_name text, resource_type_version text,
+    action_plugin varchar(50) NOT NULL, spec jsonb, plugin_config jsonb DEFAULT '{}', metadata jsonb DEFAULT '{}',
+    deleted_at timestamp);
+GRANT SELECT ON resources TO operator;
+"""
+_TYPE = {
+    "id": 4,
+    "name": "StorageBox",
+    "version": "v1",
+    "schema": {"type": "object", "required": ["size"], "properties": {"size": {"type": "integer"}}},
+    "description": "Boxes",
+    "status": "active",
+    "metadata": {},
+    "created_at": "2026-01-02T03:04:05.678901",
+    "updated_at": "2026-01-02T03:04:05.678901",
+}
+
+
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    try:
+        with running_postgres() as server:
+            yield server
+    except MissingPostgresError as error:
+        pytest.skip(str(error))
+
+
+async def _fill(url: str, shelf: Shelf) -> None:
+    """A database as they have it: two resources, and one that is deleted."""
+    connection = await asyncpg.connect(url)
+    await connection.execute("CREATE DATABASE operator_controller")
+    await connection.close()
+    connection = await asyncpg.connect(url, database="operator_controller")
+    await connection.execute(_THEIRS)
+    config = {"url": f"{shelf.url}/boxes", "item": f"{shelf.url}/boxes/${{name}}"}
+    config["body"] = {"name": "${name}", "size": "${spec.size}"}  # type: ignore[assignment]
+    insert = (
+        "INSERT INTO resources (name, resource_type_name, resource_type_version, action_plugin, spec, plugin_config, "
+        "metadata, deleted_at) VALUES ($1, 'StorageBox', 'v1', 'http', $2, $3, $4, $5::text::timestamp)"
+    )
+    for name, size, deleted in (("red", 1, None), ("blue", 2, None), ("old", 3, "2026-01-01")):
+        values = ({"size": size}, config, {"team": 'it\'s "ours"'})
+        await connection.execute(insert, name, *(msgspec.json.encode(each).decode() for each in values), deleted)
+    await connection.close()
+
+
+@pytest.fixture
+def cli(tmp_path: Path, postgres: Postgres) -> Iterator[Cli]:
+    own = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    server = {"PGPORT": str(postgres.port), "PGPASSWORD": "operator"}
+    path = f"{ROOT / '.venv' / 'bin'}:{find_programs()}:{os.environ['PATH']}"
+    cli = Cli({**own.environment, **server, "PATH": path})
+    with running(cli, "--rest-port", "0"):
+        yield cli
+
+
+def test_types_and_resources_are_carried_over(cli: Cli, postgres: Postgres, tmp_path: Path) -> None:
+    with serving_shelf() as shelf, serving_shelf() as theirs:
+        theirs.answer = lambda *_: (200, [_TYPE])  # type: ignore[method-assign]
+        asyncio.run(_fill(postgres.url, shelf))
+        shelf.items["red"] = {"name": "red", "size": 1}
+        environment = {**cli.environment, "OLD": theirs.url, "TOKEN": "theirs"}
+        for block in _blocks.findall(_TEXT):
+            command = ["bash", "-ec", block]
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=50)
+            assert done.returncode == 0, done.stdout + done.stderr
+        assert shelf.items == {"red": {"name": "red", "size": 1}, "blue": {"name": "blue", "size": 2}}
+        assert shelf.writes == 1, "what was as declared was written again"
+        shown = cli("resource", "show", "storagebox/red", "-o", "json").json
+        assert shown["metadata"]["annotations"]["homeostat.dev/metadata"] == '{"team":"it\'s \\"ours\\""}'
+
+
+@pytest.mark.parametrize(
+    ("word", "owner"), [("job", Job), ("tools", Tools), ("desk", Desk)], ids=["job", "tools", "desk"]
+)
+def test_every_member_named_is_there(word: str, owner: type) -> None:
+    named = set(re.findall(rf"`{word}\.(\w+)", _TEXT))
+    there = {name for name, _ in getmembers(owner)} | set(getattr(owner, "__dataclass_fields__", ()))
+    assert named
+    assert named <= there
+
+
+@pytest.mark.parametrize(
+    ("owner", "named"),
+    [
+        (Plan, {"is_changed", "changes", "output", "again_after_seconds"}),
+        (Outcome, {"is_success", "outputs", "output", "message", "conditions", "again_after_seconds"}),
+        (Changes, {"created", "updated", "deleted"}),
+        (Local, {"plan", "apply", "destroy"}),
+        (Remote, {"start", "follow"}),
+        (Source, {"read"}),
+        (Feed, {"feed"}),
+    ],
+    ids=lambda each: each.__name__ if isinstance(each, type) else "",
+)
+def test_what_is_told_of_ours_is_so(owner: Any, named: set[str]) -> None:
+    assert all(re.search(rf"`{name}\b", _TEXT) for name in named)
+    assert named <= {name for name, _ in getmembers(owner)}
+
+
+def test_every_variable_that_is_the_same_is_read() -> None:
+    source = "".join(path.read_text() for path in (ROOT / "homeostat").rglob("*.py"))
+    rows = table_rows(_TEXT, "| variable | here |")
+    same = [name for names, here in rows if here.startswith("same") for name in re.findall(r"[A-Z_]{6,}", names)]
+    assert len(same) > 20
+    assert [name for name in same if f'"{name}"' not in source] == []
+
+
+def test_every_variable_that_is_none_is_not_read() -> None:
+    source = "".join(path.read_text() for path in (ROOT / "homeostat").rglob("*.py"))
+    rows = table_rows(_TEXT, "| variable | here |")
+    other = [name for names, here in rows if not here.startswith("same") for name in re.findall(r"[A-Z_]{6,}", names)]
+    assert [name for name in other if f'"{name}"' in source] == []
