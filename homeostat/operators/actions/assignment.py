@@ -7,7 +7,7 @@ tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -70,8 +70,7 @@ class Assignments:
     ) -> Assignment | Fault:
         action = wanted.action
         if not action.plugin:
-            told = "neither the resource nor its type names an action plugin, and no reconciler has claimed the type"
-            return Fault("NoPlugin", told)
+            return Fault("NoPlugin", _no_plugin(self._means.plugins.troubles))
         try:
             plugin = self._means.plugins.get(action.plugin)
             # Not part of what is declared: a process that was started otherwise applies nothing anew.
@@ -114,6 +113,12 @@ class Assignments:
             began=parse_time(run.began) if run is not None else None,
             handle=run.handle if run is not None else None,
         )
+
+
+def _no_plugin(troubles: Mapping[str, str]) -> str:
+    told = "neither the resource nor its type names an action plugin, and no reconciler has claimed the type"
+    broken = "; ".join(f"{name}: {why}" for name, why in sorted(troubles.items()))
+    return f"{told}; one of those that cannot be loaded may: {broken}" if broken else told
 
 
 def _as_begun(obj: Resource, run: Run) -> Resource:
