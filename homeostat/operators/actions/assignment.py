@@ -7,7 +7,7 @@ tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -70,7 +70,7 @@ class Assignments:
     ) -> Assignment | Fault:
         action = wanted.action
         if not action.plugin:
-            return Fault("NoPlugin", _no_plugin(self._means.plugins.troubles))
+            return Fault("NoPlugin", self._without_plugin())
         try:
             plugin = self._means.plugins.get(action.plugin)
             # Not part of what is declared: a process that was started otherwise applies nothing anew.
@@ -79,6 +79,14 @@ class Assignments:
         except (UnknownPluginError, ActionError) as error:
             return Fault(error.reason, str(error))
         return Assignment(plugin, self._job(obj, status, wanted.digest, read, run))
+
+    def _without_plugin(self) -> str:
+        told = "neither the resource nor its type names an action plugin"
+        if claimants := self._means.disputes.get(self._type_of().name):
+            return f"{told}, and several reconcilers claim the type: {', '.join(claimants)}; let the type name one"
+        broken = "; ".join(f"{name}: {why}" for name, why in sorted(self._means.plugins.troubles.items()))
+        told = f"{told}, and no reconciler has claimed the type"
+        return f"{told}; one of those that cannot be loaded may: {broken}" if broken else told
 
     def of_run(self, obj: Resource, status: ResourceStatus, run: Run) -> Assignment | Fault:
         """With what was declared when the run began."""
@@ -113,12 +121,6 @@ class Assignments:
             began=parse_time(run.began) if run is not None else None,
             handle=run.handle if run is not None else None,
         )
-
-
-def _no_plugin(troubles: Mapping[str, str]) -> str:
-    told = "neither the resource nor its type names an action plugin, and no reconciler has claimed the type"
-    broken = "; ".join(f"{name}: {why}" for name, why in sorted(troubles.items()))
-    return f"{told}; one of those that cannot be loaded may: {broken}" if broken else told
 
 
 def _as_begun(obj: Resource, run: Run) -> Resource:

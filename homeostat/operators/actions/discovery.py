@@ -8,7 +8,8 @@
 | `homeostat.secrets` | stores of secrets (`secrets.py`) |
 
 What cannot be imported is told in `troubles`, and everything else works. Of two of one name the package's wins over
-ours, and between packages the first. What is there and may not be used is told in `off`, with the switch.
+ours, and between packages the first. What is there and may not be used is told in `off`, with the switch. A type that
+two reconcilers claim is nobody's: which one would keep it is not left to chance.
 """
 
 from __future__ import annotations
@@ -120,11 +121,20 @@ def joined(*catalogs: Catalog[T]) -> Catalog[T]:
 
 
 def claimed_types(reconcilers: Catalog[Any]) -> dict[str, str]:
-    """The plugin by the name of the resource type that it claims; `ValueError` where two claim one type."""
-    claims: dict[str, str] = {}
+    """The plugin by the name of the resource type that it claims; without those that several claim."""
+    return {each: names[0] for each, names in _claimants(reconcilers).items() if len(names) == 1}
+
+
+def disputed_types(reconcilers: Catalog[Any]) -> dict[str, tuple[str, ...]]:
+    """The plugins by the name of the resource type that more than one of them claims."""
+    return {each: tuple(names) for each, names in _claimants(reconcilers).items() if len(names) > 1}
+
+
+def _claimants(reconcilers: Catalog[Any]) -> dict[str, list[str]]:
+    claims: dict[str, list[str]] = {}
     for name in reconcilers:
-        for each in reconcilers.get(name).resource_types:
-            if each in claims:
-                raise ValueError(f'the resource type "{each}" is claimed by "{claims[each]}" and by "{name}"')
-            claims[each] = name
+        types = getattr(reconcilers.get(name), "resource_types", ())
+        # A tuple of one that lacks its comma is a text.
+        for each in (types,) if isinstance(types, str) else types:
+            claims.setdefault(each, []).append(name)
     return claims

@@ -40,7 +40,14 @@ async def equipment(
 ) -> AsyncIterator[Means]:
     """Also for a process that only asks what would be done."""
     from homeostat.external.exchange import Http
-    from homeostat.operators.actions.discovery import ACTIONS, claimed_types, discover, joined, without_programs
+    from homeostat.operators.actions.discovery import (
+        ACTIONS,
+        claimed_types,
+        discover,
+        disputed_types,
+        joined,
+        without_programs,
+    )
     from homeostat.operators.actions.operator import Means
     from homeostat.operators.actions.plugin import Tools
     from homeostat.operators.actions.stores import secret_stores
@@ -60,6 +67,7 @@ async def equipment(
             stores=stores,
             directory=directory,
             claims=claimed_types(reconcilers),
+            disputes=disputed_types(reconcilers),
             settings=settings,
         )
 

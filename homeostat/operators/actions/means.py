@@ -26,6 +26,8 @@ class Means:
     directory: Path
     claims: Mapping[str, str] = field(default_factory=dict)
     """Which plugin claims a type, by the type's name."""
+    disputes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which plugins claim the same type."""
     settings: ActionSettings = ActionSettings()  # noqa: RUF009
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     chance: Callable[[], float] = random.random

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,20 +11,27 @@ from homeostat.operators.actions.api import Resource, ResourceStatus, ResourceTy
 from homeostat.operators.actions.assignment import Assignments
 from homeostat.operators.actions.discovery import Catalog
 from homeostat.operators.actions.means import Means
+from homeostat.operators.actions.plugin import Plugin
 from homeostat.operators.actions.world import Fault
 from tests.operators.actions.hosted import Nowhere
 
 
 @pytest.mark.parametrize(
-    ("troubles", "told"),
+    ("troubles", "disputes", "told"),
     [
-        ({}, "no reconciler has claimed the type"),
-        ({"roles": "ImportError: no asyncpg"}, "may: roles: ImportError: no asyncpg"),
+        ({}, {}, "no reconciler has claimed the type"),
+        ({"roles": "ImportError: no asyncpg"}, {}, "may: roles: ImportError: no asyncpg"),
+        ({}, {"Role": ("a", "b")}, "several reconcilers claim the type: a, b; let the type name one"),
     ],
-    ids=["all plugins are there", "one is broken"],
+    ids=["nobody claims it", "a plugin is broken", "two claim it"],
 )
-def test_a_resource_without_a_plugin_says_which_could_not_be_loaded(troubles: dict[str, str], told: str) -> None:
-    means = Means(client=Client(Nowhere()), plugins=Catalog({}, troubles), stores={}, directory=Path("/nonexistent"))
+def test_a_resource_without_a_plugin_says_why(
+    troubles: dict[str, str], disputes: dict[str, tuple[str, ...]], told: str
+) -> None:
+    plugins: Catalog[Plugin[Any]] = Catalog({}, troubles)
+    means = Means(
+        client=Client(Nowhere()), plugins=plugins, stores={}, directory=Path("/nonexistent"), disputes=disputes
+    )
     assignments = Assignments(lambda: ResourceTypeSpec(name="Role"), means)
     role = Resource(metadata=Metadata("orders"))
     fault = assignments.make(role, ResourceStatus(), assignments.wanted(role))

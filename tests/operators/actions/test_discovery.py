@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from homeostat.external.exchange import Http
-from homeostat.operators.actions.discovery import ACTIONS, Catalog, UnknownPluginError, claimed_types, discover
+from homeostat.operators.actions.discovery import (
+    ACTIONS,
+    Catalog,
+    UnknownPluginError,
+    claimed_types,
+    discover,
+    disputed_types,
+)
 from homeostat.operators.actions.plugin import Local, Remote, Tools
 
 SOURCE = """
@@ -90,8 +97,13 @@ class Claiming:
         self.resource_types = types
 
 
-def test_reconcilers_claim_types_and_no_type_is_claimed_twice() -> None:
-    found = Catalog({"a": Claiming("One", "Two"), "b": Claiming("Three")}, {})
-    assert claimed_types(found) == {"One": "a", "Two": "a", "Three": "b"}
-    with pytest.raises(ValueError, match='"Two" is claimed by "a" and by "b"'):
-        claimed_types(Catalog({"a": Claiming("Two"), "b": Claiming("Two")}, {}))
+def test_reconcilers_claim_types_and_what_two_claim_is_nobodys() -> None:
+    found = Catalog({"a": Claiming("One", "Two"), "b": Claiming("Two", "Three")}, {})
+    assert claimed_types(found) == {"One": "a", "Three": "b"}
+    assert disputed_types(found) == {"Two": ("a", "b")}
+
+
+def test_a_reconciler_may_claim_one_type_by_its_bare_name_and_none_at_all() -> None:
+    one, none = Claiming(), object()
+    one.resource_types = "One"  # type: ignore[assignment]
+    assert claimed_types(Catalog({"a": one, "b": none}, {})) == {"One": "a"}
