@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable
 from uuid import uuid4
 
 from homeostat.client.base import UnreachableError
@@ -25,14 +25,11 @@ from homeostat.web.rest.history import History
 from homeostat.web.rest.plugins import PluginPages
 from homeostat.web.rest.refusal import REQUEST_ID, RefusalError, refusal_of, refusal_reply
 from homeostat.web.rest.resources import Resources
+from homeostat.web.rest.routing import Add, AddRoutes, Page
 from homeostat.web.rest.types import Types
 
 log = logging.getLogger(__name__)
 
-Page = Callable[[Request, Mapping[str, str]], Awaitable[Answer]]
-Add = Callable[[str, str, Page], None]
-"""Takes a method, a pattern as in `edge/routes.py`, and who answers; refusals may be raised."""
-AddRoutes = Callable[[Add], None]
 _is_id = re.compile(r"[A-Za-z0-9._-]{1,128}").fullmatch
 
 

@@ -151,6 +151,10 @@ class Book:
         """Whose resources are followed."""
         return [each.kind for each in self._followed.values()]
 
+    def reached(self) -> dict[str, int]:
+        """By kind, the revision up to which the book was told of its resources; and, without a name, of the types."""
+        return {"": self._types.cache.version, **{kind: each.reached for kind, each in self._followed.items()}}
+
     def is_followed(self, resource_type: TypeEntry) -> bool:
         """The server has had a definition of it."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
@@ -298,6 +302,13 @@ class _Followed:
         self.types = types
         # A resource that does not say is of the newest.
         self._by_label: dict[str, TypeEntry | None] = {"": types[max(types, key=version_priority)]}
+
+    @property
+    def reached(self) -> int:
+        if self.informer.cache.is_synced:
+            return self.informer.cache.version
+        # Nothing can have been declared by a type before that was in force.
+        return min(int(each.metadata.resource_version) for each in self.types.values())
 
     def type_of(self, entry: Entry) -> TypeEntry | None:
         label = entry.metadata.labels.version

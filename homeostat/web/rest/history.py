@@ -22,6 +22,7 @@ from homeostat.web.form import read_number, read_query
 from homeostat.web.rest.bodies import history_body
 from homeostat.web.rest.face import Face, check_right
 from homeostat.web.rest.forms import LARGEST_PAGE, HistoryQuery
+from homeostat.web.rest.gate import Caller
 from homeostat.web.rest.lookup import Found, find_numbered
 from homeostat.web.rest.refusal import RefusalError
 
@@ -44,17 +45,21 @@ class History:
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, HistoryQuery)
         number, limit = read_number(captured, "id"), min(query.limit, LARGEST_PAGE)
+        entries = await self.read(caller, number, limit)
+        return Reply(200, encode([history_body(each.metadata.name, each.spec, resource_id=number) for each in entries]))
+
+    async def read(self, caller: Caller, number: int, limit: int) -> list[Reconciliation]:
+        """The newest so many, the newest first; `RefusalError` 404 where there is neither a resource nor a record, 403
+        where the caller may not see them.
+        """
         try:
-            entries = await self._recorded(await find_numbered(self._face, caller, number, "READ"), limit)
+            found = await find_numbered(self._face, caller, number, "READ")
         except RefusalError as error:
-            if error.status != 404:
-                raise
-            entries = await self._left_behind(number)
-            if not entries:
+            if error.status != 404 or not (entries := await self.left_behind(number)):
                 raise
             await check_right(caller, entries[0].spec.resource_kind, entries[0].spec.resource_version, "READ")
-        told = [history_body(each.metadata.name, each.spec, resource_id=number) for each in entries[:limit]]
-        return Reply(200, encode(told))
+            return entries[:limit]
+        return (await self._recorded(found, limit))[:limit]
 
     async def _recorded(self, found: Found, limit: int) -> list[Reconciliation]:
         metadata = found.entry.metadata
@@ -76,7 +81,8 @@ class History:
         except NotFoundError:
             return None
 
-    async def _left_behind(self, number: int) -> list[Reconciliation]:
+    async def left_behind(self, number: int) -> list[Reconciliation]:
+        """The record of a resource that is gone, the newest first."""
         query = {"labelSelector": f"{ID}={number}"}
         items = _list.decode(await self._face.client.fetch("GET", _KIND.path(self._face.namespace), query)).items
         return sorted(items, key=lambda each: (each.spec.finished, _count(each)), reverse=True)

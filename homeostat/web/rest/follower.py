@@ -1,0 +1,237 @@
+"""One reader of events, from where it was to where it leaves.
+
+Who comes back reads the history of the server, kind by kind, until it has come to where the feed was when it came; from
+there on the feed tells. Promises, each tested:
+
+- nothing is left out and nothing is told twice, whoever told what came before
+- where the history does not go back so far, `RESYNC` is told once, and then what there is now
+- what a reader may see is asked again with each keep-alive; one whose credentials are not good any more is let go
+- a reader that does not take what it is sent is cut off, and may come back
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from typing import Final
+
+import msgspec
+
+from homeostat.client.base import UnreachableError
+from homeostat.edge.request import Request
+from homeostat.edge.stream import Stream, frame
+from homeostat.objects.errors import ApiError
+from homeostat.objects.timestamp import format_time
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.feed import Feed, Step
+from homeostat.web.rest.gate import Caller
+from homeostat.web.rest.held import Held
+from homeostat.web.rest.position import NOWHERE, Position, position_of
+from homeostat.web.rest.refusal import RefusalError
+from homeostat.web.rest.replay import LostError, replay
+from homeostat.web.rest.telling import KEEP_ALIVE, Telling, resync_lines
+
+KEEP_ALIVE_S: Final = 15.0
+_MOST_WAITING: Final = 50_000
+_AT_ONCE: Final = 64
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Of which resources somebody wants to know: of all, of a kind and type, or of one."""
+
+    kind: str = ""
+    type_name: str = ""
+    number: int = 0
+    name: str = ""
+
+    def takes(self, telling: Telling) -> bool:
+        is_type = not self.type_name or telling.type_key[0] == self.type_name
+        return is_type and (not self.number or telling.number == self.number)
+
+
+class Follower:
+    def __init__(
+        self,
+        face: Face,
+        feed: Feed,
+        wanted: Wanted,
+        *,
+        request: Request,
+        caller: Caller,
+        since: Position | None,
+        keep_alive_s: float = KEEP_ALIVE_S,
+    ) -> None:
+        self._face, self._feed, self._wanted = face, feed, wanted
+        self._request, self._caller, self._since = request, caller, since
+        self._keep_alive_s = keep_alive_s
+        self._claims: Mapping[str, str] = {}
+        self._rights: dict[tuple[str, str], bool] = {}
+        self._waiting: deque[Step] = deque()
+        self._held: dict[str, deque[Step]] = {}
+        """By kind, what the feed tells while history is still being told."""
+        self._sent: dict[str, int] = {}
+        self._behind: set[str] = set()
+        self._reached: dict[str, int] = {}
+        self._wake = asyncio.Event()
+
+    async def run(self, stream: Stream) -> None:
+        """Until the stream is closed."""
+        self._stream = stream
+        self._claims = (await self._face.plugins.known()).claims
+        stream.send(frame(b": following\n\n"))
+        leave = self._feed.follow(self._take)
+        self._reached = dict(self._feed.reached)
+        try:
+            lost = asyncio.Event()
+            async with asyncio.TaskGroup() as tasks:
+                replays = [tasks.create_task(self._replay(kind, lost)) for kind in self._missed(lost)]
+                try:
+                    await self._pump(lost, replays)
+                finally:
+                    for task in replays:
+                        task.cancel()
+        finally:
+            leave()
+
+    def _take(self, step: Step) -> None:
+        """Of the feed."""
+        wanted = self._wanted
+        if wanted.kind and step.kind != wanted.kind:
+            return
+        (self._held.get(step.kind, self._waiting)).append(step)
+        if len(self._waiting) + sum(map(len, self._held.values())) > _MOST_WAITING:
+            self._stream.abort()
+        self._wake.set()
+
+    def _missed(self, lost: asyncio.Event) -> list[str]:
+        """The kinds whose history is to be told."""
+        if self._since is None:
+            return []
+        kinds = [each.kind for each in self._face.book.kinds() if self._wanted.kind in ("", each.kind)]
+        gone = [each for each in self._since.ahead if self._wanted.kind in ("", each) and each not in kinds]
+        if gone or not self._since.floor:
+            lost.set()
+            return []
+        self._sent = {kind: self._since.of(kind) for kind in kinds}
+        missed = [kind for kind in kinds if self._sent[kind] != self._reached.get(kind, 0)]
+        self._behind = set(missed)
+        self._held = {kind: deque() for kind in missed}
+        return missed
+
+    async def _replay(self, kind: str, lost: asyncio.Event) -> None:
+        until = self._reached.get(kind, 0)
+        (place,) = (each for each in self._face.book.kinds() if each.kind == kind)
+        steps = replay(self._face.client, self._face.book, place, since=self._sent[kind], name=self._wanted.name)
+        try:
+            async with aclosing(steps):
+                async for step in steps:
+                    self._waiting.append(step)
+                    self._wake.set()
+                    if step.revision >= until:
+                        break
+        except LostError:
+            lost.set()
+            self._wake.set()
+            return
+        self._waiting += [*self._held.pop(kind), Step(kind, 0)]
+        self._wake.set()
+
+    async def _pump(self, lost: asyncio.Event, replays: list[asyncio.Task[None]]) -> None:
+        now = asyncio.get_running_loop().time
+        beat_at = now() + self._keep_alive_s
+        while not self._stream.closed:
+            if lost.is_set():
+                for task in replays:
+                    task.cancel()
+                lost.clear()
+                await self._resync()
+            elif now() >= beat_at:
+                beat_at = now() + self._keep_alive_s
+                await self._beat()
+            elif self._waiting:
+                await self._tell(self._waiting.popleft())
+            else:
+                self._wake.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(beat_at):
+                        await self._wake.wait()
+
+    async def _beat(self) -> None:
+        self._stream.send(frame(KEEP_ALIVE))
+        try:
+            self._caller = await self._face.gate.identify(self._request)
+        except RefusalError:
+            self._stream.close()
+        except (ApiError, UnreachableError):
+            # Nobody can be asked now; what was allowed before is allowed until somebody can.
+            return
+        self._rights.clear()
+
+    async def _may_see(self, key: tuple[str, str]) -> bool:
+        if key not in self._rights:
+            self._rights[key] = self._caller.is_admin or await self._caller.may(*key, "READ")
+        return self._rights[key]
+
+    async def _tell(self, step: Step) -> None:
+        if not step.revision:
+            self._behind.discard(step.kind)
+            return
+        if step.reached:
+            self._reached.update(step.reached)
+        if step.revision <= self._sent.get(step.kind, 0):
+            return
+        self._sent[step.kind] = step.revision
+        told = [each for each in step.tellings if self._wanted.takes(each) and await self._may_see(each.type_key)]
+        for each in told:
+            # Of several at one revision, only with the last has all of it been told.
+            self._send(each, self._position() if each is told[-1] else "")
+            if self._wanted.number and each.event_type == "DELETED":
+                self._stream.close()
+        if self._behind:
+            # History may be more than a reader can hold.
+            await self._stream.drain()
+
+    def _position(self) -> str:
+        if self._wanted.kind:
+            return str(self._sent[self._wanted.kind])
+        reached = {kind: max(revision, self._sent.get(kind, 0)) for kind, revision in self._reached.items()}
+        return str(position_of({**reached, **{kind: self._sent[kind] for kind in self._behind}}))
+
+    def _send(self, telling: Telling, position: str) -> None:
+        lines = telling.lines(is_admin=self._caller.is_admin, claims=self._claims)
+        self._stream.send(frame(lines + (b"id: %b\n\n" % position.encode() if position else b"\n")))
+
+    async def _resync(self) -> None:
+        book = self._face.book
+        for resource_type in book.types():
+            await self._may_see((resource_type.spec.name, resource_type.spec.version))
+        self._waiting.clear()
+        self._held.clear()
+        self._behind.clear()
+        self._feed.flush()
+        self._waiting.clear()
+        self._reached = dict(self._feed.reached)
+        self._sent = {kind: revision for kind, revision in self._reached.items() if kind}
+        position = self._settled()
+        found = [each for held in book.newest() if (each := self._as_it_is(held)) is not None][::-1]
+        first = NOWHERE if found else position
+        self._stream.send(frame(resync_lines(format_time(self._face.now())) + b"id: %b\n\n" % first.encode()))
+        for count, each in enumerate(found, 1):
+            self._send(each, position if count == len(found) else NOWHERE)
+            if count % _AT_ONCE == 0:
+                await self._stream.drain()
+        if self._wanted.number and not found:
+            self._stream.close()
+
+    def _settled(self) -> str:
+        kind = self._wanted.kind
+        return str(self._sent.get(kind, 0)) if kind else str(position_of(self._reached))
+
+    def _as_it_is(self, held: Held) -> Telling | None:
+        resource_type = self._face.book.type_of(held)
+        if resource_type is None or self._wanted.kind not in ("", held.kind.kind):
+            return None
+        telling = Telling("MODIFIED", held, resource_type)
+        return telling if self._wanted.takes(telling) and self._rights.get(telling.type_key) else None
