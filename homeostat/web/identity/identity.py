@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.informer import Informers
 from homeostat.web.identity.directory import read_directory, sync_interval_s
@@ -83,6 +85,11 @@ class Identity:
             ("DELETE", "/custom-roles/{id}/permissions/{permission}", roles.delete_permission),
         )
         add_table(add, "/api/v1", rows, ready=self.ready)
+
+    async def log_in(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        """`/auth/login`, for other faces."""
+        await self.ready()
+        return await self._login.login(request, captured)
 
     async def ready(self) -> None:
         """Returns when users are known, the first one included; `RefusalError` 503 where that takes too long."""

@@ -12,10 +12,12 @@ from homeostat.client.base import Client
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Handler, Server, serve
 from homeostat.runtime.verdict import sole_error
+from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.hooks.admission import open_hooks
 from homeostat.web.identity.identity import open_identity
 from homeostat.web.rest.app import refuse, rest_app
 from homeostat.web.rest.book import Book
+from homeostat.web.rest.events import open_events
 from homeostat.web.rest.face import Face
 from homeostat.web.rest.gate import Gate, Hooks, NoHooks, OpenGate
 from homeostat.web.rest.ids import Ids
@@ -83,9 +85,12 @@ async def open_rest(
                 client, gate=face.gate, namespace=namespace, environment=environment, is_open=is_open
             ) as people,
             open_hooks(client, gate=people.gate, namespace=namespace, environment=environment) as hooks,
+            open_events(face) as events,
         ):
             face.gate, face.hooks = people.gate, hooks
-            yield rest_app(face, more=[people.add_routes, hooks.add_routes])
+            dashboard = Dashboard(face, log_in=people.log_in)
+            pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
+            yield rest_app(face, more=pages)
     except ExceptionGroup as group:
         raise sole_error(group) from None
 

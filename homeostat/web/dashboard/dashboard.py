@@ -1,0 +1,122 @@
+"""The dashboard, put together: a face over a `Client`, served beside the REST API and with its rights.
+
+    dashboard = Dashboard(face, log_in=identity.log_in)
+    rest_app(face, more=[dashboard.add_routes])
+
+Promises, each tested: whatever comes from outside is escaped; no secret is shown; nothing is changed but by a form that
+one of these pages made for the one who sends it; everything works without a script.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from homeostat.client.base import UnreachableError
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.errors import ApiError
+from homeostat.web.dashboard.census import Census
+from homeostat.web.dashboard.layout import Shown, Viewer, page_reply, redirect
+from homeostat.web.dashboard.listing import Listing
+from homeostat.web.dashboard.login import LogIn, LoginPage, login_place, read_form
+from homeostat.web.dashboard.markup import el
+from homeostat.web.dashboard.overview import Overview
+from homeostat.web.dashboard.policies import Policies
+from homeostat.web.dashboard.policy import PolicyPage
+from homeostat.web.dashboard.resource import ResourcePage
+from homeostat.web.dashboard.session import ROOT, form_proof, is_own_page, keeping, kept_token, with_token
+from homeostat.web.dashboard.static import Static
+from homeostat.web.dashboard.visit import View, Visit
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.refusal import RefusalError, forbidden, refusal_of
+from homeostat.web.table import Add, Handle
+
+_TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Not understood", 503: "Not now"}
+Effect = Callable[[Visit], Awaitable[str]]
+"""Does something, and says where to go then."""
+
+
+class Dashboard:
+    def __init__(self, face: Face, *, log_in: LogIn) -> None:
+        self._face, self._static = face, Static()
+        self._login = LoginPage(face, log_in, self._static)
+        self._secret = os.urandom(32)
+
+    def add_routes(self, add: Add) -> None:
+        face, census = self._face, Census(self._face.book)
+        policies, resource, policy = Policies(face), ResourcePage(face), PolicyPage(face)
+        add("GET", ROOT, self._page(Overview(face, census, policies).show))
+        add("GET", f"{ROOT}/resources", self._page(Listing(face, census).show))
+        add("GET", f"{ROOT}/resources/{{id}}", self._page(resource.show))
+        add("POST", f"{ROOT}/resources/{{id}}/reconcile", self._form(resource.reconcile))
+        add("GET", f"{ROOT}/policies", self._page(policies.show))
+        add("GET", f"{ROOT}/policies/{{namespace}}/{{name}}", self._page(policy.show))
+        add("GET", f"{ROOT}/cluster-policies/{{name}}", self._page(policy.show_of_cluster))
+        add("GET", f"{ROOT}/login", self._login.show)
+        add("POST", f"{ROOT}/login", self._login.take)
+        add("POST", f"{ROOT}/logout", self._log_out)
+        add("GET", f"{ROOT}/static/{{version}}/{{name}}", self._static.show)
+
+    def _page(self, view: View) -> Handle:
+        async def show(request: Request, captured: Mapping[str, str]) -> Reply:
+            visit: Visit | None = None
+            try:
+                visit = await self._visit(request, captured)
+                return page_reply(request, await view(visit), visit.viewer, self._static)
+            except (RefusalError, ApiError, UnreachableError) as error:
+                return self._refusal(request, _refused(error), visit)
+
+        return show
+
+    def _form(self, effect: Effect) -> Handle:
+        async def take(request: Request, captured: Mapping[str, str]) -> Reply:
+            visit: Visit | None = None
+            try:
+                visit = await self._visit(request, captured)
+                self._check_form(request)
+                return redirect(await effect(visit))
+            except (RefusalError, ApiError, UnreachableError) as error:
+                return self._refusal(request, _refused(error), visit)
+
+        return take
+
+    async def _log_out(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        try:
+            self._check_form(request)
+        except RefusalError as error:
+            return self._refusal(request, error, None)
+        return redirect(f"{ROOT}/login", keeping(request, ""))
+
+    async def _visit(self, request: Request, captured: Mapping[str, str]) -> Visit:
+        token = kept_token(request)
+        caller = await self._face.identify(with_token(request, token))
+        viewer = Viewer(caller.username or "somebody", form_proof(self._secret, token), bool(token))
+        return Visit(request, captured, caller, viewer)
+
+    def _check_form(self, request: Request) -> None:
+        proof = form_proof(self._secret, kept_token(request))
+        given = read_form(request).get("proof", "")
+        if not is_own_page(request) or not hmac.compare_digest(given.encode(), proof.encode()):
+            raise forbidden("this form is not one of a page that you have open now; go back, reload and try again")
+
+    def _refusal(self, request: Request, error: RefusalError, visit: Visit | None) -> Reply:
+        if error.status == 401:
+            place = login_place(request) if request.method != "POST" else f"{ROOT}/login"
+            return redirect(place)
+        title = _TITLES.get(error.status, "It failed")
+        told = el("div", el("h1", title), el("p", str(error)), class_="empty", role="alert")
+        shown = Shown(title, told, status=error.status)
+        headers = tuple(each for each in error.headers if each[0] == "Retry-After")
+        return page_reply(request, shown, visit.viewer if visit is not None else Viewer(), self._static, *headers)
+
+
+def _refused(error: RefusalError | ApiError | UnreachableError) -> RefusalError:
+    match error:
+        case ApiError():
+            return refusal_of(error)
+        case UnreachableError():
+            return RefusalError(503, "the control plane cannot be reached", (("Retry-After", "5"),))
+    return error

@@ -1,0 +1,111 @@
+"""What all pages have around them, and the headers that keep a browser from doing what no page of ours asks for."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from homeostat import __version__
+from homeostat.edge.reply import Fields, Reply
+from homeostat.edge.request import Request
+from homeostat.web.dashboard.markup import Markup, Node, el, text_of
+from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.static import Static
+
+HTML: Final = "text/html; charset=utf-8"
+_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+GUARDS: Final[Fields] = (
+    ("Content-Security-Policy", _POLICY),
+    ("X-Content-Type-Options", "nosniff"),
+    # Without a referrer at all, browsers would not say either where a form comes from.
+    ("Referrer-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cache-Control", "no-store"),
+)
+SECTIONS: Final = (("Overview", ROOT), ("Resources", f"{ROOT}/resources"), ("Policies", f"{ROOT}/policies"))
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A page without what is around it. `section` is the title of one of `SECTIONS`."""
+
+    title: str
+    content: Node
+    section: str = ""
+    status: int = 200
+    is_live: bool = True
+    """Whether it is to be looked at again and again."""
+
+
+class Viewer(msgspec.Struct, frozen=True):
+    """Who looks: `username` is empty for nobody; `proof` is what forms carry."""
+
+    username: str = ""
+    proof: str = ""
+    has_session: bool = False
+
+
+def page_reply(request: Request, shown: Shown, viewer: Viewer, static: Static, *headers: tuple[str, str]) -> Reply:
+    """A page that the browser has already is not sent again."""
+    inside = text_of([_header(shown.section, viewer), el("main", shown.content, id="main", tabindex=-1)])
+    tag = blake2b(f"{shown.title}{inside}{static.version}".encode(), digest_size=12).hexdigest()
+    every: Fields = (*GUARDS, ("ETag", f'"{tag}"'), *headers)
+    if shown.status == 200 and request.headers.get("if-none-match") == f'"{tag}"':
+        return Reply(304, content_type="", headers=every)
+    return Reply(shown.status, _page(shown, inside, tag, static).encode(), HTML, every)
+
+
+def redirect(place: str, *headers: tuple[str, str]) -> Reply:
+    return Reply(303, b"", "", (*GUARDS, ("Location", place), *headers))
+
+
+def _page(shown: Shown, inside: Markup, tag: str, static: Static) -> str:
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("title", f"{shown.title} · Homeostat"),
+        el("link", rel="icon", href=static.path("icon.svg"), type="image/svg+xml"),
+        el("link", rel="stylesheet", href=static.path("dashboard.css")),
+        el("script", src=static.path("dashboard.js"), defer=True),
+    )
+    footer = el(
+        "footer",
+        el("span", f"Homeostat {__version__}"),
+        el("span", id="live", class_="live", role="status", aria_live="polite"),
+    )
+    skip = el("a", "Skip to the content", href="#main", class_="skip")
+    body = el("body", skip, inside, footer, data_tag=tag, data_live=shown.is_live)
+    return f"<!doctype html>\n{el('html', head, body, lang='en')}"
+
+
+def _header(section: str, viewer: Viewer) -> Markup:
+    brand = el("a", el("span", class_="mark", aria_hidden="true"), "Homeostat", href=ROOT, class_="brand")
+    items = [
+        el("li", el("a", title, href=path, aria_current="page" if title == section else None))
+        for title, path in SECTIONS
+        if viewer.username
+    ]
+    nav = el("nav", el("ul", items), aria_label="Sections") if items else None
+    return el("header", el("div", brand, nav, _account(viewer), class_="bar"))
+
+
+def _account(viewer: Viewer) -> Node:
+    if not viewer.username:
+        return None
+    who = el("span", viewer.username, class_="who", title="Signed in as")
+    if not viewer.has_session:
+        return el("div", who, class_="account")
+    button = el("button", "Sign out", type="submit", class_="link")
+    form = el("form", proof_field(viewer.proof), button, method="post", action=f"{ROOT}/logout")
+    return el("div", who, form, class_="account")
+
+
+def proof_field(proof: str) -> Markup:
+    return el("input", type="hidden", name="proof", value=proof)

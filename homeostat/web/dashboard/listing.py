@@ -1,0 +1,141 @@
+"""`/dashboard/resources`: those of a type, in a phase, with a word in their name; page by page, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.web.dashboard.census import PHASES, Census
+from homeostat.web.dashboard.layout import Shown
+from homeostat.web.dashboard.markup import Markup, Node, el
+from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.shown import many, moment, one_line, phase_chip, row, table
+from homeostat.web.dashboard.visit import Visit, readable_types, type_title
+from homeostat.web.form import read_query
+from homeostat.web.rest.entry import TypeEntry
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.held import Held
+
+PAGE: Final = 50
+HERE: Final = f"{ROOT}/resources"
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """`type` is a name, or a name and a version as in `Page/v1`."""
+
+    type: str = ""
+    phase: str = ""
+    q: Annotated[str, Meta(max_length=200)] = ""
+    page: Annotated[int, Meta(ge=1, le=10**6)] = 1
+
+    def at(self, page: int) -> str:
+        """The address of a page of the same list."""
+        told = {"type": self.type, "phase": self.phase, "q": self.q, "page": page if page > 1 else ""}
+        query = urlencode({name: value for name, value in told.items() if value})
+        return f"{HERE}?{query}" if query else HERE
+
+
+class Listing:
+    def __init__(self, face: Face, census: Census) -> None:
+        self._face, self._census = face, census
+
+    async def show(self, visit: Visit) -> Shown:
+        wanted = read_query(visit.request, Filter)
+        types = await readable_types(self._face, visit.caller)
+        found = list(self._chosen(wanted, types))
+        pages = max(-(-len(found) // PAGE), 1)
+        at = min(wanted.page, pages)
+        shown = found[(at - 1) * PAGE : at * PAGE]
+        content: list[Node] = [
+            el("h1", "Resources"),
+            _form(wanted, types),
+            el("p", _told(len(found), at, pages), class_="told", id="told"),
+            self._table(shown, types) if shown else _nothing(wanted),
+            _pager(wanted, at, pages),
+        ]
+        return Shown("Resources", content, "Resources")
+
+    def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> Iterator[Held]:
+        meant = {each.metadata.uid for each in types if wanted.type in ("", each.spec.name, type_title(each))}
+        word, book, census = wanted.q.strip().lower(), self._face.book, self._census
+        for held in book.newest():
+            resource_type = book.type_of(held)
+            if resource_type is None or resource_type.metadata.uid not in meant:
+                continue
+            if word and word not in held.entry.metadata.name and word != str(held.entry.number):
+                continue
+            if wanted.phase and census.phase(held) != wanted.phase:
+                continue
+            yield held
+
+    def _table(self, shown: Sequence[Held], types: Sequence[TypeEntry]) -> Markup:
+        titles = {each.metadata.uid: type_title(each) for each in types}
+        headings = ("Resource", "Type", "Phase", "Message", "Last run", "Next run")
+        return table("Resources", headings, [self._row(each, titles) for each in shown], class_="resources")
+
+    def _row(self, held: Held, titles: dict[str, str]) -> Markup:
+        entry, status = held.entry, held.entry.read_status()
+        resource_type = self._face.book.type_of(held)
+        return row(
+            str(entry.number),
+            el("a", entry.metadata.name, href=f"{HERE}/{entry.number}"),
+            titles.get(resource_type.metadata.uid, "") if resource_type is not None else "",
+            phase_chip(self._census.phase(held)),
+            el("span", one_line(status.message), class_="why"),
+            moment(status.last_run, "never"),
+            "under way" if status.run is not None else moment(status.next_run),
+        )
+
+
+def _form(wanted: Filter, types: Sequence[TypeEntry]) -> Markup:
+    word = el("input", type="search", id="q", name="q", value=wanted.q, maxlength=200, placeholder="name or number")
+    titles = list(dict.fromkeys([*map(type_title, types), *([wanted.type] if wanted.type else [])]))
+    return el(
+        "form",
+        _field("Search", "q", word),
+        _field("Type", "type", _select("type", "all types", titles, wanted.type)),
+        _field("Phase", "phase", _select("phase", "all phases", PHASES, wanted.phase)),
+        el("button", "Filter", type="submit"),
+        el("a", "Clear", href=HERE, class_="clear") if wanted.at(1) != HERE else None,
+        method="get",
+        action=HERE,
+        class_="filter",
+        role="search",
+    )
+
+
+def _field(label: str, name: str, inside: Markup) -> Markup:
+    return el("div", el("label", label, for_=name), inside, class_="field")
+
+
+def _select(name: str, every: str, values: Sequence[str], chosen: str) -> Markup:
+    options = [el("option", each, value=each, selected=each == chosen) for each in values]
+    return el("select", el("option", every, value=""), options, name=name, id=name)
+
+
+def _told(count: int, at: int, pages: int) -> str:
+    return many(count, "resource") if pages == 1 else f"{many(count, 'resource')}, page {at:,} of {pages:,}"
+
+
+def _nothing(wanted: Filter) -> Markup:
+    told = "Nothing fits." if wanted.at(1) != HERE else "No resources are declared yet, or none that you may see."
+    return el("div", el("p", told), class_="empty")
+
+
+def _pager(wanted: Filter, at: int, pages: int) -> Node:
+    if pages == 1:
+        return None
+    near = sorted({1, pages, *(each for each in range(at - 2, at + 3) if 1 <= each <= pages)})
+    items: list[Markup] = []
+    for former, each in zip((0, *near), near, strict=False):
+        if each > former + 1:
+            items.append(el("li", "…", class_="gap", aria_hidden="true"))
+        here = "page" if each == at else None
+        items.append(el("li", el("a", f"{each:,}", href=wanted.at(each), aria_current=here, aria_label=f"Page {each}")))
+    before = el("a", "Previous", href=wanted.at(at - 1), rel="prev") if at > 1 else None
+    after = el("a", "Next", href=wanted.at(at + 1), rel="next") if at < pages else None
+    return el("nav", before, el("ul", items), after, class_="pager", aria_label="Pages")

@@ -1,0 +1,117 @@
+"""`/dashboard/login`: a token, or a name and a password, for a cookie.
+
+A name and a password go to the login of the REST API itself, with its limits and its log. Whatever is wrong, the page
+says the same as that API does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.json import encode
+from homeostat.web.dashboard.layout import Shown, Viewer, page_reply, redirect
+from homeostat.web.dashboard.markup import Markup, el
+from homeostat.web.dashboard.session import ROOT, is_own_page, is_token, keeping, place_of, with_token
+from homeostat.web.dashboard.static import Static
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.refusal import RefusalError, forbidden, unauthorized
+
+HERE: Final = f"{ROOT}/login"
+LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
+"""`/api/v1/auth/login` of the REST API."""
+_MOST_FIELDS: Final = 20
+
+
+class _Granted(msgspec.Struct, frozen=True):
+    access_token: str
+
+
+class LoginPage:
+    def __init__(self, face: Face, log_in: LogIn, static: Static) -> None:
+        self._face, self._log_in, self._static = face, log_in, static
+
+    async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        return self._page(request, place_of(dict(parse_qsl(request.query)).get("next", "")))
+
+    async def take(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        form = read_form(request)
+        place = place_of(form.get("next", ""))
+        try:
+            if not is_own_page(request):
+                raise forbidden("this form was sent by another site")
+            token = await self._granted(request, form)
+        except RefusalError as error:
+            if error.status not in (401, 403, 422, 429, 503):
+                raise
+            return self._page(request, place, error)
+        return redirect(place, keeping(request, token))
+
+    async def _granted(self, request: Request, form: Mapping[str, str]) -> str:
+        token = form.get("token", "").strip()
+        if not token:
+            told = encode({"username": form.get("username", ""), "password": form.get("password", "")})
+            answer = await self._log_in(msgspec.structs.replace(request, body=told), {})
+            assert isinstance(answer.body, bytes)
+            token = msgspec.json.decode(answer.body, type=_Granted).access_token
+        if not is_token(token):
+            raise unauthorized("the token is not valid")
+        await self._face.identify(with_token(request, token))
+        return token
+
+    def _page(self, request: Request, place: str, error: RefusalError | None = None) -> Reply:
+        shown = Shown("Sign in", _content(place, str(error) if error is not None else ""), is_live=False)
+        if error is not None:
+            shown = msgspec.structs.replace(shown, status=error.status)
+        return page_reply(request, shown, Viewer(), self._static)
+
+
+def login_place(request: Request) -> str:
+    """Where to sign in, and to come back from."""
+    here = f"{request.path}?{request.query}" if request.query else request.path
+    return f"{HERE}?{urlencode({'next': place_of(here)})}"
+
+
+def read_form(request: Request) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except (UnicodeDecodeError, ValueError) as error:
+        raise RefusalError(400, "the form cannot be read") from error
+
+
+def _content(place: str, told: str) -> Markup:
+    person = (
+        el("h2", "With a name and a password"),
+        _field("Name", "username", autocomplete="username"),
+        _field("Password", "password", type_="password", autocomplete="current-password"),
+    )
+    holder = (
+        el("h2", "Or with a token"),
+        _field("Token", "token", type_="password", autocomplete="off", spellcheck="false"),
+        el("p", "Made by ", el("code", "homeostat token create NAME"), class_="note"),
+    )
+    return el(
+        "div",
+        el("h1", "Sign in"),
+        el("p", told, class_="trouble", role="alert") if told else None,
+        el(
+            "form",
+            el("input", type="hidden", name="next", value=place),
+            person,
+            holder,
+            el("button", "Sign in", type="submit", class_="primary"),
+            method="post",
+            action=HERE,
+        ),
+        class_="login",
+    )
+
+
+def _field(label: str, name: str, *, type_: str = "text", autocomplete: str, spellcheck: str = "") -> Markup:
+    entry = el("input", type=type_, id=name, name=name, autocomplete=autocomplete, spellcheck=spellcheck or None)
+    return el("div", el("label", label, for_=name), entry, class_="field")

@@ -1,0 +1,129 @@
+"""`/dashboard`: how everything stands, and what failed last."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import urlencode
+
+from homeostat.web.dashboard.census import PHASES, Census, Failure
+from homeostat.web.dashboard.layout import Shown
+from homeostat.web.dashboard.markup import Markup, Node, el
+from homeostat.web.dashboard.policies import Policies, policy_table
+from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.shown import chip, moment, one_line, row, shares, table
+from homeostat.web.dashboard.visit import Visit, readable_types, type_title
+from homeostat.web.rest.entry import TypeEntry
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.typefacts import verdict_on
+
+MOST_FAILURES: Final = 8
+MOST_POLICIES: Final = 8
+
+
+class Overview:
+    def __init__(self, face: Face, census: Census, policies: Policies) -> None:
+        self._face, self._census, self._policies = face, census, policies
+
+    async def show(self, visit: Visit) -> Shown:
+        types = await readable_types(self._face, visit.caller)
+        readable = frozenset(each.metadata.uid for each in types)
+        counts = {uid: each for uid, each in self._census.of_types().items() if uid in readable}
+        total = sum(counts.values(), Counter[str]())
+        content: list[Node] = [
+            el("h1", "Overview", class_="unseen"),
+            _tiles(total),
+            self._failures(self._census.failed_last(MOST_FAILURES, readable), total["failed"]),
+            _types(types, counts),
+            await self._policy_section(visit),
+        ]
+        return Shown("Overview", content, "Overview")
+
+    def _failures(self, failures: Sequence[Failure], count: int) -> Node:
+        if not failures:
+            return None
+        rows = [self._failure(each) for each in failures]
+        more = _more(f"All {count:,} failed", {"phase": "failed"}) if count > len(failures) else None
+        body = table("What failed last", ("Resource", "Type", "Why", "Tried", "Tries again"), rows, class_="failures")
+        return el("section", _heading("What failed last", more), body)
+
+    def _failure(self, failure: Failure) -> Markup:
+        held, status = failure.held, failure.held.entry.read_status()
+        resource_type = self._face.book.type_of(held)
+        return row(
+            f"failed-{failure.number}",
+            el("a", held.entry.metadata.name, href=f"{ROOT}/resources/{failure.number}"),
+            type_title(resource_type) if resource_type is not None else held.kind.kind,
+            el("span", one_line(status.message), class_="why"),
+            moment(status.last_run),
+            moment(status.next_run),
+        )
+
+    async def _policy_section(self, visit: Visit) -> Node:
+        found = await self._policies.lowest() if visit.caller.is_admin else []
+        if not found:
+            return None
+        more = el("a", f"All {len(found):,} policies", href=f"{ROOT}/policies") if len(found) > MOST_POLICIES else None
+        return el("section", _heading("Policies", more), policy_table(found[:MOST_POLICIES]))
+
+
+def _tiles(total: Mapping[str, int]) -> Markup:
+    everything = sum(total.values())
+    tiles = [_tile("resources", everything, f"{ROOT}/resources", "all")]
+    for phase in PHASES:
+        where = f"{ROOT}/resources?{urlencode({'phase': phase})}"
+        tiles.append(_tile(phase, total.get(phase, 0), where, f"phase-{phase}"))
+    return el("ul", tiles, class_="tiles", aria_label="Resources by phase")
+
+
+def _tile(word: str, count: int, where: str, look: str) -> Markup:
+    inside = (el("span", f"{count:,}", class_="number"), el("span", word, class_=f"word {look}"))
+    return el("li", el("a", inside, href=where, class_="tile" if count else "tile none"), id=f"tile-{word}")
+
+
+def _types(types: Sequence[TypeEntry], counts: Mapping[str, Mapping[str, int]]) -> Markup:
+    if not types:
+        how = el("code", "homeostat type add -f FILE")
+        nothing = el("p", "No resource types are declared yet, or none that you may see. To declare one: ", how)
+        return el("section", _heading("Types"), el("div", nothing, class_="empty"))
+    rows = [_type_row(each, counts.get(each.metadata.uid, {})) for each in types]
+    headings = ("Type", "Resources", "By phase", "Plugin", "State")
+    return el("section", _heading("Types"), table("Types of resources", headings, rows, class_="types"))
+
+
+def _type_row(resource_type: TypeEntry, counts: Mapping[str, int]) -> Markup:
+    title, spec = type_title(resource_type), resource_type.spec
+    where = f"{ROOT}/resources?{urlencode({'type': title})}"
+    name = [
+        el("a", title, href=where),
+        el("span", one_line(spec.description), class_="note") if spec.description else None,
+    ]
+    told = ", ".join(f"{counts[each]:,} {each}" for each in PHASES if counts.get(each))
+    return row(
+        f"type-{resource_type.metadata.uid}",
+        name,
+        el("span", f"{sum(counts.values()):,}", class_="count"),
+        [shares(counts, PHASES, "phase"), el("span", told or "none yet", class_="note")],
+        el("code", spec.action.plugin) if spec.action.plugin else el("span", "–", class_="quiet"),
+        _state(resource_type),
+    )
+
+
+def _state(resource_type: TypeEntry) -> Markup:
+    verdict = verdict_on(resource_type)
+    if resource_type.is_terminating:
+        return chip("being removed", "phase-deleting")
+    if verdict is None:
+        return chip("not looked at yet", "phase-pending")
+    if verdict.status != "True":
+        return chip(verdict.reason or "not in force", "bad", one_line(verdict.message))
+    return chip("deprecated", "warn") if resource_type.spec.is_deprecated else chip("in force", "good")
+
+
+def _heading(text: str, more: Node = None) -> Markup:
+    return el("div", el("h2", text), more, class_="heading")
+
+
+def _more(text: str, query: Mapping[str, str]) -> Markup:
+    return el("a", text, href=f"{ROOT}/resources?{urlencode(query)}")

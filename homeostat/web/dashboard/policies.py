@@ -1,0 +1,139 @@
+"""`/dashboard/policies`: how well the Pods of namespaces keep what is expected of them, for administrators.
+
+Where the operator of policies never ran there are no such kinds, which is to say: no policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.kind import Kind
+from homeostat.operators.policy.api import (
+    CLUSTER_DEVOPS_POLICY,
+    DEVOPS_POLICY,
+    ClusterPolicyStatus,
+    PolicyStatus,
+)
+from homeostat.web.dashboard.layout import Shown
+from homeostat.web.dashboard.markup import Markup, Node, el
+from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.shown import chip, many, moment, one_line, row, table
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.refusal import forbidden
+
+HERE: Final = f"{ROOT}/policies"
+LOOKS: Final = {"Healthy": "good", "Stable": "good", "Degraded": "warn", "Critical": "bad"}
+MOST_SHOWN: Final = 500
+
+
+class PolicyMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    creation_timestamp: str = ""
+
+
+class PolicySummary(msgspec.Struct, frozen=True, rename="camel"):
+    enforcement_mode: str | None = None
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """As far as pages show it, whichever of the two kinds it is of: one of the cluster has no namespace."""
+
+    metadata: PolicyMetadata
+    spec: PolicySummary = PolicySummary()
+    status: ClusterPolicyStatus = ClusterPolicyStatus()
+
+    @property
+    def path(self) -> str:
+        """Of its page."""
+        where = self.metadata
+        return f"{HERE}/{where.namespace}/{where.name}" if where.namespace else f"{ROOT}/cluster-policies/{where.name}"
+
+
+class _List(msgspec.Struct, frozen=True):
+    items: list[Policy]
+
+
+_list = msgspec.json.Decoder(_List)
+
+
+class Policies:
+    def __init__(self, face: Face) -> None:
+        self._client: Client = face.client
+
+    async def show(self, visit: Visit) -> Shown:
+        check_admin(visit)
+        found = await self.lowest()
+        told = many(len(found), "policy", "policies")
+        if len(found) > MOST_SHOWN:
+            told = f"{told}, of which these {MOST_SHOWN} have the lowest scores"
+        nothing = el("div", el("p", "No policies are declared."), class_="empty")
+        body = [el("p", told, class_="told"), policy_table(found[:MOST_SHOWN])] if found else nothing
+        return Shown("Policies", [el("h1", "Policies"), body], "Policies")
+
+    async def lowest(self) -> list[Policy]:
+        """All, those with the lowest scores first; those without a score come last."""
+        found = [each for kind in (CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY) for each in await self._all(kind.kind)]
+        return sorted(found, key=_order)
+
+    async def _all(self, kind: Kind) -> list[Policy]:
+        try:
+            return _list.decode(await self._client.fetch("GET", kind.path(""))).items
+        except NotFoundError:
+            return []
+
+
+def check_admin(visit: Visit) -> None:
+    if not visit.caller.is_admin:
+        raise forbidden("policies are shown to administrators")
+
+
+def policy_table(policies: Sequence[Policy]) -> Markup:
+    headings = ("Policy", "Score", "Class", "Violations", "Pods", "Mode", "Message", "Evaluated")
+    return table("Policies", headings, [_row(each) for each in policies], class_="policies")
+
+
+def _row(policy: Policy) -> Markup:
+    status, where = policy.status, policy.metadata
+    return row(
+        f"policy-{where.uid}",
+        [el("a", where.name, href=policy.path), el("span", where.namespace or "all namespaces", class_="note")],
+        score_bar(status),
+        class_chip(status),
+        _number(status.violations),
+        _number(status.pods),
+        policy.spec.enforcement_mode or "audit",
+        el("span", one_line(status.message or ""), class_="why"),
+        moment(status.last_evaluated, "never"),
+    )
+
+
+def score_bar(status: PolicyStatus) -> Node:
+    score = status.health_score
+    if score is None:
+        return el("span", "–", class_="quiet")
+    look = f"look-{LOOKS.get(status.classification or '', 'plain')}"
+    bar = el("rect", x=0, width=f"{score}%", height="100%", class_=look)
+    chart = el("svg", bar, class_="score", role="img", aria_label=f"{score} of 100")
+    return [el("span", score, class_="count"), chart]
+
+
+def class_chip(status: PolicyStatus) -> Markup:
+    word = status.classification or ""
+    return chip(word, LOOKS.get(word, "plain")) if word else chip("not evaluated", "phase-pending")
+
+
+def _number(count: int | None) -> str:
+    return f"{count:,}" if count is not None else "–"
+
+
+def _order(policy: Policy) -> tuple[bool, int, str, str]:
+    score = policy.status.health_score
+    return score is None, score or 0, policy.metadata.namespace, policy.metadata.name

@@ -1,0 +1,147 @@
+"""`/dashboard/policies/{namespace}/{name}`: one policy, and what its newest record says of each violation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.declared import OwnerReference
+from homeostat.objects.errors import NotFoundError
+from homeostat.operators.policy.api import (
+    CLUSTER_DEVOPS_POLICY,
+    DEVOPS_POLICY,
+    POLICY_AUDIT_RESULT,
+    AuditSpec,
+    Violation,
+)
+from homeostat.web.dashboard.layout import Shown
+from homeostat.web.dashboard.markup import Markup, Node, el
+from homeostat.web.dashboard.policies import HERE, Policy, check_admin, class_chip, score_bar
+from homeostat.web.dashboard.secrecy import plain_text
+from homeostat.web.dashboard.shown import chip, facts, many, moment, one_line, row, table
+from homeostat.web.dashboard.visit import Visit
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.refusal import unknown
+
+MOST_SHOWN: Final = 200
+_METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_LOOKS: Final = {"critical": "bad", "high": "bad", "medium": "warn", "low": "plain"}
+_GRAVEST: Final = {"critical": 0, "high": 1, "medium": 2, "low": 3}
+_policy = msgspec.json.Decoder(Policy)
+
+
+class _ResultMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    creation_timestamp: str = ""
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class _Result(msgspec.Struct, frozen=True):
+    metadata: _ResultMetadata
+
+
+class _Results(msgspec.Struct, frozen=True):
+    items: list[_Result]
+
+
+class _Audit(msgspec.Struct, frozen=True):
+    spec: AuditSpec
+
+
+_results = msgspec.json.Decoder(_Results)
+_audit = msgspec.json.Decoder(_Audit)
+
+
+class PolicyPage:
+    def __init__(self, face: Face) -> None:
+        self._client = face.client
+
+    async def show(self, visit: Visit) -> Shown:
+        check_admin(visit)
+        namespace, name = visit.captured["namespace"], visit.captured["name"]
+        policy = await self._find(DEVOPS_POLICY.kind.path(namespace, name), f"Policy {namespace}/{name}")
+        audit = await self._newest(policy)
+        violations = sorted(audit.violations, key=lambda each: _GRAVEST[each.severity]) if audit is not None else []
+        return Shown(name, [*_head(policy), _violations(violations, policy.status.violations or 0)], "Policies")
+
+    async def show_of_cluster(self, visit: Visit) -> Shown:
+        check_admin(visit)
+        name = visit.captured["name"]
+        policy = await self._find(CLUSTER_DEVOPS_POLICY.kind.path("", name), f"Policy {name}")
+        return Shown(name, [*_head(policy), _namespaces(policy)], "Policies")
+
+    async def _find(self, path: str, title: str) -> Policy:
+        try:
+            return _policy.decode(await self._client.fetch("GET", path))
+        except NotFoundError as error:
+            raise unknown(f"{title} not found") from error
+
+    async def _newest(self, policy: Policy) -> AuditSpec | None:
+        """A record may be large and there may be many: only the newest is read."""
+        where = policy.metadata
+        path = POLICY_AUDIT_RESULT.kind.path(where.namespace)
+        try:
+            listed = _results.decode(await self._client.fetch("GET", path, accept=_METADATA_ONLY)).items
+            ours = [each.metadata for each in listed if any(o.uid == where.uid for o in each.metadata.owner_references)]
+            if not ours:
+                return None
+            newest = max(ours, key=lambda each: (each.creation_timestamp, each.name))
+            path = POLICY_AUDIT_RESULT.kind.path(where.namespace, newest.name)
+            return _audit.decode(await self._client.fetch("GET", path)).spec
+        except NotFoundError:
+            return None
+
+
+def _head(policy: Policy) -> list[Node]:
+    status, where = policy.status, policy.metadata
+    name = el("h1", where.name, " ", class_chip(status))
+    message = el("p", plain_text(status.message or ""), class_="message")
+    return [
+        el("p", el("a", "Policies", href=HERE), class_="crumbs"),
+        el("div", el("div", name, message), class_="title"),
+        facts(
+            ("Score", score_bar(status)),
+            ("Namespace", where.namespace or "all that it means"),
+            ("Mode", policy.spec.enforcement_mode or "audit"),
+            ("Violations", status.violations if status.violations is not None else ""),
+            ("Pods", status.pods if status.pods is not None else ""),
+            ("Exempted", status.exempted or ""),
+            ("Remedied", status.remediations_applied or ""),
+            ("Remedies failed", status.remediations_failed or ""),
+            ("Evaluated", moment(status.last_evaluated, "never")),
+        ),
+    ]
+
+
+def _violations(violations: Sequence[Violation], count: int) -> Markup:
+    if not violations:
+        told = "None are recorded." if count else "There are none."
+        return el("section", el("h2", "Violations"), el("div", el("p", told), class_="empty"))
+    rows = [
+        row(
+            f"violation-{at}",
+            each.pod_name,
+            each.container_name,
+            chip(each.severity, _LOOKS[each.severity]),
+            each.violation_type,
+            el("span", one_line(each.message), class_="why"),
+        )
+        for at, each in enumerate(violations[:MOST_SHOWN])
+    ]
+    told = many(count, "violation")
+    told = f"{told}, of which {len(rows):,} are shown" if count > len(rows) else told
+    headings = ("Pod", "Container", "Severity", "Rule", "What is wrong")
+    body = table("Violations", headings, rows)
+    return el("section", el("h2", "Violations"), el("p", told, class_="told"), body)
+
+
+def _namespaces(policy: Policy) -> Markup:
+    rows = [
+        row(f"namespace-{each.name}", each.name, each.health_score, each.violations, each.pods)
+        for each in policy.status.namespaces
+    ]
+    nothing = el("div", el("p", "None are recorded."), class_="empty")
+    body = table("Namespaces", ("Namespace", "Score", "Violations", "Pods"), rows) if rows else nothing
+    return el("section", el("h2", "Namespaces with the lowest scores"), body)

@@ -1,0 +1,83 @@
+"""The history of a resource on its page: a bar for each run, and each run with what it planned and printed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from homeostat.operators.actions.api import Reconciliation, ReconciliationSpec
+from homeostat.web.dashboard.markup import Markup, Node, el, link
+from homeostat.web.dashboard.secrecy import without_credentials
+from homeostat.web.dashboard.shown import changes_text, chip, facts, moment, one_line, seconds, text_block
+
+MOST_BARS: Final = 40
+_BAR, _GAP, _HEIGHT, _LEAST = 9, 3, 44, 3
+
+
+def history(entries: Sequence[Reconciliation]) -> Markup:
+    """The newest first, as given."""
+    return el("ol", [_entry(each) for each in entries], class_="history")
+
+
+def durations(entries: Sequence[Reconciliation]) -> Node:
+    """How long the runs took, the oldest on the left; nothing where there is nothing to compare."""
+    shown = [each.spec for each in reversed(entries[:MOST_BARS])]
+    if len(shown) < 2:
+        return None
+    longest = max(each.duration_seconds for each in shown) or 1.0
+    bars = [_bar(at, each, longest) for at, each in enumerate(shown)]
+    failed = sum(not each.is_success for each in shown)
+    told = f"The last {len(shown)} runs: {failed} failed; the longest took {seconds(longest)}"
+    width = len(shown) * (_BAR + _GAP) - _GAP
+    chart = el("svg", bars, width=width, height=_HEIGHT, viewBox=f"0 0 {width} {_HEIGHT}", role="img", aria_label=told)
+    caption = f"Durations of the last {len(shown)} runs, up to {seconds(longest)}"
+    return el("figure", chart, el("figcaption", caption), class_="durations")
+
+
+def _bar(at: int, spec: ReconciliationSpec, longest: float) -> Markup:
+    height = max(round(_HEIGHT * spec.duration_seconds / longest), _LEAST)
+    look = "bar-good" if spec.is_success else "bar-bad"
+    told = f"{seconds(spec.duration_seconds)}, {_result(spec)}, {spec.finished}"
+    left, top = at * (_BAR + _GAP), _HEIGHT - height
+    return el("rect", el("title", told), x=left, y=top, width=_BAR, height=height, rx=2, class_=look)
+
+
+def _entry(entry: Reconciliation) -> Markup:
+    spec = entry.spec
+    # What is in the record of a resource is told apart by the name of the entry.
+    key = f"run-{entry.metadata.name}"
+    summary = el(
+        "summary",
+        chip(_result(spec), "good" if spec.is_success else "bad"),
+        el("span", spec.trigger.replace("_", " "), class_="trigger"),
+        chip("drift", "warn") if spec.is_drift else None,
+        el("span", one_line(spec.error) or changes_text(spec.changes), class_="why"),
+        el("span", seconds(spec.duration_seconds), class_="took"),
+        moment(spec.finished),
+    )
+    return el("li", el("details", summary, el("div", _details(spec), class_="inside"), id=f"{key}-all"), id=key)
+
+
+def _details(spec: ReconciliationSpec) -> list[Node]:
+    return [
+        facts(
+            ("Started", moment(spec.started)),
+            ("Took", seconds(spec.duration_seconds)),
+            ("Generation", spec.generation),
+            ("Plugin", spec.plugin),
+            ("Changes", changes_text(spec.changes)),
+            ("Drift", "found" if spec.is_drift else "none found"),
+            ("Seen at", link(without_credentials(spec.url), without_credentials(spec.url)) if spec.url else ""),
+        ),
+        *(printed("Error", spec.error)),
+        *(printed("Plan", spec.plan_output)),
+        *(printed("Apply", spec.apply_output)),
+    ]
+
+
+def printed(heading: str, text: str) -> tuple[Markup, ...]:
+    return (el("h4", heading), text_block(text)) if text.strip() else ()
+
+
+def _result(spec: ReconciliationSpec) -> str:
+    return "success" if spec.is_success else "failed"

@@ -1,0 +1,188 @@
+"""`/dashboard/resources/{id}`: all about one resource, and the button that has it looked at now.
+
+When it is gone, its history is still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from homeostat.objects.conditions import ABNORMAL, RECONCILING, Condition
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import Json, decode_stored
+from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, ResourceStatus
+from homeostat.operators.actions.run import Run
+from homeostat.web.dashboard.layout import Shown, proof_field
+from homeostat.web.dashboard.markup import Markup, Node, el, link
+from homeostat.web.dashboard.record import durations, history, printed
+from homeostat.web.dashboard.secrecy import plain_text, without_credentials, without_secrets
+from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.shown import (
+    changes_text,
+    chip,
+    facts,
+    many,
+    moment,
+    phase_chip,
+    row,
+    table,
+    value_block,
+)
+from homeostat.web.dashboard.visit import Visit, type_title
+from homeostat.web.form import read_number, read_query
+from homeostat.web.rest.bodies import plugin_of
+from homeostat.web.rest.entry import phase_of
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.history import History
+from homeostat.web.rest.lookup import Found, find_numbered, no_resource
+from homeostat.web.rest.refusal import RefusalError
+
+SHOWN_ENTRIES: Final = 20
+
+
+class Depth(msgspec.Struct, frozen=True):
+    """How much history is wanted."""
+
+    history: Annotated[int, Meta(ge=1, le=200)] = SHOWN_ENTRIES
+
+
+class ResourcePage:
+    def __init__(self, face: Face) -> None:
+        self._face, self._history = face, History(face)
+
+    async def show(self, visit: Visit) -> Shown:
+        number, depth = read_number(visit.captured, "id"), read_query(visit.request, Depth).history
+        # One more tells whether there are more.
+        entries = await self._history.read(visit.caller, number, depth + 1)
+        try:
+            found = await find_numbered(self._face, visit.caller, number, "READ")
+        except RefusalError as error:
+            if error.status != 404 or not entries:
+                raise
+            return _gone(number, entries, depth)
+        name = found.entry.metadata.name
+        return Shown(name, await self._content(visit, found, entries, depth), "Resources")
+
+    async def reconcile(self, visit: Visit) -> str:
+        """Asks for it, and says where it can be seen."""
+        number = read_number(visit.captured, "id")
+        found = await find_numbered(self._face, visit.caller, number, "UPDATE")
+        try:
+            await self._face.client.merge(
+                found.held.path, {"metadata": {"annotations": {REQUESTED: self._face.stamp()}}}
+            )
+        except NotFoundError as error:
+            raise no_resource(number) from error
+        return f"{ROOT}/resources/{number}"
+
+    async def _content(self, visit: Visit, found: Found, entries: Sequence[Reconciliation], depth: int) -> list[Node]:
+        status, schema = found.entry.read_status(), found.type.spec.schema
+        spec: Json = decode_stored(found.entry.spec) if found.entry.spec else {}
+        declared = el("section", el("h2", "Declared"), value_block(without_secrets(spec, schema)))
+        outputs = el("section", el("h2", "Outputs"), value_block(without_secrets(status.outputs)))
+        return [
+            _crumbs(),
+            await self._title(visit, found, status),
+            _run(status.run) if status.run is not None else None,
+            await self._facts(found, status),
+            el("div", declared, outputs if status.outputs else None, class_="columns"),
+            _conditions(status.conditions) if status.conditions else None,
+            _history(found.entry.number, entries, depth),
+        ]
+
+    async def _title(self, visit: Visit, found: Found, status: ResourceStatus) -> Markup:
+        entry, spec = found.entry, found.type.spec
+        may_ask = await visit.caller.may(spec.name, spec.version, "UPDATE") and not entry.metadata.deletion_timestamp
+        button = el("button", "Reconcile now", type="submit", class_="primary")
+        where = f"{ROOT}/resources/{entry.number}/reconcile"
+        form = el("form", proof_field(visit.viewer.proof), button, method="post", action=where)
+        name = el("h1", entry.metadata.name, " ", phase_chip(phase_of(entry, status)))
+        message = el("p", plain_text(status.message), class_="message") if status.message else None
+        return el("div", el("div", name, message), form if may_ask else None, class_="title")
+
+    async def _facts(self, found: Found, status: ResourceStatus) -> Markup:
+        metadata, title = found.entry.metadata, type_title(found.type)
+        generation = f"{metadata.generation}, reconciled: {status.reconciled_generation}"
+        next_run = "after the run under way" if status.run is not None else moment(status.next_run)
+        return facts(
+            ("Type", title),
+            ("Plugin", plugin_of(found.entry, found.type, await self._face.claim_on(found.type)) or "none"),
+            ("Generation", generation),
+            ("Last run", moment(status.last_run, "never")),
+            ("Next run", next_run),
+            ("Failures in a row", status.retries or ""),
+            ("Created", moment(metadata.creation_timestamp)),
+            ("Deleted", moment(metadata.deletion_timestamp) if metadata.deletion_timestamp else ""),
+            ("Held by", ", ".join(metadata.finalizers) if metadata.deletion_timestamp else ""),
+            ("Number", found.entry.number),
+        )
+
+
+def _crumbs() -> Markup:
+    return el("p", el("a", "Resources", href=f"{ROOT}/resources"), class_="crumbs")
+
+
+def _run(run: Run) -> Markup:
+    url = (run.outcome.url if run.outcome is not None else "") or (run.handle or {}).get("url")
+    shown = without_credentials(url) if isinstance(url, str) else ""
+    told = facts(
+        ("Because", f"{run.trigger.replace('_', ' ')}{', drift was found' if run.is_drift else ''}"),
+        ("Since", moment(run.began)),
+        ("Generation", run.generation),
+        ("Would change", changes_text(run.changes) if run.purpose == "apply" else ""),
+        ("Ticket", el("code", run.ticket)),
+        ("Seen at", link(shown, shown) if shown else ""),
+    )
+    heading = el("h2", f"Under way: {run.purpose}", el("span", class_="busy", aria_hidden="true"))
+    return el("section", heading, told, printed("Plan", run.plan), class_="run", id="run")
+
+
+def _conditions(conditions: Sequence[Condition]) -> Markup:
+    rows = [
+        row(
+            f"condition-{each.type}",
+            each.type,
+            chip(each.status, _look(each)),
+            each.reason,
+            el("span", plain_text(each.message), class_="why"),
+            moment(each.last_transition_time),
+        )
+        for each in conditions
+    ]
+    headings = ("Condition", "Status", "Reason", "Message", "Since")
+    return el("section", el("h2", "Conditions"), table("Conditions", headings, rows))
+
+
+def _look(condition: Condition) -> str:
+    if condition.status == "Unknown":
+        return "phase-pending"
+    if condition.type not in (*ABNORMAL, DEGRADED):
+        return "good" if condition.status == "True" else "bad"
+    if condition.status == "False":
+        return "plain"
+    return "phase-reconciling" if condition.type == RECONCILING else "bad"
+
+
+def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Markup:
+    shown = entries[:depth]
+    more = (
+        el("a", "Show more", href=f"{ROOT}/resources/{number}?history={min(depth * 5, 200)}", class_="more")
+        if len(entries) > depth and depth < 200
+        else None
+    )
+    nothing = el("div", el("p", "Nothing was done yet."), class_="empty")
+    body: Node = [durations(shown), history(shown), more] if shown else nothing
+    return el("section", el("h2", "History"), body, id="history")
+
+
+def _gone(number: int, entries: Sequence[Reconciliation], depth: int) -> Shown:
+    spec = entries[0].spec
+    title = el("div", el("h1", spec.resource_name, " ", chip("gone", "phase-deleting")), class_="title")
+    told = (
+        f"{spec.resource_kind}/{spec.resource_version}; {many(min(len(entries), depth), 'entry', 'entries')} are kept."
+    )
+    return Shown(spec.resource_name, [_crumbs(), title, el("p", told), _history(number, entries, depth)], "Resources")

@@ -1,0 +1,106 @@
+"""How single facts look on every page: phases, moments, durations, values, texts, bars. Pure.
+
+A fact is never told by its colour alone. Moments are whole: a script makes them relative (`4 minutes ago`), and who
+runs none reads the time. Nothing here has a style of its own, which the pages' security policy would refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from homeostat.objects import yaml
+from homeostat.objects.json import Json
+from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.operators.actions.run import Changes
+from homeostat.web.dashboard.markup import Markup, Node, el, text_of
+from homeostat.web.dashboard.secrecy import plain_text
+
+_LONGEST_LINE = 240
+
+
+def chip(word: str, look: str = "", title: str = "") -> Markup:
+    """A word with a sign before it; `look` names the sign and the colour."""
+    return el("span", word, class_=f"chip {look or 'plain'}", title=title or None)
+
+
+def phase_chip(phase: str) -> Markup:
+    return chip(phase, f"phase-{phase}")
+
+
+def moment(text: str | None, otherwise: str = "–") -> Markup:
+    if not text:
+        return el("span", otherwise, class_="quiet")
+    try:
+        told = parse_time(text).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except TimestampError:
+        return text_of(text)
+    return el("time", told, datetime=text)
+
+
+def seconds(count: float) -> str:
+    """`80 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`."""
+    if count < 0.001:
+        return "under 1 ms"
+    if count < 1:
+        return f"{count * 1000:.0f} ms"
+    if count < 60:
+        return f"{count:.1f} s"
+    minutes, rest = divmod(round(count), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
+
+
+def many(count: int, noun: str, plural: str = "") -> str:
+    """`1 resource`, `10,000 resources`."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def changes_text(changes: Changes) -> str:
+    told = ((changes.created, "created"), (changes.updated, "updated"), (changes.deleted, "deleted"))
+    return ", ".join(f"{count} {word}" for count, word in told if count) or "no changes"
+
+
+def one_line(text: str) -> str:
+    line = " ".join(plain_text(text).split())
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+
+
+def value_block(value: Json) -> Markup:
+    return el("pre", yaml.dump(value).decode().rstrip("\n"), class_="value", tabindex=0)
+
+
+def text_block(text: str) -> Markup:
+    return el("pre", plain_text(text), class_="printed", tabindex=0)
+
+
+def facts(*pairs: tuple[str, Node]) -> Markup:
+    """Those that say something."""
+    rows = [el("div", el("dt", name), el("dd", value)) for name, value in pairs if value not in ("", None)]
+    return el("dl", rows, class_="facts")
+
+
+def table(caption: str, headings: Sequence[str], rows: Iterable[Node], *, class_: str = "") -> Markup:
+    """`caption` is for who cannot see where the table stands."""
+    head = el("thead", el("tr", [el("th", each, scope="col") for each in headings]))
+    whole = el("table", el("caption", caption, class_="unseen"), head, el("tbody", list(rows)), class_=class_ or None)
+    return el("div", whole, class_="scroll")
+
+
+def row(key: str, *cells: Node) -> Markup:
+    """The first cell is what the row is about."""
+    first, *others = cells
+    return el("tr", el("th", first, scope="row"), [el("td", each) for each in others], id=f"row-{key}")
+
+
+def shares(counts: Mapping[str, int], order: Sequence[str], prefix: str) -> Markup:
+    """How a whole is made up, as one bar."""
+    total = sum(counts.values())
+    told = ", ".join(f"{counts[each]:,} {each}" for each in order if counts.get(each))
+    parts: list[Markup] = []
+    at = 0.0
+    for each in order:
+        if count := counts.get(each):
+            width = 100 * count / total
+            parts.append(el("rect", x=f"{at:.2f}%", width=f"{width:.2f}%", height="100%", class_=f"{prefix}-{each}"))
+            at += width
+    return el("svg", el("title", told or "none"), parts, class_="shares", role="img", aria_label=told or "none")

@@ -1,0 +1,44 @@
+"""The files of the dashboard's own: a style sheet, a script and a sign. They may be kept for ever, for their address
+changes with what is in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Final
+
+from homeostat.edge.reply import Fields, Reply
+from homeostat.edge.request import Request
+from homeostat.web.dashboard.session import ROOT
+from homeostat.web.rest.refusal import unknown
+
+_TYPES: Final = {
+    "dashboard.css": "text/css; charset=utf-8",
+    "dashboard.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+_HEADERS: Final[Fields] = (
+    ("Cache-Control", "public, max-age=31536000, immutable"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Content-Security-Policy", "default-src 'none'"),
+)
+
+
+class Static:
+    def __init__(self) -> None:
+        folder = files("homeostat.web.dashboard") / "static"
+        self._files = {name: (folder / name).read_bytes() for name in _TYPES}
+        self.version = blake2b(b"".join(self._files.values()), digest_size=6).hexdigest()
+
+    def path(self, name: str) -> str:
+        return f"{ROOT}/static/{self.version}/{name}"
+
+    async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        name = captured["name"]
+        if name not in self._files:
+            raise unknown(f"no page {request.path}")
+        # Another version than ours is asked for while replicas change, and is not to be kept under that address.
+        headers = _HEADERS if captured["version"] == self.version else (("Cache-Control", "no-store"), *_HEADERS[1:])
+        return Reply(200, self._files[name], _TYPES[name], headers)

@@ -1,0 +1,141 @@
+// Makes times relative, and keeps the page as it is on the server. Everything works without it.
+(() => {
+  "use strict";
+
+  const EVERY_MS = 2000;
+  const SLOWEST_MS = 30000;
+  const UNITS = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+  const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const live = document.getElementById("live");
+  let tag = document.body.dataset.tag;
+  let delay = EVERY_MS;
+  let timer = 0;
+  let asked = 0;
+
+  function relate(root) {
+    const now = Date.now();
+    for (const each of root.querySelectorAll("time[datetime]")) {
+      const then = Date.parse(each.dateTime);
+      if (Number.isNaN(then)) continue;
+      const seconds = Math.round((then - now) / 1000);
+      const [size, unit] = UNITS.find(([size]) => Math.abs(seconds) >= size) || [1, "second"];
+      const text = relative.format(Math.trunc(seconds / size), unit);
+      if (each.textContent !== text) each.textContent = text;
+      each.title = new Date(then).toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC");
+    }
+  }
+
+  // What has an id stays the same element, wherever it moves; so open details, focus and selection are kept.
+  function become(old, fresh) {
+    if (old.nodeType !== 1) {
+      if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
+      return;
+    }
+    for (const { name } of [...old.attributes]) {
+      if (!fresh.hasAttribute(name) && !(name === "open" || name === "title" || name === "class")) old.removeAttribute(name);
+    }
+    for (const { name, value } of fresh.attributes) {
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
+    if (old.matches("input, select")) return;
+    becomeChildren(old, fresh);
+  }
+
+  function becomeChildren(old, fresh) {
+    const known = new Map([...old.children].filter((each) => each.id).map((each) => [each.id, each]));
+    let at = old.firstChild;
+    for (const wanted of [...fresh.childNodes]) {
+      let found = wanted.id ? known.get(wanted.id) : at;
+      if (found && (found.nodeName !== wanted.nodeName || (found.id || "") !== (wanted.id || ""))) found = null;
+      if (!found) {
+        if (wanted.id && old.matches(".history")) wanted.classList.add("fresh");
+        old.insertBefore(wanted, at);
+      } else {
+        if (found === at) at = at.nextSibling;
+        else old.insertBefore(found, at);
+        become(found, wanted);
+      }
+    }
+    while (at) {
+      const next = at.nextSibling;
+      at.remove();
+      at = next;
+    }
+  }
+
+  function say(text, isLost) {
+    live.classList.toggle("lost", isLost);
+    if (live.textContent !== text) live.textContent = text;
+  }
+
+  async function look() {
+    const number = ++asked;
+    const answer = await fetch(location.href, {
+      headers: { "If-None-Match": `"${tag}"` },
+      cache: "no-store",
+      credentials: "same-origin",
+      redirect: "manual",
+    });
+    if (answer.type === "opaqueredirect") return location.reload();
+    if (answer.status !== 304 && answer.status >= 500) throw new Error(`answered ${answer.status}`);
+    if (answer.status !== 304) {
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (number !== asked || !page.body.dataset.tag) return undefined;
+      become(document.getElementById("main"), page.getElementById("main"));
+      document.title = page.title;
+      tag = page.body.dataset.tag;
+    }
+    relate(document);
+    return undefined;
+  }
+
+  async function lookAgain() {
+    clearTimeout(timer);
+    if (!document.hidden) {
+      try {
+        await look();
+        delay = EVERY_MS;
+        say("Live", false);
+      } catch {
+        delay = Math.min(delay * 2, SLOWEST_MS);
+        say("No connection; this page may be old", true);
+      }
+    }
+    clearTimeout(timer);
+    timer = setTimeout(lookAgain, delay);
+  }
+
+  // A filter that is changed is followed at once, in the same page.
+  function follow(form) {
+    let pause = 0;
+    const go = () => {
+      const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+      history.replaceState(null, "", query.size ? `${form.action}?${query}` : form.action);
+      lookAgain();
+    };
+    form.addEventListener("input", () => {
+      clearTimeout(pause);
+      pause = setTimeout(go, 200);
+    });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      go();
+    });
+  }
+
+  relate(document);
+  for (const form of document.querySelectorAll("form.filter")) follow(form);
+  document.addEventListener("keydown", (event) => {
+    const search = document.getElementById("q");
+    if (event.key === "/" && search && !event.target.matches("input, select, textarea")) {
+      event.preventDefault();
+      search.focus();
+    }
+  });
+  if (document.body.hasAttribute("data-live")) {
+    document.addEventListener("visibilitychange", () => document.hidden || lookAgain());
+    timer = setTimeout(lookAgain, EVERY_MS);
+  } else {
+    setInterval(() => relate(document), 10000);
+  }
+})();

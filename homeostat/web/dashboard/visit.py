@@ -1,0 +1,35 @@
+"""One look at a page: what was asked for, by whom, and what they may see."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from homeostat.edge.request import Request
+from homeostat.web.dashboard.layout import Shown, Viewer
+from homeostat.web.rest.entry import TypeEntry
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.gate import Caller
+
+
+class Visit(msgspec.Struct, frozen=True):
+    request: Request
+    captured: Mapping[str, str]
+    caller: Caller
+    viewer: Viewer
+
+
+View = Callable[[Visit], Awaitable[Shown]]
+
+
+async def readable_types(face: Face, caller: Caller) -> list[TypeEntry]:
+    """Those whose resources the caller may see, by name and version."""
+    types = face.book.types()
+    if caller.is_admin:
+        return types
+    return [each for each in types if await caller.may(each.spec.name, each.spec.version, "READ")]
+
+
+def type_title(resource_type: TypeEntry) -> str:
+    return f"{resource_type.spec.name}/{resource_type.spec.version}"
