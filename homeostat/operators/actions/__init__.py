@@ -27,13 +27,16 @@ from homeostat.runtime.setup import Setup
 __all__ = ["KINDS", "check_environment", "register"]
 
 FINALIZER = "homeostat.dev/definition"
+_LONGEST_LOOK_S = 3600.0
+"""A look may rewrite every resource of a type."""
 
 
 def register(setup: Setup) -> None:
     settings = read_settings(setup.environment)
     types = setup.watch(RESOURCE_TYPE.kind, ResourceType)
     operator = TypeOperator(setup.client, lambda: types.cache)
-    controller = setup.control(RESOURCE_TYPE.kind, ResourceType, operator, Options(finalizer=FINALIZER), name="types")
+    options = Options(finalizer=FINALIZER, timeout_s=_LONGEST_LOOK_S)
+    controller = setup.control(RESOURCE_TYPE.kind, ResourceType, operator, options, name="types")
     # A type of the same kind adds a version to the definition, or stands back behind an older one.
     siblings: Route[ResourceType] = to_mapped(RESOURCE_TYPE.kind, lambda each: _siblings(each, types.cache))
     controller.also(types, siblings, when=generation_changed)

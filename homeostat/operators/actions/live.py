@@ -59,9 +59,10 @@ class Live:
             return page
         return Page([], 0)
 
-    async def misfits(self, spec: ResourceTypeSpec, wanted: JsonObject, found: JsonObject) -> list[Misfit]:
-        """Those that the wanted definition would not let in, of all that there are by the one that was found."""
-        version = resource_kind(spec).version
+    async def misfits(self, wanted: JsonObject, found: JsonObject, *, version: str = "") -> list[Misfit]:
+        """Those that the wanted definition would not let in, of all that there are by the one that was found; at the
+        version that it stores, unless another is given.
+        """
         unfit: list[Misfit] = []
         async for page in self.pages(found):
             unfit += misfits(wanted, page.items, version=version)

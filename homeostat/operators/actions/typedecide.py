@@ -2,7 +2,8 @@
 
 Promises, each tested: a schema that live resources do not fit is not put in force unless the type says so, and they
 are named; of two types with one name and version the older counts; a type in use is not let go, and its definition
-goes with the last version of it.
+goes with the last version of it. A version that resources were stored in goes when they are stored in another, and
+only one that they fit.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from homeostat.operators.actions.definition import InvalidTypeError, definition_
 from homeostat.operators.actions.misfit import Misfit
 from homeostat.operators.actions.naming import resource_kind
 from homeostat.operators.actions.plugins.declared import differences
+from homeostat.operators.actions.versions import kept_versions, stored_versions_kept
 
 DEFINING: Final = "Defining"
 """Why a type is not ready whose definition the server does not have yet."""
@@ -38,20 +40,28 @@ class RemoveDefinition(msgspec.Struct, frozen=True):
     name: str
 
 
-TypeAction = PutDefinition | RemoveDefinition
+class Migrate(msgspec.Struct, frozen=True):
+    """Store all resources in the version that the definition stores; it is given as it was found."""
+
+    definition: JsonObject
+
+
+TypeAction = PutDefinition | RemoveDefinition | Migrate
 
 
 class TypeWorld(msgspec.Struct, frozen=True, kw_only=True):
     """`others` are all other resource types of the same kind; `found` is the definition that is there.
 
     `users` are the resources that are there, by namespace and name, and `misfits` those that the definition that is
-    wanted would not let in. They count only where the definition is to change or to go.
+    wanted would not let in. They count only where the definition is to change or to go. `is_settled` says that the
+    definition has been there as it is for long enough to be known to all replicas of a server.
     """
 
     others: tuple[ResourceType, ...] = ()
     found: JsonObject | None = None
     users: tuple[str, ...] = ()
     misfits: tuple[Misfit, ...] = ()
+    is_settled: bool = True
 
 
 def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeAction]:
@@ -61,7 +71,7 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
         told = f'the resource type "{older}" has the same name and version, and was there before'
         raise Stalled("Duplicate", message=told)
     try:
-        wanted = wanted_definition(resource_type, world.others)
+        wanted = wanted_definition(resource_type, world.others, world.found)
     except InvalidTypeError as error:
         raise Stalled(error.reason, message=str(error)) from error
     plural = wanted["spec"]["names"]["plural"]
@@ -73,9 +83,23 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
     return Decision((PutDefinition(wanted),), (progress,), status={"plural": plural, "misfits": None})
 
 
-def wanted_definition(resource_type: ResourceType, others: Iterable[ResourceType]) -> JsonObject:
-    """With the versions that other types add. Those that are wrong, or going, have no part in it."""
-    return definition_of([resource_type.spec, *_sound(resource_type, others)])
+def wanted_definition(
+    resource_type: ResourceType, others: Iterable[ResourceType], found: JsonObject | None = None
+) -> JsonObject:
+    """With the versions that other types add. Of those that are wrong, or going, what was found of them stays: what is
+    wrong now keeps its resources, and what was stored once is for the type that goes to move.
+    """
+    others = list(others)
+    return kept_versions(definition_of([resource_type.spec, *_sound(resource_type, others)]), others, found)
+
+
+def left_definition(
+    resource_type: ResourceType, others: Iterable[ResourceType], found: JsonObject | None
+) -> JsonObject | None:
+    """What is to be there when the type is gone; None where it is the last of its kind."""
+    others = [each for each in others if not each.is_terminating]
+    rest = _sound(resource_type, others)
+    return kept_versions(definition_of(rest), others, found) if rest else None
 
 
 def told_in_use(names: Sequence[str], count: int) -> str:
@@ -93,12 +117,6 @@ def _first(names: Sequence[str], count: int) -> str:
     return f"{', '.join(shown)} and {count - len(shown)} more" if count > len(shown) else ", ".join(shown)
 
 
-def is_kept_by_others(resource_type: ResourceType, others: Iterable[ResourceType]) -> bool:
-    """Whether the resources stay where they are when the type goes: an older one counts, or other versions are left."""
-    others = list(others)
-    return _older(resource_type, others) is not None or bool(_sound(resource_type, others))
-
-
 def same_version(resource_type: ResourceType, others: Iterable[ResourceType]) -> list[ResourceType]:
     """Those of the same kind that are to stay."""
     own = resource_kind(resource_type.spec).version
@@ -106,19 +124,38 @@ def same_version(resource_type: ResourceType, others: Iterable[ResourceType]) ->
 
 
 def is_in_force(wanted: JsonObject, found: JsonObject | None) -> bool:
-    return found is not None and not any(differences(wanted["spec"], found.get("spec") or {}))
+    return found is not None and not any(differences(_ordered(wanted["spec"]), _ordered(found.get("spec") or {})))
+
+
+def _ordered(spec: JsonObject) -> JsonObject:
+    """Versions in whichever order are the same."""
+    return {**spec, "versions": sorted(spec.get("versions") or [], key=lambda each: str(each.get("name")))}
 
 
 def _let_go(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeAction]:
-    if world.found is None or _older(resource_type, world.others) is not None:
+    if world.found is None or same_version(resource_type, world.others):
         return Decision()
-    rest = _sound(resource_type, world.others)
-    if rest:
-        left = definition_of(rest)
-        return Decision(() if is_in_force(left, world.found) else (PutDefinition(left),))
+    left = left_definition(resource_type, world.others, world.found)
+    if left is not None:
+        return _narrow(resource_type, left, world, world.found)
     if world.users:
         raise Wait("InUse", timedelta(seconds=10), message=told_in_use(world.users, len(world.users)))
     return Decision((RemoveDefinition(world.found["metadata"]["name"]),))
+
+
+def _narrow(resource_type: ResourceType, left: JsonObject, world: TypeWorld, found: JsonObject) -> Decision[TypeAction]:
+    """Each step is seen in the definition itself, so whoever comes after a crash goes on with the next."""
+    wide = stored_versions_kept(left, found)
+    if wide == left:
+        return Decision(() if is_in_force(left, found) else (PutDefinition(left),))
+    if world.misfits and not resource_type.spec.is_forced:
+        names = [str(each) for each in world.misfits[:MOST_TOLD]]
+        raise Wait("Incompatible", timedelta(seconds=10), message=told_misfits(names, len(world.misfits)))
+    if not is_in_force(wide, found):
+        return Decision((PutDefinition(wide),))
+    if not world.is_settled:
+        raise Wait("Migrating", timedelta(seconds=1), message="resources are about to be stored in another version")
+    return Decision((Migrate(found),))
 
 
 def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:

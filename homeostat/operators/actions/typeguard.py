@@ -1,8 +1,9 @@
 """What is refused of a resource type before it is written, where a server asks: see `runtime/guard.py`.
 
-A type in use is not deleted; a schema that live resources do not fit is not taken, unless the type says so; a type that
-can be no definition, or that is there already under another name, is not taken either. `typedecide.py` says the same of
-types that got in all the same: between the question and the write a resource may have come.
+A type in use is not deleted, nor a version whose resources do not fit those that stay; a schema that live resources do
+not fit is not taken, unless the type says so; a type that can be no definition, or that is there already under another
+name, is not taken either. `typedecide.py` says the same of types that got in all the same: between the question and the
+write a resource may have come.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.definition import InvalidTypeError
 from homeostat.operators.actions.live import Live
-from homeostat.operators.actions.naming import kind_name
+from homeostat.operators.actions.naming import kind_name, resource_kind
 from homeostat.operators.actions.typedecide import (
     MOST_TOLD,
     is_in_force,
-    is_kept_by_others,
+    left_definition,
     same_version,
     told_in_use,
     told_misfits,
@@ -56,7 +57,7 @@ class TypeGuard:
         found = await self._live.definition(declared.spec)
         if found is None or declared.spec.is_forced or is_in_force(wanted, found):
             return
-        if unfit := await self._live.misfits(declared.spec, wanted, found):
+        if unfit := await self._live.misfits(wanted, found, version=resource_kind(declared.spec).version):
             cause = forbidden("spec.schema", told_misfits([str(each) for each in unfit[:MOST_TOLD]], len(unfit)))
             raise invalid_object(_KIND.kind, _KIND.group, name, [cause])
 
@@ -64,12 +65,26 @@ class TypeGuard:
         if declared.is_terminating:
             return
         found = await self._live.definition(declared.spec)
-        if found is None or is_kept_by_others(declared, await self._others(declared)):
+        if found is None:
             return
-        page = await self._live.first(found, MOST_TOLD)
-        if page.items:
-            told = f"{told_in_use(page.names, page.total)}; delete them first"
+        others = await self._others(declared)
+        if same_version(declared, others):
+            return
+        left = left_definition(declared, others, found)
+        told = await (self._told_in_use(found) if left is None else self._told_unfit(declared, left, found))
+        if told:
             raise _conflict(declared.metadata.name, told)
+
+    async def _told_in_use(self, found: JsonObject) -> str:
+        page = await self._live.first(found, MOST_TOLD)
+        return f"{told_in_use(page.names, page.total)}; delete them first" if page.items else ""
+
+    async def _told_unfit(self, declared: ResourceType, left: JsonObject, found: JsonObject) -> str:
+        """Which resources do not fit the versions that stay."""
+        if declared.spec.is_forced or is_in_force(left, found):
+            return ""
+        unfit = await self._live.misfits(left, found)
+        return told_misfits([str(each) for each in unfit[:MOST_TOLD]], len(unfit)) if unfit else ""
 
     async def _others(self, declared: ResourceType) -> Sequence[ResourceType]:
         kind = kind_name(declared.spec.name)

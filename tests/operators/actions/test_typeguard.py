@@ -125,6 +125,14 @@ async def test_one_of_two_versions_goes_though_there_are_resources(client: Clien
     await client.delete(f"{TYPES}/shelf")
 
 
+async def test_a_version_whose_resources_do_not_fit_those_that_stay_is_not_deleted(client: Client) -> None:
+    await declare(client, "shelf-v1beta1", version="v1beta1", schema=NARROW)
+    await fill(client, 9)
+    with pytest.raises(ConflictError, match=r"1 live resource does not fit the schema: default/s9: spec\.size"):
+        await client.delete(f"{TYPES}/shelf")
+    await client.delete(f"{TYPES}/shelf-v1beta1")
+
+
 async def test_the_end_of_a_namespace_is_not_held_up(client: Client) -> None:
     await client.create("/api/v1/namespaces", {"metadata": {"name": "shop"}})
     await fill(client, 1, path=SHELVES.replace("default", "shop"))

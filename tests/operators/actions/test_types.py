@@ -17,7 +17,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType, ResourceTypeSpec
 from homeostat.operators.actions.definition import definition_of
 from homeostat.operators.actions.misfit import Misfit
-from homeostat.operators.actions.typedecide import PutDefinition, RemoveDefinition, TypeWorld, decide_type
+from homeostat.operators.actions.typedecide import Migrate, PutDefinition, RemoveDefinition, TypeWorld, decide_type
 from homeostat.operators.actions.typeoperator import TypeOperator
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
@@ -143,6 +143,19 @@ def established(*specs: ResourceTypeSpec) -> JsonObject:
 ONE, TWO = typed("one"), typed("two", version="v2")
 
 
+def stored(*versions: str) -> JsonObject:
+    """Both versions, the second stored now, and these once."""
+    found = established(ONE.spec, TWO.spec)
+    return {**found, "status": {**found["status"], "storedVersions": list(versions)}}
+
+
+def storing_first() -> JsonObject:
+    """Both versions, the first stored."""
+    two, one = definition_of([ONE.spec, TWO.spec])["spec"]["versions"]
+    wanted = definition_of([ONE.spec])
+    return {**wanted, "spec": {**wanted["spec"], "versions": [{**one, "storage": True}, {**two, "storage": False}]}}
+
+
 @pytest.mark.parametrize(
     ("given", "world", "expected"),
     [
@@ -159,6 +172,38 @@ ONE, TWO = typed("one"), typed("two", version="v2")
             TypeWorld(others=(typed("bad", version="v2", schema={"type": "nope"}),), found=established(ONE.spec)),
             (),
             id="another-version-that-is-wrong",
+        ),
+        pytest.param(
+            ONE,
+            TypeWorld(
+                others=(typed("bad", version="v2", schema={"type": "nope"}),), found=established(ONE.spec, TWO.spec)
+            ),
+            (),
+            id="another-version-that-became-wrong",
+        ),
+        pytest.param(
+            ONE,
+            TypeWorld(others=(typed("two", going=True, version="v2"),), found=stored("v1", "v2")),
+            (),
+            id="another-version-that-goes-and-is-stored",
+        ),
+        pytest.param(
+            ONE,
+            TypeWorld(others=(typed("two", going=True, version="v2"),), found=stored("v1")),
+            (PutDefinition(definition_of([ONE.spec])),),
+            id="another-version-that-goes-and-is-not-stored",
+        ),
+        pytest.param(
+            typed("one", going=True),
+            TypeWorld(others=(TWO,), found=stored("v1", "v2")),
+            (Migrate(stored("v1", "v2")),),
+            id="a-stored-version-goes",
+        ),
+        pytest.param(
+            typed("two", going=True, version="v2"),
+            TypeWorld(others=(ONE,), found=stored("v1", "v2")),
+            (PutDefinition(storing_first()),),
+            id="the-version-that-is-stored-goes",
         ),
         pytest.param(typed("one", going=True), TypeWorld(), (), id="gone"),
         pytest.param(
@@ -178,6 +223,12 @@ ONE, TWO = typed("one"), typed("two", version="v2")
             TypeWorld(others=(ONE,), found=established(ONE.spec), users=("default/x",)),
             (),
             id="a-duplicate-goes",
+        ),
+        pytest.param(
+            typed("one", going=True),
+            TypeWorld(others=(typed("younger", "2026-02-01T00:00:00Z"), TWO), found=stored("v1", "v2")),
+            (),
+            id="a-duplicate-takes-over",
         ),
     ],
 )
@@ -202,6 +253,20 @@ def test_what_is_done_to_the_definition(given: ResourceType, world: TypeWorld, e
             Wait,
             "9 resources are of this type: .* and 4 more",
             id="in-use",
+        ),
+        pytest.param(
+            typed("one", going=True),
+            TypeWorld(others=(TWO,), found=stored("v1", "v2"), misfits=(Misfit("default", "x", ()),)),
+            Wait,
+            "1 live resource does not fit the schema: default/x",
+            id="unfit-for-what-stays",
+        ),
+        pytest.param(
+            typed("one", going=True),
+            TypeWorld(others=(TWO,), found=stored("v1", "v2"), is_settled=False),
+            Wait,
+            "about to be stored",
+            id="not-all-replicas-know-yet",
         ),
     ],
 )
