@@ -23,6 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -165,6 +166,10 @@ class Controller(Generic[Obj, World, Action]):
             self._is_catching_up = False
 
     async def _work(self, request: Request) -> None:
+        async with self._options.slots or nullcontext():
+            await self._look(request)
+
+    async def _look(self, request: Request) -> None:
         started = asyncio.get_running_loop().time()
         queue = self.queue
         assert queue is not None

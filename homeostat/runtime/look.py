@@ -11,6 +11,7 @@ controller's business. Promises, each with a test:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,6 +50,8 @@ class Options:
     concurrency: int = 8
     timeout_s: float = 300.0
     """Longest look, from observe to the last effect."""
+    slots: asyncio.Semaphore | None = None
+    """Where several controllers share one: how many looks are under way together in all of them."""
     has_status: bool = True
     """Off for kinds whose status is another's business: then only Events and logs tell."""
     when: Predicate[Any] = _COUNTS

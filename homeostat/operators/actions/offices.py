@@ -44,13 +44,15 @@ _NOT_BEFORE_CHANGES_S = 0.001
 class _Office:
     """`spec` is the type in force: of several versions of a kind the newest."""
 
-    def __init__(self, setup: Setup, spec: ResourceTypeSpec, means: Means) -> None:
+    def __init__(self, setup: Setup, spec: ResourceTypeSpec, means: Means, slots: asyncio.Semaphore) -> None:
         from homeostat.operators.actions.operator import ResourceOperator
 
         self.spec = spec
         kind = resource_kind(spec)
         operator = ResourceOperator(lambda: self.spec, means)
-        options = Options(finalizer=FINALIZER, concurrency=means.settings.concurrency, timeout_s=_LONGEST_LOOK_S)
+        options = Options(
+            finalizer=FINALIZER, concurrency=means.settings.concurrency, timeout_s=_LONGEST_LOOK_S, slots=slots
+        )
         self.controller: Controller[Resource, Any, Any] = setup.control(
             kind, Resource, operator, options, name=kind.plural
         )
@@ -66,6 +68,7 @@ class Offices:
     def __init__(self, setup: Setup, types: Cache[ResourceType], settings: ActionSettings) -> None:
         self._setup, self._types, self._settings = setup, types, settings
         self._offices: dict[str, _Office] = {}
+        self._slots = asyncio.Semaphore(settings.concurrency)
         self._changed = asyncio.Event()
 
     def note(self, _: Change[ResourceType]) -> None:
@@ -114,7 +117,7 @@ class Offices:
             if kind in self._offices:
                 self._offices[kind].change(spec)
             else:
-                self._offices[kind] = _Office(self._setup, spec, means)
+                self._offices[kind] = _Office(self._setup, spec, means, self._slots)
                 log.info("resources of a type are looked after", extra={"kind": kind})
 
 

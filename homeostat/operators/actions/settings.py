@@ -8,7 +8,7 @@
 | `RECONCILE_INTERVAL` | seconds between looks at a ready resource | 300 |
 | `BACKOFF_BASE_DELAY`, `BACKOFF_MAX_DELAY` | seconds that a failed resource waits, first and at most | 60, 3600 |
 | `BACKOFF_JITTER_FACTOR` | how far waits are spread, 0 to 1 | 0.1 |
-| `MAX_CONCURRENT_RECONCILES` | resources of one type that are looked at together | 16 |
+| `MAX_CONCURRENT_RECONCILES` | resources that are looked at together, of all types | 16 |
 
 What a type says itself counts before the defaults of the process.
 """

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from homeostat.testing.eventually import eventually
-from tests.web.rest.calling import Api, note
+from tests.web.rest.calling import NOTE_TYPE, Api, note
 from tests.web.rest.shelf import World
 
 
@@ -41,4 +41,15 @@ async def test_no_more_run_together_than_are_allowed(notes: Api, shelf: World) -
     shelf.takes_s = 0.05
     await asyncio.gather(*(notes.made("/resources", note(f"n{at}")) for at in range(5)))
     await eventually(lambda: len(shelf.things) == 5)
+    assert shelf.most_running == 2
+
+
+async def test_what_is_allowed_counts_for_all_types_together(notes: Api, shelf: World) -> None:
+    await notes.made("/resource-types", {**NOTE_TYPE, "name": "Memo"})
+    shelf.takes_s = 0.05
+    wanted = [note(f"n{at}", resource_type_name=name) for at in range(4) for name in ("Note", "Memo")]
+    for each in wanted:
+        each["name"] += each["resource_type_name"].lower()
+    await asyncio.gather(*(notes.made("/resources", each) for each in wanted))
+    await eventually(lambda: len(shelf.things) == 8)
     assert shelf.most_running == 2
