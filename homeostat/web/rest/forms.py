@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from homeostat.web.rest.face import check_size
 from homeostat.web.rest.refusal import unprocessable
 
-_Name = Annotated[str, Meta(min_length=1, max_length=63, pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+_Name = Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")]
 _Title = Annotated[str, Meta(min_length=1, max_length=63)]
 _Plugin = Annotated[str, Meta(max_length=253)]
 _Page = Annotated[int, Meta(ge=1)]

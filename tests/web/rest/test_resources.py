@@ -64,7 +64,7 @@ async def test_a_resource_is_declared_kept_and_told_of(notes: Api, shelf: World)
 async def test_names_are_held_to_the_rule(notes: Api) -> None:
     for name in ("a", "my-cluster", "x" * 63):
         assert (await notes.post("/resources", note(name))).status == 201, name
-    for name in ("", "x" * 64, "MyCluster", "-x", "x-", "a.b", "ä"):
+    for name in ("", "x" * 64, "MyCluster", "-x", "x-", "a.b", "ä", "name\n"):
         answer = await notes.post("/resources", note(name))
         assert answer.status == 422, name
         assert answer.body["detail"][0]["loc"] == ["body", "name"]
