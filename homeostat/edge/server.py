@@ -92,7 +92,8 @@ class Server:
             self._sweeper.cancel()
         with contextlib.suppress(TimeoutError):
             # Since Python 3.12 this also waits for peers still shaking hands, whose time is limited apart.
-            await asyncio.wait_for(self._listener.wait_closed(), _ABORT_WAIT_S)
+            async with asyncio.timeout(_ABORT_WAIT_S):
+                await self._listener.wait_closed()
         self._listener = None
 
     def _note(self, connection: Connection, is_open: bool) -> None:
@@ -107,7 +108,8 @@ class Server:
     async def _wait_until_empty(self, timeout_s: float) -> None:
         if self._open:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._emptied.wait(), timeout_s)
+                async with asyncio.timeout(timeout_s):
+                    await self._emptied.wait()
 
     def _sweep(self) -> None:
         loop = self._service.loop
