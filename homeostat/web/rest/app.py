@@ -20,12 +20,13 @@ from homeostat.edge.routes import Routes
 from homeostat.edge.service import Answer, Handler
 from homeostat.objects.errors import ApiError
 from homeostat.web.rest.cluster import Cluster
+from homeostat.web.rest.description import Description
 from homeostat.web.rest.face import API, Face
 from homeostat.web.rest.history import History
 from homeostat.web.rest.plugins import PluginPages
 from homeostat.web.rest.refusal import REQUEST_ID, RefusalError, refusal_of, refusal_reply
 from homeostat.web.rest.resources import Resources
-from homeostat.web.rest.routing import Add, AddRoutes, Page
+from homeostat.web.rest.routing import Add, AddRoutes, Page, Route
 from homeostat.web.rest.types import Types
 
 log = logging.getLogger(__name__)
@@ -35,11 +36,13 @@ _is_id = re.compile(r"[A-Za-z0-9._-]{1,128}").fullmatch
 
 def rest_app(face: Face, *, more: Iterable[AddRoutes] = ()) -> Handler:
     routes = Routes(refuse)
+    served: list[Route] = []
 
     def add(method: str, pattern: str, page: Page) -> None:
         routes.add(method, pattern, page)
+        served.append((method, pattern))
 
-    for add_routes in (_types(face), _resources(face), _cluster(face), *more):
+    for add_routes in (_types(face), _resources(face), _cluster(face), *more, Description(served).add_routes):
         add_routes(add)
     return _Answering(routes)
 

@@ -1,0 +1,101 @@
+"""`/docs`: the pages of this API with an example of each, for people. Nothing of it comes from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from html import escape
+from typing import Final
+
+from homeostat.edge.reply import Fields
+from homeostat.objects.json import JsonObject, encode
+
+_STYLE: Final = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;"
+    "background:#fff}h2{margin-top:2.5rem;border-bottom:1px solid #d0d7de;text-transform:capitalize}"
+    "summary{cursor:pointer;padding:.3rem 0}code,pre{font:14px/1.45 ui-monospace,monospace}"
+    "pre{background:#f4f6f8;padding:.8rem;overflow-x:auto;border-radius:6px}b.m{display:inline-block;min-width:4.5rem}"
+    "table{border-collapse:collapse;margin:.5rem 0}td{padding:.15rem .8rem .15rem 0;vertical-align:top}"
+    "@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}pre{background:#161b22}a{color:#79b8ff}}"
+)
+_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+HEADERS: Final[Fields] = (
+    ("Content-Security-Policy", f"default-src 'none'; style-src 'sha256-{_HASH}'; frame-ancestors 'none'"),
+    ("X-Content-Type-Options", "nosniff"),
+)
+
+
+def docs_page(document: JsonObject, *, where: str) -> bytes:
+    """`where` is the address at which examples find the server."""
+    by_tag: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            told = _operation(method.upper(), path, operation, document["components"]["schemas"], where)
+            by_tag.setdefault(operation["tags"][0], []).append(told)
+    parts = [f"<h2>{escape(tag.replace('-', ' '))}</h2>{''.join(each)}" for tag, each in by_tag.items()]
+    title = escape(f"{document['info']['title']} {document['info']['version']}")
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body><h1>{title}</h1>'
+        f'<p>{escape(document["info"]["description"])} <a href="/api/v1/openapi.json">OpenAPI document</a></p>'
+        f"{''.join(parts)}</body></html>"
+    ).encode()
+
+
+def _operation(method: str, path: str, operation: JsonObject, schemas: JsonObject, where: str) -> str:
+    rows = [
+        (each["name"], f"{each['in']}{', required' if each['required'] else ''}, {_shape(each['schema'])}")
+        for each in operation["parameters"]
+    ]
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    rows += _fields(content.get("schema", {}), schemas)
+    codes = [(code, each["description"]) for code, each in operation["responses"].items()]
+    example = _example(method, path, content.get("example"), operation, where)
+    return (
+        f'<details id="{escape(operation["operationId"])}">'
+        f'<summary><b class="m">{method}</b><code>{escape(path)}</code> {escape(operation["summary"])}</summary>'
+        f"<p>{escape(operation['description'])}</p>{_table(rows)}<pre>{escape(example)}</pre>{_table(codes)}</details>"
+    )
+
+
+def _fields(schema: JsonObject, schemas: JsonObject) -> list[tuple[str, str]]:
+    found = schemas.get(schema.get("$ref", "").rpartition("/")[2], {})
+    required = found.get("required", ())
+    return [
+        (name, f"body{', required' if name in required else ''}, {_shape(each)}")
+        for name, each in found.get("properties", {}).items()
+    ]
+
+
+def _shape(schema: JsonObject) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_shape(each) for each in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(str(each) for each in schema["enum"])
+    return str(schema.get("type") or schema.get("$ref", "any").rpartition("/")[2])
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    if not rows:
+        return ""
+    cells = (f"<tr><td><code>{escape(name)}</code></td><td>{escape(told)}</td></tr>" for name, told in rows)
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _example(method: str, path: str, body: JsonObject | None, operation: JsonObject, where: str) -> str:
+    named = {
+        "id": "1",
+        "permission": "1",
+        "type": "Page",
+        "version": "v1",
+        "name": "Page" if "types" in path else "home",
+    }
+    for name, value in named.items():
+        path = path.replace(f"{{{name}}}", value)
+    words = ["curl"]
+    words += ["-N"] if "text/event-stream" in operation["responses"].get("200", {}).get("content", {}) else []
+    words += ["-X", method] if method != "GET" else []
+    words.append(f"{where}{path}")
+    words += ["-H", "Content-Type: application/json", "-d", encode(body).decode()] if body else []
+    return shlex.join(words)
