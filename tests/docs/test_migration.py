@@ -32,7 +32,10 @@ CREATE TABLE resources (
     id serial PRIMARY KEY, name varchar(255) UNIQUE, resource_type_name text, resource_type_version text,
     action_plugin varchar(50) NOT NULL, spec jsonb, plugin_config jsonb DEFAULT '{}', metadata jsonb DEFAULT '{}',
     deleted_at timestamp);
-GRANT SELECT ON resources TO operator;
+CREATE TABLE resource_types (
+    id serial PRIMARY KEY, name text, version text, schema jsonb, description text, status text DEFAULT 'active',
+    metadata jsonb DEFAULT '{}', UNIQUE (name, version));
+GRANT SELECT ON resources, resource_types TO operator;
 """
 _TYPE = {
     "id": 4,
@@ -57,12 +60,14 @@ def postgres() -> Iterator[Postgres]:
 
 
 async def _fill(url: str, shelf: Shelf) -> None:
-    """A database as they have it: two resources, and one that is deleted."""
+    """A database as they have it: a type, two resources of it, and one that is deleted."""
     connection = await asyncpg.connect(url)
     await connection.execute("CREATE DATABASE operator_controller")
     await connection.close()
     connection = await asyncpg.connect(url, database="operator_controller")
     await connection.execute(_THEIRS)
+    kind = "INSERT INTO resource_types (name, version, schema, description) VALUES ($1, $2, $3, $4)"
+    await connection.execute(kind, _TYPE["name"], "v1", msgspec.json.encode(_TYPE["schema"]).decode(), "Boxes")
     config = {"url": f"{shelf.url}/boxes", "item": f"{shelf.url}/boxes/${{name}}"}
     config["body"] = {"name": "${name}", "size": "${spec.size}"}  # type: ignore[assignment]
     insert = (
