@@ -104,6 +104,8 @@ def test_types_and_resources_are_carried_over(cli: Cli, postgres: Postgres, tmp_
         assert shelf.writes == 1, "what was as declared was written again"
         shown = cli("resource", "show", "storagebox/red", "-o", "json").json
         assert shown["metadata"]["annotations"]["homeostat.dev/metadata"] == '{"team":"it\'s \\"ours\\""}'
+        assert cli("resource", "delete", "storagebox/red", "--wait").code == 0
+        assert shelf.items.keys() == {"blue"}, "what was found as declared outlives its resource"
 
 
 @pytest.mark.parametrize(
