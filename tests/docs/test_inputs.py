@@ -1,0 +1,74 @@
+"""What docs/inputs.md tells to type does what it says, and its tables tell all there is."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from homeostat.objects.customkind import Status
+from homeostat.operators.actions.inputs.amqp import AmqpConfig
+from homeostat.operators.actions.inputs.api import ResourceInputStatus
+from homeostat.operators.actions.inputs.git import GitConfig
+from homeostat.operators.actions.inputs.url import UrlConfig
+from homeostat.testing.eventually import eventually
+from tests.cli.running import Cli, make_cli, running
+from tests.cli.shelf import serving_shelf
+from tests.docs.documents import table_rows
+from tests.docs.documents import text_of as document
+from tests.external.gitservers import Origin, serving_git
+
+_TEXT = document("docs/inputs.md")
+_TYPE = '{"name": "Page", "version": "v1", "schema": {"type": "object"}, "action_plugin": "http", "plugin_config": %s}'
+_PAGE = '{"name": "home", "resource_type_name": "Page", "resource_type_version": "v1", "spec": {"path": "/"}}'
+
+
+def _section(title: str) -> str:
+    return _TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def _plain(text: str) -> set[str]:
+    return {re.sub(r"\b\d+s\b", "1s", re.sub(r" +", " ", line.strip())) for line in text.splitlines()}
+
+
+async def test_the_session_is_as_told(tmp_path: Path) -> None:
+    origin = Origin(tmp_path / "git" / "team" / "shop.git")
+    origin.commit({"resources/home.yaml": _PAGE, "resources/broken.yaml": "kind: Page\nspec: {size: ,]\n"})
+    (declared,) = re.findall(r"^```yaml\n# shop.yaml\n(.*?)^```$", _TEXT, re.MULTILINE | re.DOTALL)
+    (console,) = re.findall(r"^```console\n(.*?)^```$", _TEXT, re.MULTILINE | re.DOTALL)
+    listing, errors = (part.partition("\n")[2] for part in console.split("$ homeostat")[2:])
+    cli = make_cli(tmp_path / "data", tmp_path / "bytecode")
+    with serving_shelf() as shelf, running(cli, "--rest-port", "0"):
+        config = msgspec.json.encode({"url": shelf.url, "item": f"{shelf.url}/${{name}}"}).decode()
+        await _typed(cli, "type", "add", "-f", "-", stdin=_TYPE % config)
+        async with serving_git(tmp_path / "git", "the-token") as (_, url):
+            await _typed(cli, "apply", "-f", "-", stdin=declared.replace("https://git.example.org", url))
+            await eventually(
+                lambda: _typed(cli, "get", "resourceinputs"), lambda told: _plain(listing) <= _plain(told), within_s=20
+            )
+            described = _plain(await _typed(cli, "describe", "resourceinput", "shop"))
+    assert _plain(errors) - described == set()
+
+
+async def _typed(cli: Cli, *words: str, stdin: str = "") -> str:
+    done = await asyncio.to_thread(cli, *words, stdin=stdin)
+    assert done.code == 0, done.err
+    return done.out
+
+
+@pytest.mark.parametrize(
+    ("section", "config"), [("git", GitConfig), ("url", UrlConfig), ("amqp", AmqpConfig)], ids=["git", "url", "amqp"]
+)
+def test_every_field_of_a_configuration_is_told(section: str, config: type[msgspec.Struct]) -> None:
+    rows = table_rows(_section(section), "| config | what | unless given |")
+    told = {name for names, *_ in rows for name in re.findall(r"\w+", names)}
+    assert told == {each.encode_name for each in msgspec.structs.fields(config)}
+
+
+def test_every_field_of_the_status_is_told() -> None:
+    told = {name for names, _ in table_rows(_TEXT, "| status | what |") for name in re.findall(r"\w+", names)}
+    usual = {each.encode_name for each in msgspec.structs.fields(Status)}
+    assert told == {each.encode_name for each in msgspec.structs.fields(ResourceInputStatus)} - usual
