@@ -1,8 +1,8 @@
 """From a resource to a plugin's job: which plugin, with which configuration; and where plugins are called, all of them.
 
 A resource's own configuration lies over its type's, field by field, where both are for the same plugin. Whoever may
-write a resource is not trusted like whoever may write its type: fields that a plugin reserves for types, and secrets
-that are not of the resource's own namespace, are refused there.
+write a resource is not trusted like whoever may write its type: fields that a plugin reserves for types, secrets that
+are not of the resource's own namespace, and addresses that others' credentials would be sent to, are refused there.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msg
     """The configuration in the plugin's own type; `own` is the part that the resource itself gives."""
     if reserved := sorted(getattr(plugin, "type_only", frozenset()) & own.keys()):
         raise ActionError("InvalidConfig", f"action.config.{reserved[0]}: only the resource type may set it")
+    _check_addresses(plugin, config, own)
     try:
         read: msgspec.Struct = msgspec.convert(config, plugin.config)
     except msgspec.ValidationError as error:
@@ -65,6 +66,17 @@ def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msg
             )
             raise ActionError("InvalidConfig", f"action.config.{field.encode_name}: {told}")
     return read
+
+
+def _check_addresses(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> None:
+    """What the type or the operator proves itself with goes where they say, and nowhere else."""
+    theirs = {name for name, value in config.items() if value and name not in own}
+    moved = sorted(getattr(plugin, "addresses", frozenset()) & own.keys())
+    if moved and (sent := sorted(getattr(plugin, "credentials", frozenset()) & theirs)):
+        told = (
+            f'only the resource type may set it, since the "{sent[0]}" that would be sent there is not the resource\'s'
+        )
+        raise ActionError("InvalidConfig", f"action.config.{moved[0]}: {told}")
 
 
 async def called(

@@ -92,8 +92,9 @@ class Tools:
 
 class Plugin(Protocol[C_co]):
     """It may also have `type_only`, a frozenset of wire names: fields of the configuration that are for types to set,
-    and not for resources by themselves; and `runs_programs = True`, where it runs some on the operator's machine: then
-    it is off unless whoever started the operator has allowed that.
+    and not for resources by themselves; `addresses` and `credentials`, alike: where it calls, and what it proves itself
+    with there, so that a resource sends nobody else's credentials elsewhere; and `runs_programs = True`, where it runs
+    some on the operator's machine: then it is off unless whoever started the operator has allowed that.
     """
 
     @property

@@ -13,14 +13,21 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
+from homeostat.operators.actions.secrets import NAMESPACED, SecretError
 
 _PART_BYTES = 700_000
 _LARGEST_STATE = 64 << 20
 _FIELD_MANAGER = "homeostat-actions"
+_OWN_NAMES = ("homeostat-",)
+_OWN_TYPES = ("homeostat.dev/", "kubernetes.io/service-account-token", "bootstrap.kubernetes.io/")
 
 
 class NamespaceStore:
-    """Keys are `name/key`, of the Secret and of the value in it."""
+    """Keys are `name/key`, of the Secret and of the value in it.
+
+    What this system or the server keeps for itself (states, keys of tokens, passwords, tokens of service accounts) is
+    not there: whoever may declare a resource could have it sent anywhere.
+    """
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client, self._namespace = client, namespace
@@ -33,7 +40,12 @@ class NamespaceStore:
             found = await self._client.get(SECRET.path(self._namespace, name))
         except NotFoundError:
             raise KeyError(key) from None
-        return base64.b64decode((found.get("data") or {})[member]).decode()
+        if name.startswith(_OWN_NAMES) or str(found.get("type", "")).startswith(_OWN_TYPES):
+            raise KeyError(key)
+        try:
+            return base64.b64decode((found.get("data") or {})[member]).decode()
+        except UnicodeDecodeError:
+            raise SecretError(f'"{key}" of the store "{NAMESPACED}" is no text') from None
 
 
 class SecretState:

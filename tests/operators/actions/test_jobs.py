@@ -15,6 +15,8 @@ from homeostat.operators.actions.api import ActionReference, Resource
 from homeostat.operators.actions.jobs import LARGEST_OUTPUTS, called, effective_action, read_config
 from homeostat.operators.actions.plugin import ActionError
 from homeostat.operators.actions.plugins.command import CommandPlugin
+from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlugin
+from homeostat.operators.actions.plugins.gitlab_ci import GitLabCiPlugin
 from homeostat.operators.actions.plugins.http import HttpPlugin
 from homeostat.operators.actions.run import LONGEST_TEXT, Outcome
 from homeostat.operators.actions.secrets import Secrets
@@ -82,6 +84,54 @@ async def test_a_resource_may_name_secrets_of_its_own_namespace_only(own: dict[s
         return
     with pytest.raises(ActionError, match=r"action\.config\.headers: a secret of the store"):
         read_config(plugin, {**theirs, **own}, own)
+
+
+_ELSEWHERE = "https://elsewhere.example/"
+_TYPES_TOKEN = {"key": "TOKEN"}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "theirs", "own", "refused"),
+    [
+        pytest.param(
+            HttpPlugin,
+            {"url": "a", "item": "b", "headers": {"Authorization": _TYPES_TOKEN}},
+            {"item": _ELSEWHERE},
+            "item",
+            id="http-headers",
+        ),
+        pytest.param(
+            HttpPlugin, {"url": "a", "item": "b", "secrets": {"p": "plain"}}, {"url": _ELSEWHERE}, "url", id="http-body"
+        ),
+        pytest.param(
+            HttpPlugin,
+            {"url": "a", "item": "b", "headers": {"Authorization": "plain"}},
+            {"find": {"url": _ELSEWHERE}},
+            "find",
+            id="http-find",
+        ),
+        pytest.param(GitHubActionsPlugin, {"token": _TYPES_TOKEN}, {"apiUrl": _ELSEWHERE}, "apiUrl", id="github"),
+        pytest.param(
+            GitLabCiPlugin, {"project": "a/b", "token": "plain"}, {"apiUrl": _ELSEWHERE}, "apiUrl", id="gitlab"
+        ),
+        pytest.param(
+            HttpPlugin,
+            {"headers": {"Authorization": _TYPES_TOKEN}},
+            {"url": _ELSEWHERE, "item": _ELSEWHERE, "headers": {"Authorization": "mine"}},
+            "",
+            id="with-credentials-of-its-own",
+        ),
+        pytest.param(HttpPlugin, {"url": "a"}, {"item": _ELSEWHERE}, "", id="without-credentials"),
+    ],
+)
+async def test_a_resource_sends_no_credentials_of_its_type_elsewhere(
+    plugin: type[Any], theirs: dict[str, Any], own: dict[str, Any], refused: str
+) -> None:
+    if not refused:
+        read_config(plugin(tools()), {**theirs, **own}, own)
+        return
+    with pytest.raises(ActionError, match=rf"action\.config\.{refused}: only the resource type may set it, since"):
+        read_config(plugin(tools()), {**theirs, **own}, own)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import shutil
 import sys
 from collections.abc import AsyncIterator
@@ -18,6 +19,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
 from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep
 from homeostat.operators.actions.secretobjects import NamespaceStore, SecretState
+from homeostat.operators.actions.secrets import SecretError
 from homeostat.operators.actions.sweep import sweep_history, sweep_regularly
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
@@ -209,6 +211,31 @@ async def test_a_secret_that_is_not_in_the_namespace_is_not_found(client: Client
     assert await store.get_secret("mine/key") == "value"
     with pytest.raises(KeyError):
         await store.get_secret(key)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("homeostat-rest-token-key", "Opaque"),
+        ("homeostat-state-1", "Opaque"),
+        ("rest-user-ann-1", "homeostat.dev/rest-password"),
+        ("account", "kubernetes.io/service-account-token"),
+    ],
+)
+async def test_what_is_kept_for_the_system_itself_is_no_secret_of_a_resource(
+    client: Client, name: str, kind: str
+) -> None:
+    metadata = {"name": name, "annotations": {"kubernetes.io/service-account.name": "default"}}
+    await client.create(SECRET.path("default"), {"metadata": metadata, "type": kind, "stringData": {"key": "value"}})
+    with pytest.raises(KeyError):
+        await NamespaceStore(client, "default").get_secret(f"{name}/key")
+
+
+async def test_a_secret_that_is_no_text_is_told_without_its_bytes(client: Client) -> None:
+    body = {"metadata": {"name": "raw"}, "data": {"key": base64.b64encode(b"\xff\xfe\x01secret").decode()}}
+    await client.create(SECRET.path("default"), body)
+    with pytest.raises(SecretError, match=r'^"raw/key" of the store "secret" is no text$'):
+        await NamespaceStore(client, "default").get_secret("raw/key")
 
 
 async def test_history_outlives_its_resource_and_goes_when_it_is_old(client: Client, tmp_path: Path) -> None:

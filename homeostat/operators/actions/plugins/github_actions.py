@@ -73,6 +73,7 @@ class _Target(msgspec.Struct, frozen=True):
 
 class GitHubActionsPlugin:
     name, version, config = "github_actions", "1.1.0", GitHubConfig
+    addresses, credentials = frozenset({"apiUrl"}), frozenset({"token"})
 
     def __init__(self, tools: Tools) -> None:
         environment = tools.environment

@@ -55,6 +55,7 @@ class GitLabConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
 class GitLabCiPlugin:
     name, version, config = "gitlab_ci", "1.0.0", GitLabConfig
+    addresses, credentials = frozenset({"apiUrl"}), frozenset({"token"})
 
     def __init__(self, tools: Tools) -> None:
         self._http = tools.http
