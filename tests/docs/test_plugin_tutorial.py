@@ -21,6 +21,7 @@ from tests.cli.running import Cli, Ended, make_cli, running
 from tests.docs.documents import EXAMPLES, text_of
 from tests.postgres import MissingPostgresError, Postgres, find_programs, running_postgres
 
+pytestmark = pytest.mark.timeout(180)  # some twenty commands, each in a process of its own
 _TEXT = text_of("docs/plugin-tutorial.md")
 _PACKAGE = EXAMPLES / "postgres-roles"
 _PASSWORD = "correct-horse"
@@ -112,7 +113,7 @@ def test_the_tests_of_the_package_pass(package: Path, programs: Path, postgres: 
     server = urlsplit(postgres.url_at(postgres.port))
     command = [str(programs / "python"), "-m", "pytest", "-p", "asyncio", "-p", "no:cacheprovider", "-q"]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "POSTGRES_URL": server.geturl()}
-    done = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, timeout=55)
+    done = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout
 
