@@ -17,6 +17,7 @@ from homeostat.cli.failure import Failure
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
+    from homeostat.runtime.metrics import Metrics
     from homeostat.web.admissiontls import FileCertificate
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -89,9 +90,14 @@ async def serve_beside(
     environment: Mapping[str, str],
     identity: str,
     leases: str,
+    metrics: Metrics,
 ) -> str:
     """Serves until the stack is closed; returns the address."""
+    from homeostat.web.rest.figures import RestFigures
     from homeostat.web.rest.serving import serve_rest
+
+    figures = RestFigures()
+    metrics.register(figures)
 
     certificate = _certificate(rest)
     try:
@@ -106,6 +112,7 @@ async def serve_beside(
                 ssl=certificate.context if certificate is not None else None,
                 identity=lambda: identity,
                 leases=leases,
+                figures=figures,
             )
         )
     except OSError as error:

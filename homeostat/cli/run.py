@@ -192,6 +192,7 @@ async def _serve_rest(stack: AsyncExitStack, client: Client, manager: Manager, c
         environment=environment_with(allows_programs=choice.allows_programs),
         identity=manager.identity,
         leases=leases,
+        metrics=manager.metrics,
     )
 
 
@@ -223,7 +224,7 @@ def _told(manager: Manager) -> str:
 
 def _welcome(choice: Choice, endpoint: Endpoint, where: str, rest: str) -> str:
     lead = "by election" if choice.has_election else "from the start"
-    told = f"  REST API    {rest}\n" if rest else ""
+    told = f"  REST API    {rest}\n  dashboard   {rest.removesuffix('/api/v1')}/dashboard\n" if rest else ""
     return (
         f"Homeostat runs {', '.join(choice.operators)} on {endpoint.server}\n"
         f"  namespaces  {choice.namespace or 'all'}\n"

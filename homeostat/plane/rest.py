@@ -14,7 +14,9 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.reply import Reply
@@ -28,6 +30,9 @@ from homeostat.plane.settings import Rest
 from homeostat.runtime.installation import install
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.verdict import sole_error
+
+if TYPE_CHECKING:
+    from homeostat.web.rest.figures import RestFigures
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +56,8 @@ async def rest_served(
     settings = plane.settings
     async with AsyncExitStack() as stack:
         if settings.rest is not None and OPERATOR in map(operator_name, settings.operators):
-            app = OnDemand(lambda: _opened(plane, supervisors))
+            figures = _figures(plane)
+            app = OnDemand(lambda: _opened(plane, supervisors, figures))
             await _listen(stack, plane, app, context, settings.rest)
         yield
 
@@ -126,7 +132,9 @@ class OnDemand:
 
 
 @asynccontextmanager
-async def _opened(plane: Plane, supervisors: Sequence[Supervisor]) -> AsyncIterator[Handler]:
+async def _opened(
+    plane: Plane, supervisors: Sequence[Supervisor], figures: Callable[[], RestFigures]
+) -> AsyncIterator[Handler]:
     # Some tenths of a second of imports, which would hold up everybody else in this process.
     await asyncio.to_thread(import_module, "homeostat.web.rest.serving")
     from homeostat.operators.actions import KINDS
@@ -146,8 +154,23 @@ async def _opened(plane: Plane, supervisors: Sequence[Supervisor]) -> AsyncItera
         is_open=settings.is_open,
         identity=identity,
         leases=LEASES if settings.is_shared else "",
+        figures=figures(),
     ) as app:
         yield app
+
+
+def _figures(plane: Plane) -> Callable[[], RestFigures]:
+    """Made once, and shown with those of the plane from then on, however often the API is opened."""
+
+    @cache
+    def made() -> RestFigures:
+        from homeostat.web.rest.figures import RestFigures
+
+        figures = RestFigures()
+        plane.app.metrics.include(figures)
+        return figures
+
+    return made
 
 
 def _refuse(status: int, message: str) -> Reply:

@@ -2,82 +2,47 @@
 
     app = rest_app(face, more=[identity.add_routes])
 
-Errors end here: what a handler raises becomes `{"detail": ..., "request_id": ...}`, and what nobody expected becomes a
-500 that says no more than the number under which the log has the rest.
+The table of what is served is also what its description is made of.
 """
 
 from __future__ import annotations
 
-import logging
-import re
-from collections.abc import Awaitable, Iterable
-from uuid import uuid4
+from collections.abc import Iterable
+from functools import partial
 
-from homeostat.client.base import UnreachableError
 from homeostat.edge.reply import Reply
-from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes
-from homeostat.edge.service import Answer, Handler
-from homeostat.objects.errors import ApiError
+from homeostat.edge.service import Handler
+from homeostat.web.rest.answering import Answering
 from homeostat.web.rest.cluster import Cluster
 from homeostat.web.rest.description import Description
 from homeostat.web.rest.face import API, Face
+from homeostat.web.rest.figures import RestFigures
 from homeostat.web.rest.history import History
 from homeostat.web.rest.plugins import PluginPages
-from homeostat.web.rest.refusal import REQUEST_ID, RefusalError, refusal_of, refusal_reply
+from homeostat.web.rest.refusal import RefusalError, refusal_reply
 from homeostat.web.rest.resources import Resources
 from homeostat.web.rest.routing import Add, AddRoutes, Page, Route
 from homeostat.web.rest.types import Types
 
-log = logging.getLogger(__name__)
 
-_is_id = re.compile(r"[A-Za-z0-9._-]{1,128}").fullmatch
-
-
-def rest_app(face: Face, *, more: Iterable[AddRoutes] = ()) -> Handler:
+def rest_app(face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures | None = None) -> Handler:
+    answering = Answering(figures or RestFigures())
     routes = Routes(refuse)
     served: list[Route] = []
 
     def add(method: str, pattern: str, page: Page) -> None:
-        routes.add(method, pattern, page)
+        routes.add(method, pattern, answering.page(pattern, page))
         served.append((method, pattern))
 
     for add_routes in (_types(face), _resources(face), _cluster(face), *more, Description(served).add_routes):
         add_routes(add)
-    return _Answering(routes)
+    return partial(answering.handle, routes)
 
 
 def refuse(status: int, message: str) -> Reply:
     """What the protocol or the table of routes refuses, in the words of this API."""
     return refusal_reply(RefusalError(status, message))
-
-
-class _Answering:
-    def __init__(self, routes: Routes) -> None:
-        self._routes = routes
-
-    async def __call__(self, request: Request) -> Answer:
-        try:
-            answer = self._routes(request)
-            return await answer if isinstance(answer, Awaitable) else answer
-        except RefusalError as error:
-            return refusal_reply(error, _request_id(request))
-        except ApiError as error:
-            return refusal_reply(refusal_of(error), _request_id(request))
-        except UnreachableError as error:
-            log.warning("the control plane cannot be reached", extra={"path": request.path, "reason": str(error)})
-            unreached = RefusalError(503, "the control plane cannot be reached", (("Retry-After", "5"),))
-            return refusal_reply(unreached, _request_id(request))
-        except Exception:
-            number = _request_id(request)
-            log.exception("request failed", extra={"method": request.method, "path": request.path, "request": number})
-            return refusal_reply(RefusalError(500, "this server failed on the request; its log says why"), number)
-
-
-def _request_id(request: Request) -> str:
-    """The caller's own, where it is one."""
-    given = request.headers.get(REQUEST_ID.lower(), "")
-    return given if _is_id(given) else uuid4().hex
 
 
 def _types(face: Face) -> AddRoutes:

@@ -19,6 +19,7 @@ from homeostat.web.rest.app import refuse, rest_app
 from homeostat.web.rest.book import Book
 from homeostat.web.rest.events import open_events
 from homeostat.web.rest.face import Face
+from homeostat.web.rest.figures import RestFigures
 from homeostat.web.rest.gate import Gate, Hooks, NoHooks, OpenGate
 from homeostat.web.rest.ids import Ids
 from homeostat.web.rest.numbering import number_objects
@@ -73,9 +74,11 @@ async def open_rest(
     is_open: bool,
     identity: Callable[[], str] = lambda: "",
     leases: str = "",
+    figures: RestFigures | None = None,
 ) -> AsyncIterator[Handler]:
     """All of it, as long as the block is open. `SettingError` for a variable of the environment that is no good."""
     gate = OpenGate() if is_open else None
+    figures = figures or RestFigures()
     try:
         async with (
             open_face(
@@ -90,7 +93,8 @@ async def open_rest(
             face.gate, face.hooks = people.gate, hooks
             dashboard = Dashboard(face, log_in=people.log_in)
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
-            yield rest_app(face, more=pages)
+            figures.streams = lambda: events.count
+            yield rest_app(face, more=pages, figures=figures)
     except ExceptionGroup as group:
         raise sole_error(group) from None
 
@@ -107,12 +111,19 @@ async def serve_rest(
     ssl: tls.SSLContext | None = None,
     identity: Callable[[], str] = lambda: "",
     leases: str = "",
+    figures: RestFigures | None = None,
 ) -> AsyncIterator[Server]:
     """Answers inside the block; at its end what is being answered is finished. `OSError` where it cannot listen, and
     errors as of `open_rest`.
     """
     async with open_rest(
-        client, namespace=namespace, environment=environment, is_open=is_open, identity=identity, leases=leases
+        client,
+        namespace=namespace,
+        environment=environment,
+        is_open=is_open,
+        identity=identity,
+        leases=leases,
+        figures=figures,
     ) as app:
         server = await serve(app, host=host, port=port, ssl=ssl, limits=LIMITS, refuse=refuse)
         try:

@@ -119,7 +119,7 @@ async def test_what_a_caller_says_of_the_host_is_no_markup(whole: Api) -> None:
         assert "<script" not in await response.text()
 
 
-async def test_schemathesis_finds_no_crash_and_no_answer_of_another_shape(whole: Api) -> None:
+async def test_schemathesis_finds_no_crash_and_no_answer_of_another_shape(whole: Api, tmp_path: Path) -> None:
     await whole.made("/resource-types", NOTE_TYPE)
     await whole.becomes((await whole.made("/resources", note("one")))["id"], "ready")
     command = [
@@ -129,6 +129,6 @@ async def test_schemathesis_finds_no_crash_and_no_answer_of_another_shape(whole:
         *("--exclude-path-regex", "events|ldap", "--max-time", "25", "--request-timeout", "15", "--no-color"),
         "--generation-deterministic",
     ]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=tmp_path)
     told, _ = await process.communicate()
     assert process.returncode == 0, told.decode()[-6000:]

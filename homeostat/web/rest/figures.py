@@ -1,0 +1,52 @@
+"""What Prometheus sees of this API: requests by route and code, how long they took, and who follows events.
+
+Whatever a caller sends, there are few series: a route is counted by its pattern, what is no route as none, and methods
+that HTTP does not have do not come so far.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from homeostat.edge.tally import Tally
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+_BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class RestFigures:
+    def __init__(self) -> None:
+        self.streams: Callable[[], int] = lambda: 0
+        """How many follow events now."""
+        self._counts: Counter[tuple[str, str, int]] = Counter()
+        self._times: dict[tuple[str, str], Tally] = {}
+
+    def answered(self, method: str, pattern: str, code: int, seconds: float) -> None:
+        """`pattern` is empty for what is no route."""
+        self._counts[method, pattern, code] += 1
+        tally = self._times.get((method, pattern))
+        if tally is None:
+            tally = self._times[method, pattern] = Tally(_BOUNDS)
+        tally.add(seconds)
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        requests = CounterMetricFamily(
+            "homeostat_rest_requests", "Requests to the REST API", labels=("method", "route", "code")
+        )
+        for (method, pattern, code), count in self._counts.items():
+            requests.add_metric((method, pattern, str(code)), count)
+        times = HistogramMetricFamily(
+            "homeostat_rest_request_duration_seconds",
+            "How long the REST API took to answer, or to begin a stream",
+            labels=("method", "route"),
+        )
+        for labels, tally in self._times.items():
+            times.add_metric(labels, tally.buckets(), tally.seconds)
+        yield from (requests, times)
+        yield GaugeMetricFamily("homeostat_rest_event_streams", "Who follows events now", value=self.streams())
