@@ -223,7 +223,9 @@ def _welcome(plane: Plane) -> str:
 def _rest_line(plane: Plane) -> str:
     if plane.rest_trouble:
         return f"  REST API    not served: {plane.rest_trouble}\n"
-    return f"  REST API    {plane.rest_url}/api/v1\n" if plane.rest_url else ""
+    if not plane.rest_url:
+        return ""
+    return f"  REST API    {plane.rest_url}/api/v1\n  dashboard   {plane.rest_url}/dashboard\n"
 
 
 def _program() -> str:

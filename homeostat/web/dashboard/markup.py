@@ -45,13 +45,13 @@ def text_of(node: Node) -> Markup:
     return Markup("".join(map(text_of, node)))
 
 
-def link(text: Node, url: str) -> Markup:
+def link(url: str) -> Markup:
     """To somewhere else. An address that is not of the web is shown and leads nowhere."""
     try:
         is_web = urlsplit(url).scheme in ("http", "https")
     except ValueError:
         is_web = False
-    return el("a", text, href=url, rel="noopener noreferrer") if is_web else text_of((text, f" ({url})"))
+    return el("a", url, href=url, rel="noopener noreferrer") if is_web else text_of(url)
 
 
 def _attribute(name: str, value: Attribute) -> str:

@@ -67,7 +67,7 @@ def _details(spec: ReconciliationSpec) -> list[Node]:
             ("Plugin", spec.plugin),
             ("Changes", changes_text(spec.changes)),
             ("Drift", "found" if spec.is_drift else "none found"),
-            ("Seen at", link(without_credentials(spec.url), without_credentials(spec.url)) if spec.url else ""),
+            ("Seen at", link(without_credentials(spec.url)) if spec.url else ""),
         ),
         *(printed("Error", spec.error)),
         *(printed("Plan", spec.plan_output)),

@@ -135,7 +135,7 @@ def _run(run: Run) -> Markup:
         ("Generation", run.generation),
         ("Would change", changes_text(run.changes) if run.purpose == "apply" else ""),
         ("Ticket", el("code", run.ticket)),
-        ("Seen at", link(shown, shown) if shown else ""),
+        ("Seen at", link(shown) if shown else ""),
     )
     heading = el("h2", f"Under way: {run.purpose}", el("span", class_="busy", aria_hidden="true"))
     return el("section", heading, told, printed("Plan", run.plan), class_="run", id="run")

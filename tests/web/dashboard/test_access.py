@@ -1,0 +1,125 @@
+"""Who may look: a login for a cookie, and rights as those of the REST API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+
+import aiohttp
+import pytest
+
+from homeostat.plane import Plane
+from homeostat.web.identity.identity import open_identity
+from homeostat.web.rest import serving
+from homeostat.web.rest.serving import serve_rest
+from tests.web.dashboard.conftest import NOTE_TYPE
+from tests.web.dashboard.site import Page, Site, note
+from tests.web.faces import ADMIN, CHEAP
+
+PASSWORD = "correct horse"
+
+
+@pytest.fixture
+async def guarded(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
+    monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
+    async with (
+        serve_rest(plane.client, namespace="default", environment=ADMIN, is_open=False) as server,
+        aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
+    ):
+        yield Site(session, f"http://127.0.0.1:{server.port}")
+
+
+async def sign_in(site: Site, username: str = "admin", password: str = PASSWORD) -> str:
+    """The cookie."""
+    page = await site.send("/login", {"username": username, "password": password, "next": "/dashboard/resources"})
+    assert (page.status, page.headers["Location"]) == (303, "/dashboard/resources"), page
+    return page.headers["Set-Cookie"].partition(";")[0]
+
+
+def token_in(cookie: str) -> str:
+    return f"Bearer {cookie.partition('=')[2]}"
+
+
+async def test_nobody_is_led_to_the_login_and_back(guarded: Site) -> None:
+    page = await guarded.open("/resources?phase=failed")
+    assert page.status == 303
+    assert page.headers["Location"] == "/dashboard/login?next=%2Fdashboard%2Fresources%3Fphase%3Dfailed"
+    login = await guarded.open("/login?next=%2Fdashboard%2Fresources%3Fphase%3Dfailed")
+    assert login.document.one("input", name="next").attributes["value"] == "/dashboard/resources?phase=failed"
+    assert login.document.all("nav") == []
+
+
+async def test_a_password_is_given_for_a_cookie(guarded: Site) -> None:
+    page = await guarded.send("/login", {"username": "admin", "password": PASSWORD})
+    assert page.status == 303
+    assert page.headers["Set-Cookie"].endswith("; Path=/dashboard; HttpOnly; SameSite=Strict")
+    shown = await guarded.open(Cookie=page.headers["Set-Cookie"].partition(";")[0])
+    assert shown.status == 200
+    assert "admin" in shown.document.one("header").text
+
+
+async def test_a_token_is_given_for_a_cookie(guarded: Site) -> None:
+    token = (await sign_in(guarded)).partition("=")[2]
+    page = await guarded.send("/login", {"username": "", "password": "", "token": f" {token}\n"})
+    assert page.status == 303
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ({"username": "admin", "password": "wrong"}, 401),
+        ({"username": "<script>", "password": "x"}, 401),
+        ({"token": "nobody's"}, 401),
+        ({"token": "nobodys"}, 401),
+        ({}, 401),
+    ],
+)
+async def test_whoever_is_unknown_stays_at_the_login(guarded: Site, form: dict[str, str], status: int) -> None:
+    page = await guarded.send("/login", form)
+    assert (page.status, "Set-Cookie" in page.headers) == (status, False)
+    assert page.document.one("p", role="alert").text
+
+
+async def test_another_site_cannot_sign_somebody_in(guarded: Site) -> None:
+    form = {"username": "admin", "password": PASSWORD}
+    assert (await guarded.send("/login", form, Origin="https://evil.example")).status == 403
+
+
+async def test_signing_out_forgets_the_cookie(guarded: Site) -> None:
+    cookie = await sign_in(guarded)
+    proof = (await guarded.open(Cookie=cookie)).document.one("input", name="proof").attributes["value"]
+    assert (await guarded.send("/logout", {"proof": ""}, Cookie=cookie)).status == 403
+    page = await guarded.send("/logout", {"proof": proof}, Cookie=cookie)
+    assert (page.status, "Max-Age=0" in page.headers["Set-Cookie"]) == (303, True)
+
+
+async def test_the_cookie_is_not_for_the_rest_api(guarded: Site) -> None:
+    cookie = await sign_in(guarded)
+    async with guarded._session.get(f"{guarded.url}/api/v1/resources", headers={"Cookie": cookie}) as answer:
+        assert answer.status == 401
+
+
+async def test_a_role_decides_what_is_seen_and_done(guarded: Site) -> None:
+    admin = await sign_in(guarded)
+    declare = partial(guarded.declare, Authorization=token_in(admin))
+    await declare("/resource-types", NOTE_TYPE)
+    await declare("/resource-types", {"name": "Book", "version": "v1", "schema": {"type": "object"}})
+    await declare("/resources", note("open"))
+    await declare("/resources", note("closed") | {"resource_type_name": "Book"})
+    permission = {"resource_type_name": "Note", "resource_type_version": "v1", "operations": ["READ"]}
+    role = await declare("/custom-roles", {"name": "readers", "permissions": [permission]})
+    await declare("/users", {"username": "reader", "password": "a password", "custom_role_id": role["id"]})
+    reader = await sign_in(guarded, "reader", "a password")
+
+    async def seen(path: str) -> Page:
+        return await guarded.open(path, Cookie=reader)
+
+    assert "1 resource" in (await seen("/resources")).text
+    assert "Book" not in (await seen("")).source
+    assert [(await seen(f"/resources/{number}")).status for number in (1, 2)] == [200, 403]
+    assert (await seen("/policies")).status == 403
+    page = await seen("/resources/1")
+    assert "Reconcile now" not in page.text
+    proof = page.document.one("input", name="proof").attributes["value"]
+    assert (await guarded.send("/resources/1/reconcile", {"proof": proof}, Cookie=reader)).status == 403
+    assert (await guarded.send("/resources/1/reconcile", {"proof": proof}, Cookie=admin)).status == 403

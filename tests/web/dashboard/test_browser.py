@@ -1,0 +1,147 @@
+"""The dashboard in a real browser: it works, it is live, and nothing on it breaks its own security policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from homeostat.testing.eventually import eventually
+from tests.web.dashboard.site import Site, note
+from tests.web.rest.shelf import World
+from tools.fetch_browser import browser_environment, find_browser
+from tools.fetch_servers import MissingProgramError
+
+pytest.importorskip("playwright.async_api", reason="no playwright; it comes with the group dev")
+
+try:
+    BROWSER = str(find_browser())
+except MissingProgramError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+from playwright.async_api import Browser, Page, async_playwright, expect
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+HOSTILE = "</pre><script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
+WITHIN_MS = 20_000
+expect.set_options(timeout=WITHIN_MS)
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as program:
+        browser = await program.chromium.launch(executable_path=BROWSER, args=FLAGS, env={**browser_environment()})
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def troubles() -> list[str]:
+    """What the browser complains of."""
+    return []
+
+
+@pytest.fixture
+async def tab(browser: Browser, troubles: list[str]) -> AsyncIterator[Page]:
+    context = await browser.new_context(viewport={"width": 1280, "height": 900})
+    tab = await context.new_page()
+    tab.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    yield tab
+    await context.close()
+
+
+async def test_from_the_overview_to_a_run_that_comes_in_live(
+    site: Site, shelf: World, tab: Page, troubles: list[str]
+) -> None:
+    for name in ("red-1", "red-2", "blue-1"):
+        await site.declare("/resources", note(name, text=HOSTILE))
+    await site.shows("", "3 ready")
+    await tab.goto(f"{site.url}/dashboard")
+    await expect(tab.locator("#tile-ready")).to_have_text("3ready")
+    await tab.get_by_role("link", name="Resources", exact=True).click()
+
+    await tab.keyboard.press("/")
+    await tab.keyboard.type("blue")
+    await expect(tab.get_by_text("1 resource", exact=True)).to_be_visible()
+    await expect(tab).to_have_url(re.compile(r"q=blue"))
+    await expect(tab.get_by_label("Search")).to_be_focused()
+
+    await tab.get_by_role("link", name="blue-1").click()
+    await expect(tab.locator(".history > li")).to_have_count(1)
+    await tab.locator(".history summary").click()
+    await expect(tab.get_by_text("shelved blue-1")).to_be_visible()
+
+    shelf.trouble = "the shelf is full"
+    await site.declare("/resources/3/reconcile", {})
+    await expect(tab.locator(".history > li")).to_have_count(2)
+    await expect(tab.locator(".history > li").first).to_contain_text("the shelf is full")
+    await expect(tab.locator("h1 .chip")).to_have_text("failed")
+    # What somebody has opened stays open.
+    await expect(tab.get_by_text("shelved blue-1")).to_be_visible()
+    await expect(tab.locator("pre.value").first).to_contain_text("document.title")
+    await expect(tab).to_have_title("blue-1 · Homeostat")
+    assert troubles == []
+
+
+async def test_without_scripts_everything_is_there(site: Site, browser: Browser) -> None:
+    for name in ("red-1", "blue-1"):
+        await site.declare("/resources", note(name))
+    await site.shows("", "2 ready")
+    context = await browser.new_context(java_script_enabled=False)
+    tab = await context.new_page()
+    await tab.goto(f"{site.url}/dashboard/resources")
+    await tab.get_by_label("Search").fill("red")
+    await tab.get_by_role("button", name="Filter").click()
+    await expect(tab.get_by_text("1 resource", exact=True)).to_be_visible()
+    await tab.get_by_role("link", name="red-1").click()
+    await tab.get_by_role("button", name="Reconcile now").click()
+    await eventually(lambda: site.open("/resources/1"), lambda page: len(page.document.all("summary")) == 2)
+    await tab.reload()
+    await expect(tab.locator(".history > li")).to_have_count(2)
+    await context.close()
+
+
+async def test_text_stands_out_from_what_is_behind_it(site: Site, browser: Browser) -> None:
+    """By the contrast that WCAG asks for normal text, 4.5 to 1."""
+    await site.declare("/resources", note("a"))
+    await site.shows("/resources/1", "phase-ready")
+    for scheme in ("light", "dark"):
+        context = await browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
+        tab = await context.new_page()
+        for path in ("", "/resources", "/resources/1", "/login"):
+            await tab.goto(f"{site.url}/dashboard{path}")
+            assert await tab.evaluate(_FAINT) == [], (scheme, path)
+        await context.close()
+
+
+_FAINT = """() => {
+  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
+    .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const [r, g, b, a = 1] = parse(getComputedStyle(at).backgroundColor);
+      if (a > 0.5) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  const shown = [...document.querySelectorAll("body *")].filter((each) =>
+    [...each.childNodes].some((node) => node.nodeType === 3 && node.nodeValue.trim()) && each.offsetParent
+    && !each.closest(".unseen, .skip"));
+  return shown.filter((each) => {
+    const [a, b] = [light(parse(getComputedStyle(each).color)), light(behind(each))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
+  }).map((each) => each.outerHTML.slice(0, 120));
+}"""
