@@ -145,6 +145,13 @@ async def test_a_refusal_is_told_without_the_token(shelf: tuple[Shelf, str], des
     assert desk.secrets.scrub(str(error.value)).count("wrong-token") == 0
 
 
+async def test_a_refusal_that_is_cut_tells_no_half_of_the_token(shelf: tuple[Shelf, str], desk: Desk) -> None:
+    shelf[0].refuses = web.Response(status=400, text=f"{'x' * 292}{TOKEN}")
+    with pytest.raises(ActionError) as error:
+        await plugin(desk).plan(desk.job({"size": 1}))
+    assert TOKEN[:8] not in str(error.value)
+
+
 class _Wrong:
     async def get_secret(self, key: str) -> str:
         return "wrong-token"

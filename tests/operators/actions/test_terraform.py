@@ -103,6 +103,17 @@ async def test_without_a_program_it_says_so(tmp_path: Path) -> None:
         await plugin(here).plan(here.job({}))
 
 
+async def test_a_failure_that_is_cut_tells_no_half_of_a_secret(tmp_path: Path) -> None:
+    program = tmp_path / "terraform"
+    program.write_text('#!/bin/sh\necho "$TOKEN$(printf %990s)" | tr " " x >&2; exit 1\n')
+    program.chmod(0o755)
+    config = {"files": {"main.tf": ""}, "program": str(program), "environment": {"TOKEN": {"key": "TOKEN"}}}
+    here = Desk(TerraformPlugin(tools()), config, tmp_path / "work", TOKEN="a-very-secret-token")
+    with pytest.raises(ActionError, match="init: ") as error:
+        await plugin(here).plan(here.job({}))
+    assert "token" not in str(error.value)
+
+
 def state(lineage: str, serial: int) -> bytes:
     return json.dumps({"version": 4, "lineage": lineage, "serial": serial}).encode()
 

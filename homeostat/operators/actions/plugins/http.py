@@ -30,13 +30,14 @@ from homeostat.operators.actions.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.declared import Difference, differences
 from homeostat.operators.actions.plugins.template import TemplateError, fill, fill_url, lookup
 from homeostat.operators.actions.run import Changes, Outcome
-from homeostat.operators.actions.secrets import SecretText
+from homeostat.operators.actions.secrets import Secrets, SecretText
 from homeostat.operators.actions.world import Plan
 
 Method = Literal["POST", "PUT", "PATCH", "DELETE", "GET"]
 _GONE = (404, 410)
 _LATER = (429, 503)
 _LONGEST_WAIT_S = 3600
+_MOST_READ, _LONGEST_TOLD = 1 << 16, 300
 
 
 class Find(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -106,7 +107,7 @@ class HttpPlugin:
         url = _url(job.config.item, _values(job, found))
         answer = await self._send(job, job.config.delete_method, url)
         if not answer.is_success and answer.status not in _GONE:
-            raise _refused(answer, job.config.delete_method)
+            raise _refused(answer, job.config.delete_method, job.secrets)
         return Outcome(is_success=True, changes=Changes(deleted=1), output="deleted")
 
     async def _read(self, job: Job[HttpConfig]) -> JsonObject | None:
@@ -123,14 +124,14 @@ class HttpPlugin:
         if answer.status in _GONE:
             return None
         if not answer.is_success:
-            raise _refused(answer, "GET")
+            raise _refused(answer, "GET", job.secrets)
         return _object(answer)
 
     async def _find(self, job: Job[HttpConfig], find: Find) -> JsonObject | None:
         values = _values(job)
         answer = await self._send(job, "GET", _url(find.url, values))
         if not answer.is_success:
-            raise _refused(answer, "GET")
+            raise _refused(answer, "GET", job.secrets)
         listed = _json(answer)
         try:
             items = lookup(find.items, listed) if find.items else listed
@@ -150,7 +151,7 @@ class HttpPlugin:
         secrets = await job.secrets.reveal_all(job.config.secrets)
         answer = await self._send(job, method, url, encode({**body, **secrets}), headers)
         if not answer.is_success:
-            raise _refused(answer, method)
+            raise _refused(answer, method, job.secrets)
         return answer
 
     async def _send(
@@ -222,6 +223,7 @@ def _object(answer: Answer) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-def _refused(answer: Answer, method: str) -> ActionError:
-    told = answer.body[:300].decode(errors="replace").strip()
+def _refused(answer: Answer, method: str, secrets: Secrets) -> ActionError:
+    # Scrubbed before it is cut: half a secret could not be recognised.
+    told = secrets.scrub(answer.body[:_MOST_READ].decode(errors="replace"))[:_LONGEST_TOLD].strip()
     return ActionError("Refused", f"{method}: HTTP {answer.status}{f': {told}' if told else ''}")

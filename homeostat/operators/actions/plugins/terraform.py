@@ -31,7 +31,7 @@ from homeostat.operators.actions.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.tfstate import newer_state
 from homeostat.operators.actions.plugins.workplace import LOCK, enter, run_alone
 from homeostat.operators.actions.run import Changes, Outcome, shortened
-from homeostat.operators.actions.secrets import SecretText
+from homeostat.operators.actions.secrets import Secrets, SecretText
 from homeostat.operators.actions.world import Plan
 
 _STATE = "terraform.tfstate"
@@ -145,7 +145,7 @@ class TerraformPlugin:
         )
         done = await run_alone(program)
         if done.code not in expected:
-            raise ActionError("TerraformFailed", f"{command}: {job.secrets.scrub(_failure(done))}")
+            raise ActionError("TerraformFailed", f"{command}: {_failure(done, job.secrets)}")
         return done
 
     def _program(self, job: Job[TerraformConfig]) -> str:
@@ -203,7 +203,8 @@ def _changes(done: Finished, operation: str) -> Changes:
     return Changes()
 
 
-def _failure(done: Finished) -> str:
+def _failure(done: Finished, secrets: Secrets) -> str:
     errors = [each.message for each in _lines(done) if each.level == "error"]
     told = "\n".join(errors) or done.stderr.decode(errors="replace").strip() or _text(done)
-    return shortened(told, _LONGEST_ERROR)
+    # Scrubbed before it is shortened: half a secret could not be recognised.
+    return shortened(secrets.scrub(told), _LONGEST_ERROR)
