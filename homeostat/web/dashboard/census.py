@@ -42,6 +42,13 @@ class Census:
         self._samples: dict[tuple[str, str], Held] = {}
         self._failed: dict[str, Failure] = {}
         self._is_taken = False
+        self._changes = 0
+
+    @property
+    def changes(self) -> int:
+        """How many there were: while it stays the same, so do all resources."""
+        self._take()
+        return self._changes
 
     def phase(self, held: Held) -> str:
         self._take()
@@ -77,6 +84,7 @@ class Census:
         self._book.subscribe(self._note)
 
     def _note(self, change: ResourceChange) -> None:
+        self._changes += 1
         if change.old is not None:
             self._remove(change.old.entry.metadata.uid)
         if change.new is not None and change.new.entry.number:

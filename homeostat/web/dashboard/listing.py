@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
@@ -21,6 +21,7 @@ from homeostat.web.rest.face import Face
 from homeostat.web.rest.held import Held
 
 PAGE: Final = 50
+_MOST_KNOWN: Final = 16
 HERE: Final = f"{ROOT}/resources"
 
 
@@ -42,11 +43,12 @@ class Filter(msgspec.Struct, frozen=True):
 class Listing:
     def __init__(self, face: Face, census: Census) -> None:
         self._face, self._census = face, census
+        self._found: dict[tuple[frozenset[str], str, str], tuple[int, list[Held]]] = {}
 
     async def show(self, visit: Visit) -> Shown:
         wanted = read_query(visit.request, Filter)
         types = await readable_types(self._face, visit.caller)
-        found = list(self._chosen(wanted, types))
+        found = self._chosen(wanted, types)
         pages = max(-(-len(found) // PAGE), 1)
         at = min(wanted.page, pages)
         shown = found[(at - 1) * PAGE : at * PAGE]
@@ -59,18 +61,33 @@ class Listing:
         ]
         return Shown("Resources", content, "Resources")
 
-    def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> Iterator[Held]:
-        meant = {each.metadata.uid for each in types if wanted.type in ("", each.spec.name, type_title(each))}
-        word, book, census = wanted.q.strip().lower(), self._face.book, self._census
+    def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> list[Held]:
+        """Pages are looked at again and again: while nothing has changed, what was found is found."""
+        meant = frozenset(each.metadata.uid for each in types if wanted.type in ("", each.spec.name, type_title(each)))
+        key, changes = (meant, wanted.phase, wanted.q.strip().lower()), self._census.changes
+        known = self._found.get(key)
+        if known is None or known[0] != changes:
+            if len(self._found) >= _MOST_KNOWN:
+                self._found.clear()
+            known = self._found[key] = (changes, list(self._search(*key)))
+        return known[1]
+
+    def _search(self, meant: Collection[str], phase: str, word: str) -> Iterator[Held]:
+        book, census = self._face.book, self._census
+        # All of one kind and version are of one type.
+        is_meant: dict[tuple[str, str], bool] = {}
         for held in book.newest():
-            resource_type = book.type_of(held)
-            if resource_type is None or resource_type.metadata.uid not in meant:
+            entry = held.entry
+            place = held.kind.kind, entry.metadata.labels.version
+            if place not in is_meant:
+                found = book.type_of(held)
+                is_meant[place] = found is not None and found.metadata.uid in meant
+            if not is_meant[place]:
                 continue
-            if word and word not in held.entry.metadata.name and word != str(held.entry.number):
+            if word and word not in entry.metadata.name and word != entry.metadata.labels.number:
                 continue
-            if wanted.phase and census.phase(held) != wanted.phase:
-                continue
-            yield held
+            if not phase or census.phase(held) == phase:
+                yield held
 
     def _table(self, shown: Sequence[Held], types: Sequence[TypeEntry]) -> Markup:
         titles = {each.metadata.uid: type_title(each) for each in types}
