@@ -65,13 +65,13 @@ class Events:
     async def follow_all(self, request: Request, captured: Mapping[str, str]) -> StreamReply:
         caller, query = await self._face.identify(request), read_query(request, EventsQuery)
         kind = kind_name(query.resource_type) if query.resource_type else ""
-        return self._reply(request, caller, Wanted(kind, query.resource_type), _since(request, query))
+        return await self._reply(request, caller, Wanted(kind, query.resource_type), _since(request, query))
 
     async def follow_one(self, request: Request, captured: Mapping[str, str]) -> StreamReply:
         caller, query = await self._face.identify(request), read_query(request, EventQuery)
         number, since = read_number(captured, "id"), _since(request, query)
         wanted = await self._find(caller, number, may_be_gone=since is not None)
-        return self._reply(request, caller, wanted, since)
+        return await self._reply(request, caller, wanted, since)
 
     def close(self) -> None:
         self.feed.end()
@@ -91,7 +91,7 @@ class Events:
             return Wanted(kind_name(spec.resource_kind), "", number, spec.resource_name)
         return Wanted(found.held.kind.kind, "", number, found.entry.metadata.name)
 
-    def _reply(self, request: Request, caller: Caller, wanted: Wanted, since: Position | None) -> StreamReply:
+    async def _reply(self, request: Request, caller: Caller, wanted: Wanted, since: Position | None) -> StreamReply:
         if len(self._streams) >= MOST_STREAMS:
             raise RefusalError(503, f"{MOST_STREAMS} are following events already", (("Retry-After", "5"),))
         follower = Follower(
@@ -100,6 +100,7 @@ class Events:
             wanted,
             request=request,
             caller=caller,
+            claims=(await self._face.plugins.known()).claims,
             since=since,
             keep_alive_s=self._keep_alive_s,
         )
@@ -107,18 +108,20 @@ class Events:
 
     def _starting(self, follower: Follower) -> Callable[[Stream], None]:
         def start(stream: Stream) -> None:
+            follower.begin(stream)
             task = self._streams[stream] = self._tasks.create_task(self._run(follower, stream))
-            stream.on_close(lambda: self._left(stream, task))
+            stream.on_close(lambda: self._left(stream, follower, task))
 
         return start
 
-    def _left(self, stream: Stream, task: asyncio.Task[None]) -> None:
+    def _left(self, stream: Stream, follower: Follower, task: asyncio.Task[None]) -> None:
+        follower.leave()
         self._streams.pop(stream, None)
         task.cancel()
 
     async def _run(self, follower: Follower, stream: Stream) -> None:
         try:
-            await follower.run(stream)
+            await follower.run()
         except Exception:
             # The reader comes back to where it was; the others are not to notice.
             log.exception("a reader of events could not be served")

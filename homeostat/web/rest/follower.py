@@ -60,13 +60,14 @@ class Follower:
         *,
         request: Request,
         caller: Caller,
+        claims: Mapping[str, str],
         since: Position | None,
         keep_alive_s: float = KEEP_ALIVE_S,
     ) -> None:
         self._face, self._feed, self._wanted = face, feed, wanted
         self._request, self._caller, self._since = request, caller, since
         self._keep_alive_s = keep_alive_s
-        self._claims: Mapping[str, str] = {}
+        self._claims = claims
         self._rights: dict[tuple[str, str], bool] = {}
         self._waiting: deque[Step] = deque()
         self._held: dict[str, deque[Step]] = {}
@@ -74,26 +75,27 @@ class Follower:
         self._sent: dict[str, int] = {}
         self._behind: set[str] = set()
         self._reached: dict[str, int] = {}
-        self._wake = asyncio.Event()
+        self._wake, self._lost = asyncio.Event(), asyncio.Event()
 
-    async def run(self, stream: Stream) -> None:
-        """Until the stream is closed."""
+    def begin(self, stream: Stream) -> None:
+        """From here on nothing is missed."""
         self._stream = stream
-        self._claims = (await self._face.plugins.known()).claims
         stream.send(frame(b": following\n\n"))
-        leave = self._feed.follow(self._take)
+        self.leave = self._feed.follow(self._take)
         self._reached = dict(self._feed.reached)
-        try:
-            lost = asyncio.Event()
-            async with asyncio.TaskGroup() as tasks:
-                replays = [tasks.create_task(self._replay(kind, lost)) for kind in self._missed(lost)]
-                try:
-                    await self._pump(lost, replays)
-                finally:
-                    for task in replays:
-                        task.cancel()
-        finally:
-            leave()
+        # Before the feed tells anything: it would be taken for all that there is.
+        self._behind = self._missed()
+        self._held = {kind: deque() for kind in self._behind}
+
+    async def run(self) -> None:
+        """Until the stream is closed."""
+        async with asyncio.TaskGroup() as tasks:
+            replays = [tasks.create_task(self._replay(kind)) for kind in self._behind]
+            try:
+                await self._pump(replays)
+            finally:
+                for task in replays:
+                    task.cancel()
 
     def _take(self, step: Step) -> None:
         """Of the feed."""
@@ -105,22 +107,19 @@ class Follower:
             self._stream.abort()
         self._wake.set()
 
-    def _missed(self, lost: asyncio.Event) -> list[str]:
+    def _missed(self) -> set[str]:
         """The kinds whose history is to be told."""
         if self._since is None:
-            return []
+            return set()
         kinds = [each.kind for each in self._face.book.kinds() if self._wanted.kind in ("", each.kind)]
         gone = [each for each in self._since.ahead if self._wanted.kind in ("", each) and each not in kinds]
         if gone or not self._since.floor:
-            lost.set()
-            return []
+            self._lost.set()
+            return set()
         self._sent = {kind: self._since.of(kind) for kind in kinds}
-        missed = [kind for kind in kinds if self._sent[kind] != self._reached.get(kind, 0)]
-        self._behind = set(missed)
-        self._held = {kind: deque() for kind in missed}
-        return missed
+        return {kind for kind in kinds if self._sent[kind] != self._reached.get(kind, 0)}
 
-    async def _replay(self, kind: str, lost: asyncio.Event) -> None:
+    async def _replay(self, kind: str) -> None:
         until = self._reached.get(kind, 0)
         (place,) = (each for each in self._face.book.kinds() if each.kind == kind)
         steps = replay(self._face.client, self._face.book, place, since=self._sent[kind], name=self._wanted.name)
@@ -132,20 +131,20 @@ class Follower:
                     if step.revision >= until:
                         break
         except LostError:
-            lost.set()
+            self._lost.set()
             self._wake.set()
             return
         self._waiting += [*self._held.pop(kind), Step(kind, 0)]
         self._wake.set()
 
-    async def _pump(self, lost: asyncio.Event, replays: list[asyncio.Task[None]]) -> None:
+    async def _pump(self, replays: list[asyncio.Task[None]]) -> None:
         now = asyncio.get_running_loop().time
         beat_at = now() + self._keep_alive_s
         while not self._stream.closed:
-            if lost.is_set():
+            if self._lost.is_set():
                 for task in replays:
                     task.cancel()
-                lost.clear()
+                self._lost.clear()
                 await self._resync()
             elif now() >= beat_at:
                 beat_at = now() + self._keep_alive_s

@@ -27,6 +27,7 @@ from homeostat.web.rest.serving import LIMITS, open_face
 from tests.web.rest.calling import NOTE_TYPE, Api, note
 from tests.web.rest.listening import Listener, Told, listening
 from tests.web.rest.shelf import World
+from tests.web.rest.test_served import CREATE_RESOURCE, CREATE_TYPE, up
 
 PAGE_TYPE = {**NOTE_TYPE, "name": "Page"}
 
@@ -219,6 +220,40 @@ async def test_a_reader_may_break_off_anywhere(served: Api, stop_at: int) -> Non
             assert bodies(seen, f"n{count}") == bodies(everything, f"n{count}")
 
 
+async def test_a_reader_that_comes_and_goes_while_much_is_written_hears_it_all_once(
+    served: Api, client: Client
+) -> None:
+    await served.made("/resource-types", PAGE_TYPE)
+    names = [f"n{count}" for count in range(30)]
+    async with replica(client) as (other, _), listening(served.url) as whole, asyncio.TaskGroup() as tasks:
+
+        async def write() -> None:
+            for count, name in enumerate(names):
+                await served.made("/resources", note(name, resource_type_name=("Note", "Page")[count % 2]))
+
+        async def hear() -> list[Told]:
+            told: list[Told] = []
+            while len({each.name for each in told if is_settled(each)}) < len(names):
+                told.append(await whole.next())
+            return told
+
+        async def come_and_go() -> list[Told]:
+            told: list[Told] = []
+            for count in range(1000):
+                at, last = (served, other)[count % 2], told[-1].id if told else "1"
+                async with listening(at.url, last=last) as listener:
+                    told += [await listener.next() for _ in range(1 + count % 4)]
+                if len({each.name for each in told if is_settled(each)}) == len(names):
+                    break
+            return told
+
+        tasks.create_task(write())
+        heard, gathered = tasks.create_task(hear()), tasks.create_task(come_and_go())
+        everything, some = await heard, await gathered
+    for name in names:
+        assert bodies(some, name) == bodies(everything, name)
+
+
 async def test_another_server_goes_on_where_one_has_ended(served: Api, client: Client) -> None:
     async with listening(served.url) as listener:
         await served.made("/resources", note("one"))
@@ -229,6 +264,22 @@ async def test_another_server_goes_on_where_one_has_ended(served: Api, client: C
         assert (told[0].short, {each.name for each in told}) == (("CREATED", "two"), {"two"})
         await served.made("/resources", note("three"))
         assert (await back.next()).short == ("CREATED", "three")
+
+
+async def test_a_plane_that_was_started_anew_goes_on_where_it_was(tmp_path: Path) -> None:
+    with up(tmp_path / "plane", "--open", "--rest-port", "0") as first:
+        first.run(CREATE_TYPE)
+        async with listening(first.url) as listener:
+            number = first.run(CREATE_RESOURCE)["id"]
+            last = await listener.next()
+            assert last.short == ("CREATED", "production-pg")
+    with up(tmp_path / "plane", "--open", "--rest-port", "0") as second:
+        async with listening(second.url, last=last.id) as back:
+            told = await settled(back, "production-pg")
+            assert "RECONCILED" in {each.type for each in told}
+            assert not {"CREATED", "RESYNC"} & {each.type for each in told}
+            second.run(f"curl -X POST http://localhost:8000/api/v1/resources/{number}/reconcile")
+            await settled(back, "production-pg")
 
 
 async def test_what_another_server_or_kubectl_writes_is_told(served: Api, client: Client) -> None:
