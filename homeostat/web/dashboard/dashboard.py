@@ -93,7 +93,8 @@ class Dashboard:
     async def _visit(self, request: Request, captured: Mapping[str, str]) -> Visit:
         token = kept_token(request)
         caller = await self._face.identify(with_token(request, token))
-        viewer = Viewer(caller.username or "somebody", form_proof(self._secret, token), bool(token))
+        proof = form_proof(self._secret, token)
+        viewer = Viewer(caller.username or "somebody", caller.is_admin, proof, has_session=bool(token))
         return Visit(request, captured, caller, viewer)
 
     def _check_form(self, request: Request) -> None:

@@ -29,6 +29,7 @@ GUARDS: Final[Fields] = (
     ("Cache-Control", "no-store"),
 )
 SECTIONS: Final = (("Overview", ROOT), ("Resources", f"{ROOT}/resources"), ("Policies", f"{ROOT}/policies"))
+FOR_ADMINISTRATORS: Final = frozenset({"Policies"})
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -46,6 +47,7 @@ class Viewer(msgspec.Struct, frozen=True):
     """Who looks: `username` is empty for nobody; `proof` is what forms carry."""
 
     username: str = ""
+    is_admin: bool = False
     proof: str = ""
     has_session: bool = False
 
@@ -90,7 +92,7 @@ def _header(section: str, viewer: Viewer) -> Markup:
     items = [
         el("li", el("a", title, href=path, aria_current="page" if title == section else None))
         for title, path in SECTIONS
-        if viewer.username
+        if viewer.username and (viewer.is_admin or title not in FOR_ADMINISTRATORS)
     ]
     nav = el("nav", el("ul", items), aria_label="Sections") if items else None
     return el("header", el("div", brand, nav, _account(viewer), class_="bar"))

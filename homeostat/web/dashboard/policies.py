@@ -48,7 +48,15 @@ class Policy(msgspec.Struct, frozen=True):
 
     metadata: PolicyMetadata
     spec: PolicySummary = PolicySummary()
-    status: ClusterPolicyStatus = ClusterPolicyStatus()
+    raw_status: msgspec.Raw = msgspec.field(name="status", default=msgspec.Raw(b""))
+
+    @property
+    def status(self) -> ClusterPolicyStatus:
+        """A cluster may have these kinds from somebody else, who says other things in a status."""
+        try:
+            return _status.decode(self.raw_status or b"{}")
+        except msgspec.ValidationError:
+            return ClusterPolicyStatus(message="its status is not one of ours")
 
     @property
     def path(self) -> str:
@@ -62,6 +70,7 @@ class _List(msgspec.Struct, frozen=True):
 
 
 _list = msgspec.json.Decoder(_List)
+_status = msgspec.json.Decoder(ClusterPolicyStatus)
 
 
 class Policies:

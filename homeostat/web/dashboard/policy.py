@@ -90,7 +90,7 @@ class PolicyPage:
             newest = max(ours, key=lambda each: (each.creation_timestamp, each.name))
             path = POLICY_AUDIT_RESULT.kind.path(where.namespace, newest.name)
             return _audit.decode(await self._client.fetch("GET", path)).spec
-        except NotFoundError:
+        except (NotFoundError, msgspec.ValidationError):
             return None
 
 

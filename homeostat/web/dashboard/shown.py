@@ -83,7 +83,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Node], *, class_
     """`caption` is for who cannot see where the table stands."""
     head = el("thead", el("tr", [el("th", each, scope="col") for each in headings]))
     whole = el("table", el("caption", caption, class_="unseen"), head, el("tbody", list(rows)), class_=class_ or None)
-    return el("div", whole, class_="scroll")
+    return el("div", whole, class_="scroll", role="region", aria_label=caption, tabindex=0)
 
 
 def row(key: str, *cells: Node) -> Markup:

@@ -6,14 +6,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
+import msgspec
 import pytest
 
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, encode
 from homeostat.operators import actions, policy
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
+from homeostat.web.dashboard.policies import Policy, policy_table
 from homeostat.web.rest.serving import serve_rest
 from tests.web.dashboard.site import Site
 
@@ -66,3 +68,10 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
 async def test_a_policy_that_is_not_there_is_told(site: Site) -> None:
     assert (await site.open("/policies/default/none")).status == 404
     assert (await site.open("/cluster-policies/none")).status == 404
+
+
+def test_a_status_of_somebody_elses_kind_is_no_trouble() -> None:
+    said = {"metadata": {"name": "a", "namespace": "b"}, "status": {"healthScore": "good", "violations": ["x"]}}
+    policy = msgspec.json.decode(encode(said), type=Policy)
+    assert policy.status.health_score is None
+    assert "not one of ours" in policy_table([policy])
