@@ -40,6 +40,7 @@ async def equipment(
 ) -> AsyncIterator[Means]:
     """Also for a process that only asks what would be done."""
     from homeostat.external.exchange import Http
+    from homeostat.external.metadataservice import is_elsewhere
     from homeostat.operators.actions.discovery import (
         ACTIONS,
         claimed_types,
@@ -52,7 +53,7 @@ async def equipment(
     from homeostat.operators.actions.plugin import Tools
     from homeostat.operators.actions.stores import secret_stores
 
-    async with Http() as http, secret_stores(environment) as stores:
+    async with Http(allows=is_elsewhere) as http, secret_stores(environment) as stores:
         tools = Tools(http, environment)
         actions = discover("homeostat.actions", tools, ours=ACTIONS, enabled=settings.enabled)
         reconcilers = discover("homeostat.reconcilers", tools)

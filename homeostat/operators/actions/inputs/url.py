@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.external.exchange import Answer, Ask, Http
+from homeostat.external.metadataservice import is_elsewhere
 from homeostat.operators.actions.inputs.declaration import read_declarations
 from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Reading, Tools
 from homeostat.operators.actions.secrets import SecretText
@@ -67,7 +68,7 @@ class UrlInput:
             tls = ssl.create_default_context(cadata=authority)
         except (ssl.SSLError, ValueError) as error:
             raise InputError("InvalidConfig", "caCertificate holds no certificate in PEM") from error
-        async with Http(tls=tls) as http:
+        async with Http(tls=tls, allows=is_elsewhere) as http:
             return await http.send(ask)
 
 
