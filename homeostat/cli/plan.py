@@ -120,7 +120,7 @@ class _Planner:
                 return Planned(title, namespace, "refused", error=str(error))
 
     async def _planned(self, planned: Planned, manifest: JsonObject, means: Means) -> Planned:
-        spec, in_force = self._types.of(manifest)
+        spec = self._types.of(manifest)
         schema = schema_of_type(spec)
         live = await self._live(resource_kind(spec).path(planned.namespace, manifest["metadata"]["name"]))
         if live is not None and live["metadata"].get("deletionTimestamp"):
@@ -130,7 +130,7 @@ class _Planner:
         change: Change = "create" if live is None else "update" if fields else "unchanged"
         if change == "update":
             stored["metadata"]["generation"] += 1
-        answer = await ask(means, in_force, stored, planned.namespace)
+        answer = await ask(means, self._types.kept_by(stored), stored, planned.namespace)
         return replace(planned, change=change, fields=fields, answer=answer, error=answer.error)
 
     async def _live(self, path: str) -> JsonObject | None:

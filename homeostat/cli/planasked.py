@@ -82,7 +82,7 @@ async def ask(means: Means, spec: ResourceTypeSpec, stored: JsonObject, namespac
     resource = _resource(stored, namespace)
     plugin = effective_action(resource, spec.action, claimed=means.claims.get(spec.name, "")).plugin
     try:
-        found = await ResourceOperator(lambda: spec, means).plan(resource)
+        found = await ResourceOperator(lambda _: spec, means).plan(resource)
     except Wait as wait:
         return Answer(plugin, unknown=f"{wait.reason}: {wait}")
     match found:

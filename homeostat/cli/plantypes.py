@@ -14,9 +14,9 @@ from homeostat.cli.typeobjects import FoundType
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec
 from homeostat.operators.actions.definition import InvalidTypeError, definition_of
+from homeostat.operators.actions.inforce import kept_by, versions_in_force
 from homeostat.operators.actions.misfit import misfits
 from homeostat.operators.actions.naming import resource_kind
-from homeostat.operators.actions.offices import types_in_force
 from homeostat.operators.actions.plugins.declared import Difference, differences
 
 
@@ -26,16 +26,21 @@ class PlannedTypes:
         for each in declared:
             held = self._types.get(_key(each))
             self._types[_key(each)] = replace(held, spec=each.spec) if held is not None else each
-        self._in_force = types_in_force(self._types.values())
+        self._in_force = versions_in_force(self._types.values())
 
-    def of(self, obj: JsonObject) -> tuple[ResourceTypeSpec, ResourceTypeSpec]:
-        """The one whose schema the resource is held to, and the one that its operator goes by."""
+    def of(self, obj: JsonObject) -> ResourceTypeSpec:
+        """The one whose schema the resource is held to."""
         kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
         found = self._types.get((kind, version))
         if found is None:
             known = ", ".join(sorted(f"{name} {each}" for name, each in self._types)) or "none"
             raise Failure(f"there is no resource type {kind} {version}; there are: {known}")
-        return found.spec, self._in_force.get(kind, found.spec)
+        return found.spec
+
+    def kept_by(self, stored: JsonObject) -> ResourceTypeSpec:
+        """The one that its operator goes by."""
+        versions = self._in_force.get(stored["kind"])
+        return kept_by(versions, stored["metadata"].get("labels") or {}) if versions else self.of(stored)
 
 
 def declared_type(manifest: JsonObject) -> ResourceType:

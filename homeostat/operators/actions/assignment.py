@@ -47,13 +47,13 @@ _declaration = msgspec.json.Decoder(_Declaration)
 
 
 class Assignments:
-    """`type_of` gives the type as it is now."""
+    """`type_of` gives a resource's type as it is now."""
 
-    def __init__(self, type_of: Callable[[], ResourceTypeSpec], means: Means) -> None:
+    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], means: Means) -> None:
         self._type_of, self._means = type_of, means
 
     def wanted(self, obj: Resource) -> Wanted:
-        spec = self._type_of()
+        spec = self._type_of(obj)
         action = effective_action(obj, spec.action, claimed=self._means.claims.get(spec.name, ""))
         return Wanted(action, declaration_digest(obj.spec, action.plugin, action.config))
 
@@ -70,7 +70,7 @@ class Assignments:
     ) -> Assignment | Fault:
         action = wanted.action
         if not action.plugin:
-            return Fault("NoPlugin", self._without_plugin())
+            return Fault("NoPlugin", self._without_plugin(self._type_of(obj).name))
         try:
             plugin = self._means.plugins.get(action.plugin)
             # Not part of what is declared: a process that was started otherwise applies nothing anew.
@@ -80,9 +80,9 @@ class Assignments:
             return Fault(error.reason, str(error))
         return Assignment(plugin, self._job(obj, status, wanted.digest, read, run))
 
-    def _without_plugin(self) -> str:
+    def _without_plugin(self, type_name: str) -> str:
         told = "neither the resource nor its type names an action plugin"
-        if claimants := self._means.disputes.get(self._type_of().name):
+        if claimants := self._means.disputes.get(type_name):
             return f"{told}, and several reconcilers claim the type: {', '.join(claimants)}; let the type name one"
         broken = "; ".join(f"{name}: {why}" for name, why in sorted(self._means.plugins.troubles.items()))
         told = f"{told}, and no reconciler has claimed the type"
@@ -102,7 +102,7 @@ class Assignments:
     ) -> Job[Any]:
         means, metadata = self._means, obj.metadata
         return Job(
-            kind=self._type_of().name,
+            kind=self._type_of(obj).name,
             namespace=metadata.namespace,
             name=metadata.name,
             uid=metadata.uid,

@@ -30,9 +30,9 @@ __all__ = ["Means", "ResourceOperator"]
 
 
 class ResourceOperator:
-    """`type_of` gives the type as it is now."""
+    """`type_of` gives a resource's type as it is now."""
 
-    def __init__(self, type_of: Callable[[], ResourceTypeSpec], means: Means) -> None:
+    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], means: Means) -> None:
         self._type_of, self._means = type_of, means
         self._assignments = Assignments(type_of, means)
 
@@ -40,7 +40,7 @@ class ResourceOperator:
         return decide(obj, world)
 
     async def observe(self, obj: Resource) -> World:
-        spec, means = self._type_of(), self._means
+        spec, means = self._type_of(obj), self._means
         now, status = means.now(), obj.read_status(ResourceStatus)
         wanted = self._assignments.wanted(obj)
         need = need_of(obj, status, wanted.digest, now)

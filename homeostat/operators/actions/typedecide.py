@@ -26,6 +26,8 @@ from homeostat.operators.actions.versions import kept_versions, stored_versions_
 
 DEFINING: Final = "Defining"
 """Why a type is not ready whose definition the server does not have yet."""
+_REDEFINING: Final = "Redefining"
+"""The server has a definition, and its resources are looked after; it gets another one."""
 _LOOK_AGAIN: Final = timedelta(seconds=60)
 _MOST_NAMED: Final = 100
 MOST_TOLD: Final = 5
@@ -79,7 +81,8 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
         return _settled(plural, world.found or {})
     if world.misfits and not resource_type.spec.is_forced:
         return _incompatible(world.misfits)
-    progress = Condition(READY, "Unknown", DEFINING, "the definition is being written")
+    reason = _REDEFINING if _has_version(resource_type, world.found) else DEFINING
+    progress = Condition(READY, "Unknown", reason, "the definition is being written")
     return Decision((PutDefinition(wanted),), (progress,), status={"plural": plural, "misfits": None})
 
 
@@ -141,6 +144,11 @@ def _let_go(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeActio
     if world.users:
         raise Wait("InUse", timedelta(seconds=10), message=told_in_use(world.users, len(world.users)))
     return Decision((RemoveDefinition(world.found["metadata"]["name"]),))
+
+
+def _has_version(resource_type: ResourceType, found: JsonObject | None) -> bool:
+    own = resource_kind(resource_type.spec).version
+    return found is not None and any(each["name"] == own for each in found["spec"]["versions"])
 
 
 def _narrow(resource_type: ResourceType, left: JsonObject, world: TypeWorld, found: JsonObject) -> Decision[TypeAction]:

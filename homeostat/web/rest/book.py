@@ -300,7 +300,7 @@ class _Followed:
 
     def arrange(self, types: dict[str, TypeEntry]) -> None:
         self.types = types
-        # A resource that does not say is of the newest.
+        # A resource that does not say, or whose type is gone, is of the newest.
         self._by_label: dict[str, TypeEntry | None] = {"": types[max(types, key=version_priority)]}
 
     @property
@@ -313,5 +313,5 @@ class _Followed:
     def type_of(self, entry: Entry) -> TypeEntry | None:
         label = entry.metadata.labels.version
         if label not in self._by_label:
-            self._by_label[label] = self.types.get(version_name(label))
+            self._by_label[label] = self.types.get(version_name(label)) or self._by_label[""]
         return self._by_label[label]

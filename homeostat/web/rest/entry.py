@@ -12,13 +12,13 @@ from homeostat.operators.actions.api import (
     ID,
     METADATA,
     REQUESTED,
+    TYPE_VERSION,
     ActionReference,
     ResourceStatus,
     ResourceType,
 )
 
-VERSION: Final = f"{GROUP}/type-version"
-"""A label of a resource: the version of its type that it was declared by. A kind has one set of objects for all."""
+VERSION: Final = TYPE_VERSION
 TYPE_STATUS: Final = f"{GROUP}/type-status"
 """An annotation of a type: what its users call its standing, where that is neither active nor deprecated."""
 

@@ -17,6 +17,7 @@ from homeostat.operators.actions.api import ID, METADATA, RESOURCE_TYPE, ActionR
 from homeostat.operators.actions.definition import InvalidTypeError, definition_of
 from homeostat.operators.actions.naming import type_object_name
 from homeostat.operators.actions.specschema import PATH
+from homeostat.operators.actions.typedecide import MOST_TOLD, told_in_use
 from homeostat.operators.actions.typeguard import TypeGuard
 from homeostat.web.callers import require
 from homeostat.web.form import read_body, read_number, read_query
@@ -104,6 +105,7 @@ class Types:
         found = await self._fetch(read_number(captured, "id"))
         check_match(request, found.metadata.resource_version)
         path, uid = _KIND.path("", found.metadata.name), found.metadata.uid
+        self._check_unused(found)
         await self._guard.check("DELETE", await self._face.client.get(path), None)
         version = found.metadata.resource_version if is_conditional(request) else ""
         asked = Requests(_KIND).delete(found.metadata.name, uid=uid, version=version)
@@ -112,6 +114,14 @@ class Types:
         # A type of the same name may follow at once.
         await self._face.book.comes_to(lambda: self._is_gone(uid), IN_FORCE_WITHIN_S)
         return Reply(204, content_type="")
+
+    def _check_unused(self, found: TypeEntry) -> None:
+        """The server lets a version go while others are left; here a type is one version."""
+        held = (each.entry.metadata for each in self._face.book.of_type(found))
+        names = [f"{each.namespace}/{each.name}" for each in held]
+        if names:
+            told = told_in_use(sorted(names)[:MOST_TOLD], len(names))
+            raise RefusalError(409, f"{told}; delete them first")
 
     async def _fetch(self, number: int) -> TypeEntry:
         held = self._face.book.find_type(number)

@@ -68,7 +68,7 @@ class HostedLife(Life):
             now=self._now,
             chance=lambda: 0.5,
         )
-        self.operator = ResourceOperator(lambda: self.type, means)
+        self.operator = ResourceOperator(lambda _: self.type, means)
 
     def _now(self) -> datetime:
         return self.now

@@ -32,7 +32,7 @@ def test_a_resource_without_a_plugin_says_why(
     means = Means(
         client=Client(Nowhere()), plugins=plugins, stores={}, directory=Path("/nonexistent"), disputes=disputes
     )
-    assignments = Assignments(lambda: ResourceTypeSpec(name="Role"), means)
+    assignments = Assignments(lambda _: ResourceTypeSpec(name="Role"), means)
     role = Resource(metadata=Metadata("orders"))
     fault = assignments.make(role, ResourceStatus(), assignments.wanted(role))
     assert isinstance(fault, Fault)

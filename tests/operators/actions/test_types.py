@@ -277,6 +277,19 @@ def test_what_keeps_a_type_back_is_told(
         decide_type(given, world)
 
 
+@pytest.mark.parametrize(
+    ("given", "found", "reason"),
+    [(ONE, None, "Defining"), (TWO, established(ONE.spec), "Defining"), (ONE, established(ONE.spec), "Redefining")],
+    ids=["new", "a-new-version", "a-version-that-is-there"],
+)
+def test_only_what_the_server_does_not_have_is_being_defined(
+    given: ResourceType, found: JsonObject | None, reason: str
+) -> None:
+    others = tuple(each for each in (ONE, TWO) if each is not given)
+    decision: Decision[Any] = decide_type(given, TypeWorld(others=others, found=found))
+    assert decision.conditions[0].reason == reason
+
+
 def test_a_definition_that_the_server_refuses_is_told() -> None:
     refused = {"type": "NamesAccepted", "status": "False", "reason": "PluralConflict", "message": "taken"}
     found = {**definition_of([ONE.spec]), "status": {"conditions": [refused]}}

@@ -10,9 +10,10 @@ import pytest
 
 from homeostat.client.base import Client, Response, Transport
 from homeostat.objects.declared import Metadata
-from homeostat.objects.errors import NotFoundError
+from homeostat.objects.errors import ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType, ResourceTypeSpec
+from homeostat.operators.actions.migration import migrate
 from homeostat.operators.actions.typeoperator import TypeOperator
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
@@ -219,7 +220,20 @@ async def test_whoever_comes_after_a_crash_goes_on(started_plane: Client, dies_a
     assert mortals[0].writes >= min(dies_at, 5)
 
 
-def _declared(kind: str, version: str, *, is_going: bool = False) -> ResourceType:
+async def test_a_definition_that_changed_meanwhile_is_told_nothing(started_plane: Client) -> None:
+    kit = Kit(Api(started_plane, Path(), "default"))
+    one, two = (_declared(kit.kind, version) for version in ("v1", "v2"))
+    for types in ([one], [one, two]):
+        await look_until_settled(started_plane, types, types[-1])
+    found = await kit.definition()
+    await look_until_settled(started_plane, [_declared(kit.kind, "v1", description="another"), two], two)
+    with pytest.raises(ConflictError, match="changed while its resources were rewritten"):
+        await migrate(started_plane, found)
+    assert (await kit.versions())[1] == ["v1", "v2"]
+
+
+def _declared(kind: str, version: str, *, is_going: bool = False, description: str = "") -> ResourceType:
     gone = "2026-01-02T00:00:00Z" if is_going else None
     metadata = Metadata(version, uid=version, creation_timestamp="2026-01-01T00:00:00Z", deletion_timestamp=gone)
-    return ResourceType(metadata=metadata, spec=ResourceTypeSpec(name=kind, version=version, schema=SCHEMA))
+    spec = ResourceTypeSpec(name=kind, version=version, schema=SCHEMA, description=description)
+    return ResourceType(metadata=metadata, spec=spec)

@@ -103,7 +103,7 @@ class Things:
             stores={"env": EnvironmentStore({"HOMEOSTAT_SECRET_TOKEN": "a-very-secret-token"})},
             directory=self._directory,
         )
-        return ResourceOperator(lambda: self.type, means)
+        return ResourceOperator(lambda _: self.type, means)
 
     def register(self, setup: Setup) -> None:
         options = Options(finalizer=FINALIZER, concurrency=self.concurrency)

@@ -22,6 +22,7 @@ class World:
 
     def __init__(self) -> None:
         self.things: dict[str, Any] = {}
+        self.prefixes: dict[str, str] = {}
         self.trouble = ""
         self.plans = self.applies = self.running = self.most_running = 0
         self.takes_s = 0.0
@@ -50,6 +51,7 @@ class ShelfPlugin:
         finally:
             world.running -= 1
         world.things[job.name] = job.spec
+        world.prefixes[job.name] = job.config.prefix
         return Outcome(
             is_success=True, outputs={"place": job.name}, changes=Changes(created=1), output=f"shelved {job.name}"
         )

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import ResourceType
+from homeostat.operators.actions.inforce import types_in_force
 from homeostat.operators.actions.inputs.api import FINALIZER, RESOURCE_INPUT, ResourceInput
 from homeostat.operators.actions.naming import kind_name, resource_kind
-from homeostat.operators.actions.offices import types_in_force
 from homeostat.runtime.cache import Change
 from homeostat.runtime.informer import Informer
 from homeostat.runtime.look import Options, turns
@@ -79,6 +79,7 @@ class InputOffice:
     @asynccontextmanager
     async def _means(self) -> AsyncIterator[InputMeans]:
         from homeostat.external.exchange import Http
+        from homeostat.external.metadataservice import is_elsewhere
         from homeostat.operators.actions.discovery import INPUTS, discover
         from homeostat.operators.actions.inputs.calling import InputMeans
         from homeostat.operators.actions.inputs.plugin import Tools
@@ -86,7 +87,7 @@ class InputOffice:
         # Some tens of milliseconds of imports, which would hold up everybody else in this process.
         for each in INPUTS.values():
             await asyncio.to_thread(import_module, each.partition(":")[0])
-        async with Http() as http:
+        async with Http(allows=is_elsewhere) as http:
             tools = Tools(http, self._setup.environment)
             enabled = [each.strip() for each in self._setup.environment.get("ENABLED_INPUT_PLUGINS", "").split(",")]
             plugins = discover("homeostat.inputs", tools, ours=INPUTS, enabled=filter(None, enabled))
