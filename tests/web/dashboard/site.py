@@ -105,6 +105,10 @@ class Site:
             assert answer.status < 300, told
             return told
 
+    async def remove(self, number: int) -> None:
+        async with self._session.delete(f"{self.url}/api/v1/resources/{number}") as answer:
+            assert answer.status == 202, await answer.text()
+
     async def shows(self, path: str, text: str) -> Page:
         """The page, once it says this."""
         return await eventually(lambda: self.open(path), lambda page: text in page.source)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from homeostat.web.dashboard.markup import Markup, Node, el, link, text_of
+from tests.web.dashboard.site import Document
 
 HOSTILE = "<script>alert('1')</script>\"&"
 
@@ -40,3 +43,9 @@ def test_what_is_no_address_of_the_web_leads_nowhere(url: str) -> None:
 def test_an_address_of_the_web_leads_there() -> None:
     escaped = "https://ci.example/?a=1&amp;b"
     assert link("https://ci.example/?a=1&b") == f'<a href="{escaped}" rel="noopener noreferrer">{escaped}</a>'
+
+
+@given(st.text(st.characters(exclude_characters="\r\0", exclude_categories=["Cs"])))
+def test_whatever_text_is_written_is_read_again(text: str) -> None:
+    element = Document(el("p", text, title=text)).one("p")
+    assert (element.text, element.attributes["title"]) == (text, text)

@@ -50,6 +50,11 @@ async def test_the_overview_counts_as_things_change(site: Site, shelf: World) ->
     assert row.text.startswith("c")
     assert "the shelf is full" in row.text
     assert len(page.document.all("rect")) == 2
+    await site.remove(1)
+    shelf.trouble = ""
+    await site.declare("/resources/3/reconcile", {})
+    page = await site.shows("", '<span class="note">2 ready</span>')
+    assert "What failed last" not in page.text
 
 
 async def test_resources_are_filtered_by_type_phase_and_word(site: Site, shelf: World) -> None:
@@ -115,8 +120,7 @@ async def test_a_run_under_way_is_shown(site: Site, shelf: World) -> None:
 async def test_what_is_gone_has_left_its_history(site: Site) -> None:
     await site.declare("/resources", note("a"))
     await ready(site, 1)
-    async with site._session.delete(f"{site.url}/api/v1/resources/1") as answer:
-        assert answer.status == 202
+    await site.remove(1)
     page = await site.shows("/resources/1", "phase-deleting")
     page = await eventually(lambda: site.open("/resources/1"), lambda page: "gone" in page.text)
     assert "deletion" in page.text
