@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -13,8 +14,11 @@ from homeostat.operators import actions
 from homeostat.operators.actions.discovery import ACTIONS
 from homeostat.plane import Plane
 from homeostat.testing.plane import open_test_plane
+from homeostat.web.identity.identity import open_identity
+from homeostat.web.rest import serving
 from homeostat.web.rest.serving import serve_rest
 from tests.web.dashboard.site import Site
+from tests.web.faces import ADMIN, CHEAP
 from tests.web.rest.shelf import ShelfPlugin, World
 
 NOTE_TYPE: JsonObject = {
@@ -55,3 +59,14 @@ async def site(plane: Plane) -> AsyncIterator[Site]:
         site = Site(session, f"http://127.0.0.1:{server.port}")
         await site.declare("/resource-types", NOTE_TYPE)
         yield site
+
+
+@pytest.fixture
+async def guarded(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
+    """For those who sign in; `ADMIN` may."""
+    monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
+    async with (
+        serve_rest(plane.client, namespace="default", environment=ADMIN, is_open=False) as server,
+        aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
+    ):
+        yield Site(session, f"http://127.0.0.1:{server.port}")

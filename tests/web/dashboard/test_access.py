@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from functools import partial
 
-import aiohttp
-import pytest
-
-from homeostat.plane import Plane
-from homeostat.web.identity.identity import open_identity
-from homeostat.web.rest import serving
-from homeostat.web.rest.serving import serve_rest
 from tests.web.dashboard.conftest import NOTE_TYPE
 from tests.web.dashboard.site import Page, Site, note
-from tests.web.faces import ADMIN, CHEAP
 
 PASSWORD = "correct horse"
-
-
-@pytest.fixture
-async def guarded(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
-    async with (
-        serve_rest(plane.client, namespace="default", environment=ADMIN, is_open=False) as server,
-        aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
-    ):
-        yield Site(session, f"http://127.0.0.1:{server.port}")
 
 
 async def sign_in(site: Site, username: str = "admin", password: str = PASSWORD) -> str:

@@ -112,6 +112,23 @@ async def test_without_scripts_everything_is_there(site: Site, browser: Browser)
     await context.close()
 
 
+async def test_somebody_signs_in_where_they_wanted_to_go_and_out(guarded: Site, tab: Page) -> None:
+    await tab.goto(f"{guarded.url}/dashboard/resources?phase=failed")
+    await tab.get_by_label("Name").fill("admin")
+    await tab.get_by_label("Password").fill("wrong")
+    await tab.keyboard.press("Enter")
+    await expect(tab.get_by_role("alert")).to_have_text("Invalid username or password")
+    await tab.get_by_label("Name").fill("admin")
+    await tab.get_by_label("Password").fill("correct horse")
+    await tab.get_by_role("button", name="Sign in").click()
+    await expect(tab).to_have_url(f"{guarded.url}/dashboard/resources?phase=failed")
+    assert await tab.evaluate("document.cookie") == ""
+    await tab.get_by_role("button", name="Sign out").click()
+    await expect(tab).to_have_url(f"{guarded.url}/dashboard/login")
+    await tab.goto(f"{guarded.url}/dashboard")
+    await expect(tab.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
 async def test_text_stands_out_from_what_is_behind_it(site: Site, browser: Browser) -> None:
     """By the contrast that WCAG asks for normal text, 4.5 to 1."""
     await site.declare("/resources", note("a"))
