@@ -23,6 +23,7 @@ from homeostat.client.base import UnreachableError
 from homeostat.edge.request import Request
 from homeostat.edge.stream import Stream, frame
 from homeostat.objects.errors import ApiError
+from homeostat.objects.kind import Kind
 from homeostat.objects.timestamp import format_time
 from homeostat.web.rest.face import Face
 from homeostat.web.rest.feed import Feed, Step
@@ -35,6 +36,7 @@ from homeostat.web.rest.telling import KEEP_ALIVE, Telling, resync_lines
 
 KEEP_ALIVE_S: Final = 15.0
 _MOST_WAITING: Final = 50_000
+_MOST_AHEAD: Final = 1000
 _AT_ONCE: Final = 64
 
 
@@ -73,9 +75,10 @@ class Follower:
         self._held: dict[str, deque[Step]] = {}
         """By kind, what the feed tells while history is still being told."""
         self._sent: dict[str, int] = {}
-        self._behind: set[str] = set()
+        self._floor = since.floor if since is not None else 0
+        self._behind: dict[str, Kind] = {}
         self._reached: dict[str, int] = {}
-        self._wake, self._lost = asyncio.Event(), asyncio.Event()
+        self._wake, self._lost, self._room = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     def begin(self, stream: Stream) -> None:
         """From here on nothing is missed."""
@@ -90,7 +93,7 @@ class Follower:
     async def run(self) -> None:
         """Until the stream is closed."""
         async with asyncio.TaskGroup() as tasks:
-            replays = [tasks.create_task(self._replay(kind)) for kind in self._behind]
+            replays = [tasks.create_task(self._replay(kind)) for kind in self._behind.values()]
             try:
                 await self._pump(replays)
             finally:
@@ -107,35 +110,41 @@ class Follower:
             self._stream.abort()
         self._wake.set()
 
-    def _missed(self) -> set[str]:
+    def _missed(self) -> dict[str, Kind]:
         """The kinds whose history is to be told."""
         if self._since is None:
-            return set()
-        kinds = [each.kind for each in self._face.book.kinds() if self._wanted.kind in ("", each.kind)]
+            return {}
+        kinds = {each.kind: each for each in self._face.book.kinds() if self._wanted.kind in ("", each.kind)}
         gone = [each for each in self._since.ahead if self._wanted.kind in ("", each) and each not in kinds]
-        if gone or not self._since.floor:
+        if gone or not self._floor:
             self._lost.set()
-            return set()
+            return {}
         self._sent = {kind: self._since.of(kind) for kind in kinds}
-        return {kind for kind in kinds if self._sent[kind] != self._reached.get(kind, 0)}
+        return {name: kind for name, kind in kinds.items() if self._sent[name] != self._reached.get(name, 0)}
 
-    async def _replay(self, kind: str) -> None:
-        until = self._reached.get(kind, 0)
-        (place,) = (each for each in self._face.book.kinds() if each.kind == kind)
-        steps = replay(self._face.client, self._face.book, place, since=self._sent[kind], name=self._wanted.name)
+    async def _replay(self, kind: Kind) -> None:
+        since, until = self._sent[kind.kind], self._reached.get(kind.kind, 0)
+        steps = replay(self._face.client, self._face.book, kind, since=since, name=self._wanted.name)
         try:
             async with aclosing(steps):
                 async for step in steps:
-                    self._waiting.append(step)
-                    self._wake.set()
+                    await self._put(step)
                     if step.revision >= until:
                         break
         except LostError:
             self._lost.set()
             self._wake.set()
             return
-        self._waiting += [*self._held.pop(kind), Step(kind, 0)]
+        self._waiting += [*self._held.pop(kind.kind), Step(kind.kind, 0)]
         self._wake.set()
+
+    async def _put(self, step: Step) -> None:
+        """Of history, no faster than it is taken."""
+        self._waiting.append(step)
+        self._wake.set()
+        while len(self._waiting) > _MOST_AHEAD:
+            self._room.clear()
+            await self._room.wait()
 
     async def _pump(self, replays: list[asyncio.Task[None]]) -> None:
         now = asyncio.get_running_loop().time
@@ -150,7 +159,11 @@ class Follower:
                 beat_at = now() + self._keep_alive_s
                 await self._beat()
             elif self._waiting:
-                await self._tell(self._waiting.popleft())
+                for _ in range(min(len(self._waiting), _AT_ONCE)):
+                    await self._tell(self._waiting.popleft())
+                self._room.set()
+                # Where all of it is at hand, nobody else would run.
+                await asyncio.sleep(0)
             else:
                 self._wake.clear()
                 with suppress(TimeoutError):
@@ -161,9 +174,9 @@ class Follower:
         self._stream.send(frame(KEEP_ALIVE))
         try:
             self._caller = await self._face.gate.identify(self._request)
-        except RefusalError:
-            self._stream.close()
-        except (ApiError, UnreachableError):
+        except (RefusalError, ApiError, UnreachableError) as error:
+            if isinstance(error, RefusalError) and error.status in (401, 403):
+                self._stream.close()
             # Nobody can be asked now; what was allowed before is allowed until somebody can.
             return
         self._rights.clear()
@@ -175,14 +188,18 @@ class Follower:
 
     async def _tell(self, step: Step) -> None:
         if not step.revision:
-            self._behind.discard(step.kind)
+            self._behind.pop(step.kind, None)
             return
         if step.reached:
             self._reached.update(step.reached)
-        if step.revision <= self._sent.get(step.kind, 0):
+        if step.revision <= self._sent.get(step.kind, self._floor):
             return
         self._sent[step.kind] = step.revision
-        told = [each for each in step.tellings if self._wanted.takes(each) and await self._may_see(each.type_key)]
+        wanted = [each for each in step.tellings if self._wanted.takes(each)]
+        told = [each for each in wanted if await self._may_see(each.type_key)]
+        if self._wanted.number and len(told) < len(wanted):
+            # The only one that there is to see.
+            self._stream.close()
         for each in told:
             # Of several at one revision, only with the last has all of it been told.
             self._send(each, self._position() if each is told[-1] else "")
@@ -212,7 +229,7 @@ class Follower:
         self._feed.flush()
         self._waiting.clear()
         self._reached = dict(self._feed.reached)
-        self._sent = {kind: revision for kind, revision in self._reached.items() if kind}
+        self._sent, self._floor = {kind: revision for kind, revision in self._reached.items() if kind}, 0
         position = self._settled()
         found = [each for held in book.newest() if (each := self._as_it_is(held)) is not None][::-1]
         first = NOWHERE if found else position

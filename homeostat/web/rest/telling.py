@@ -78,21 +78,21 @@ def resync_lines(told_at: str) -> bytes:
 
 
 def events_of(old: Entry | None, new: Entry | None) -> list[tuple[EventType, Entry]]:
-    """What became of one resource. Nothing is told of what has no number yet."""
+    """What became of one resource. Nothing is told of what has no number, or has lost it: it gets one."""
     told: list[tuple[EventType, Entry]] = []
-    is_another = old is not None and new is not None and _identity(old) != _identity(new)
-    if old is not None and old.number and (new is None or is_another):
+    is_gone = new is None or (old is not None and not _is_same(old, new))
+    if old is not None and old.number and is_gone:
         told.append(("DELETED", old))
     if new is not None and new.number:
-        if old is None or is_another:
+        if old is None or not old.number or is_gone:
             told.append(("CREATED", new))
         else:
             told.append(("RECONCILED" if _runs(new) > _runs(old) else "MODIFIED", new))
     return told
 
 
-def _identity(entry: Entry) -> tuple[str, int]:
-    return entry.metadata.uid, entry.number
+def _is_same(old: Entry, new: Entry) -> bool:
+    return old.metadata.uid == new.metadata.uid and new.number in (0, old.number)
 
 
 class _Counted(msgspec.Struct, frozen=True, gc=False):

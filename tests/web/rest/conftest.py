@@ -18,6 +18,7 @@ from homeostat.web.rest.face import Face
 from homeostat.web.rest.gate import OpenGate
 from homeostat.web.rest.serving import LIMITS, open_face
 from tests.web.rest.calling import NOTE_TYPE, Api
+from tests.web.rest.replicas import replica
 from tests.web.rest.shelf import ShelfPlugin, World
 
 
@@ -67,3 +68,11 @@ async def notes(api: Api) -> Api:
     """With the type of notes."""
     await api.made("/resource-types", NOTE_TYPE)
     return api
+
+
+@pytest.fixture
+async def served(client: Client) -> AsyncIterator[Api]:
+    """With the type of notes, and with events."""
+    async with replica(client) as (api, _):
+        await api.made("/resource-types", NOTE_TYPE)
+        yield api

@@ -3,103 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
-from pathlib import Path
-from typing import Any
+from contextlib import AsyncExitStack
 
-import aiohttp
 import pytest
 
 from homeostat.client.base import Client
 from homeostat.edge.limits import Limits
-from homeostat.edge.request import Request
-from homeostat.edge.server import serve
-from homeostat.operators import actions
 from homeostat.testing.eventually import eventually
-from homeostat.testing.plane import open_test_plane
-from homeostat.web.rest.app import refuse, rest_app
-from homeostat.web.rest.events import Events, open_events
-from homeostat.web.rest.gate import Caller, Gate, OpenGate, Operation, SystemPermission
-from homeostat.web.rest.refusal import unauthorized
-from homeostat.web.rest.serving import LIMITS, open_face
 from tests.web.rest.calling import NOTE_TYPE, Api, note
-from tests.web.rest.listening import Listener, Told, listening
+from tests.web.rest.listening import listening
+from tests.web.rest.replicas import PAGE_TYPE, ReaderGate, replica, settled
 from tests.web.rest.shelf import World
-from tests.web.rest.test_served import CREATE_RESOURCE, CREATE_TYPE, up
-
-PAGE_TYPE = {**NOTE_TYPE, "name": "Page"}
-
-
-class Reader:
-    """May read some types."""
-
-    id, is_admin, username = 7, False, "reader"
-
-    def __init__(self, types: set[str]) -> None:
-        self._types = types
-
-    async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
-        return type_name in self._types and operation == "READ"
-
-    async def has(self, permission: SystemPermission) -> bool:
-        return False
-
-
-class ReaderGate:
-    """Lets in everybody as an administrator, but a reader as such, as long as it is let in at all."""
-
-    def __init__(self) -> None:
-        self.types = {"Note"}
-        self.is_shut = False
-        self._open = OpenGate()
-
-    async def identify(self, request: Request) -> Caller:
-        if "reader" not in request.headers:
-            return await self._open.identify(request)
-        if self.is_shut:
-            raise unauthorized()
-        return Reader(set(self.types))
-
-
-@asynccontextmanager
-async def replica(
-    client: Client, *, gate: Gate | None = None, limits: Limits = LIMITS, keep_alive_s: float = 15.0
-) -> AsyncIterator[tuple[Api, Events]]:
-    async with (
-        open_face(client, namespace="default", environment={}, gate=gate or OpenGate()) as face,
-        open_events(face, keep_alive_s=keep_alive_s) as events,
-        aiohttp.ClientSession() as session,
-    ):
-        server = await serve(rest_app(face, more=[events.add_routes]), limits=limits, refuse=refuse)
-        yield Api(session, f"http://127.0.0.1:{server.port}"), events
-        await server.stop()
-
-
-@pytest.fixture
-async def served(client: Client) -> AsyncIterator[Api]:
-    async with replica(client) as (api, _):
-        await api.made("/resource-types", NOTE_TYPE)
-        yield api
-
-
-def is_quiet(resource: Any) -> bool:
-    """Nothing more is written about it by itself."""
-    conditions = {each["type"]: each["status"] for each in resource["conditions"]}
-    return resource["status"] in ("ready", "failed") and conditions.get("Ready") in ("True", "False")
-
-
-def is_settled(told: Told) -> bool:
-    return is_quiet(told.data["resource_data"])
-
-
-async def settled(listener: Listener, name: str) -> list[Told]:
-    return await listener.until(lambda told: told.name == name and is_settled(told))
-
-
-def bodies(told: list[Told], name: str) -> list[Any]:
-    return [each.data for each in told if each.name == name]
 
 
 async def test_a_resource_is_told_of_from_its_making_to_its_end(served: Api) -> None:
@@ -178,110 +92,6 @@ async def test_the_stream_of_a_resource_ends_with_it(served: Api) -> None:
     assert (await served.get(f"/resources/{number}/events")).status == 404
 
 
-async def test_who_comes_back_is_told_what_it_has_missed_and_nothing_twice(served: Api) -> None:
-    await served.made("/resource-types", PAGE_TYPE)
-    async with listening(served.url) as whole:
-        async with listening(served.url) as listener:
-            await served.made("/resources", note("one"))
-            before = await settled(listener, "one")
-        await served.made("/resources", note("two"))
-        await served.made("/resources", note("three", resource_type_name="Page"))
-        await served.put("/resources/1", {"spec": {"text": "other"}})
-        everything = [await whole.next() for _ in before]
-        while {"one", "two", "three"} - {each.name for each in everything[len(before) :] if is_settled(each)}:
-            everything.append(await whole.next())
-        async with listening(served.url, last=before[-1].id) as back:
-            missed = [await back.next() for _ in everything[len(before) :]]
-            assert await back.silent_for(0.1)
-            await served.made("/resources", note("four"))
-            assert (await back.next()).short == ("CREATED", "four")
-        for name in ("one", "two", "three"):
-            # Told later, and from the history, it is the same to the letter.
-            assert bodies(missed, name) == bodies(everything[len(before) :], name)
-
-
-@pytest.mark.parametrize("stop_at", [1, 2, 3, 5, 8])
-async def test_a_reader_may_break_off_anywhere(served: Api, stop_at: int) -> None:
-    await served.made("/resource-types", PAGE_TYPE)
-    types = ("Note", "Page")
-    async with listening(served.url) as whole, AsyncExitStack() as stack:
-        broken = await stack.enter_async_context(listening(served.url))
-        for count in range(6):
-            await served.made("/resources", note(f"n{count}", resource_type_name=types[count % 2]))
-        everything: list[Told] = []
-        while len({each.name for each in everything if is_settled(each)}) < 6:
-            everything.append(await whole.next())
-        seen = [await broken.next() for _ in range(stop_at)]
-        await stack.aclose()
-        async with listening(served.url, f"/events?last_event_id={seen[-1].id}") as back:
-            seen += [await back.next() for _ in range(len(everything) - stop_at)]
-            assert await back.silent_for(0.1)
-        for count in range(6):
-            assert bodies(seen, f"n{count}") == bodies(everything, f"n{count}")
-
-
-async def test_a_reader_that_comes_and_goes_while_much_is_written_hears_it_all_once(
-    served: Api, client: Client
-) -> None:
-    await served.made("/resource-types", PAGE_TYPE)
-    names = [f"n{count}" for count in range(30)]
-    async with replica(client) as (other, _), listening(served.url) as whole, asyncio.TaskGroup() as tasks:
-
-        async def write() -> None:
-            for count, name in enumerate(names):
-                await served.made("/resources", note(name, resource_type_name=("Note", "Page")[count % 2]))
-
-        async def hear() -> list[Told]:
-            told: list[Told] = []
-            while len({each.name for each in told if is_settled(each)}) < len(names):
-                told.append(await whole.next())
-            return told
-
-        async def come_and_go() -> list[Told]:
-            told: list[Told] = []
-            for count in range(1000):
-                at, last = (served, other)[count % 2], told[-1].id if told else "1"
-                async with listening(at.url, last=last) as listener:
-                    told += [await listener.next() for _ in range(1 + count % 4)]
-                if len({each.name for each in told if is_settled(each)}) == len(names):
-                    break
-            return told
-
-        tasks.create_task(write())
-        heard, gathered = tasks.create_task(hear()), tasks.create_task(come_and_go())
-        everything, some = await heard, await gathered
-    for name in names:
-        assert bodies(some, name) == bodies(everything, name)
-
-
-async def test_another_server_goes_on_where_one_has_ended(served: Api, client: Client) -> None:
-    async with listening(served.url) as listener:
-        await served.made("/resources", note("one"))
-        last = (await settled(listener, "one"))[-1].id
-    await served.made("/resources", note("two"))
-    async with replica(client) as (other, _), listening(other.url, last=last) as back:
-        told = await settled(back, "two")
-        assert (told[0].short, {each.name for each in told}) == (("CREATED", "two"), {"two"})
-        await served.made("/resources", note("three"))
-        assert (await back.next()).short == ("CREATED", "three")
-
-
-async def test_a_plane_that_was_started_anew_goes_on_where_it_was(tmp_path: Path) -> None:
-    with up(tmp_path / "plane", "--open", "--rest-port", "0") as first:
-        first.run(CREATE_TYPE)
-        async with listening(first.url) as listener:
-            number = first.run(CREATE_RESOURCE)["id"]
-            last = await listener.next()
-            assert last.short == ("CREATED", "production-pg")
-    with up(tmp_path / "plane", "--open", "--rest-port", "0") as second:
-        async with listening(second.url, last=last.id) as back:
-            told = await settled(back, "production-pg")
-            assert "RECONCILED" in {each.type for each in told}
-            assert not {"CREATED", "RESYNC"} & {each.type for each in told}
-            second.run(f"curl -X POST http://localhost:8000/api/v1/resources/{number}/reconcile")
-            await settled(back, "production-pg")
-
-
 async def test_what_another_server_or_kubectl_writes_is_told(served: Api, client: Client) -> None:
     async with replica(client) as (other, _), listening(other.url) as listener:
         await served.made("/resources", note("one"))
@@ -299,39 +109,6 @@ async def test_what_another_server_or_kubectl_writes_is_told(served: Api, client
         told = await settled(listener, "two")
         assert next(each.type for each in told if each.name == "two") == "CREATED"
         assert all(each.data["resource_id"] for each in told)
-
-
-async def test_history_that_was_compacted_is_a_resync(tmp_path: Path, shelf: World) -> None:
-    async with (
-        open_test_plane(tmp_path / "plane", actions, has_housekeeping=True, has_guards=True) as plane,
-        replica(plane.client) as (api, _),
-    ):
-        await api.made("/resource-types", NOTE_TYPE)
-        async with listening(api.url) as listener:
-            await api.made("/resources", note("one"))
-            last = (await listener.next()).id
-            await settled(listener, "one")
-        await plane.store.compact(plane.store.revision)
-        async with listening(api.url, last=last) as back:
-            assert [(await back.next()).type for _ in range(2)] == ["RESYNC", "MODIFIED"]
-
-
-@pytest.mark.parametrize("last", ["0", "what", "99999999", "1.Gone-5"])
-async def test_where_history_does_not_reach_the_state_is_told_after_one_resync(served: Api, last: str) -> None:
-    for name in ("one", "two"):
-        path = f"/resources/{(await served.made('/resources', note(name)))['id']}"
-        await eventually(partial(served.get, path), lambda answer: is_quiet(answer.body))
-    async with listening(served.url, last=last) as listener:
-        told = [await listener.next() for _ in range(3)]
-        assert [each.type for each in told] == ["RESYNC", "MODIFIED", "MODIFIED"]
-        assert [each.name for each in told[1:]] == ["one", "two"]
-        assert await listener.silent_for(0.1)
-        position = told[-1].id
-        # Who leaves before the end of it begins anew.
-        assert {each.id for each in told[:-1]} == {"0"}
-    await served.made("/resources", note("three"))
-    async with listening(served.url, last=position) as back:
-        assert (await back.next()).short == ("CREATED", "three")
 
 
 async def test_readers_are_told_of_types_they_may_read_and_of_no_configuration(client: Client) -> None:
