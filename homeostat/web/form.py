@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from homeostat.edge.request import Request
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import decode
 from homeostat.web.rest.refusal import RefusalError, unprocessable
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -21,12 +23,15 @@ _MOST_DIGITS = 15
 
 
 def read_body(request: Request, shape: type[T]) -> T:
+    """Within the limits that the control plane has for bodies: what it would refuse is not worked on first."""
+    try:
+        decode(request.body or b"null")
+    except BadRequestError as error:
+        raise unprocessable(("body",), error.message, "json_invalid") from error
     try:
         found: T = _decoder(shape).decode(request.body or b"null")
     except msgspec.ValidationError as error:
         raise _misfit("body", str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise unprocessable(("body",), f"the body is not JSON: {error}", "json_invalid") from error
     return found
 
 

@@ -38,6 +38,8 @@ MISFITS: dict[str, tuple[bytes, list[Json], str]] = {
     "no JSON": (b"{", ["body"], "json_invalid"),
     "no text": (b'{"name": "\xff"}', ["body"], "json_invalid"),
     "very deep": (b'{"name": "x", "more": ' + b"[" * 100_000, ["body"], "json_invalid"),
+    "deeper than it may be": (b'{"name": "x", "more": ' + b"[" * 600 + b"]" * 600 + b"}", ["body"], "json_invalid"),
+    "too many parts": (b'{"name": "x", "more": [' + b"[]," * 1_000_000 + b"1]}", ["body"], "json_invalid"),
     "a list": (b"[]", ["body"], "value_error"),
     "a field that is missing": (b"{}", ["body", "name"], "missing"),
     "another type": (b'{"name": 1}', ["body", "name"], "value_error"),
