@@ -41,7 +41,7 @@ _COMMANDS = {
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
-    """A control plane that speaks the Kubernetes API on SQLite, and a small client for any Kubernetes API.
+    """A control plane that speaks the Kubernetes API on SQL, and a small client for any Kubernetes API.
 
     \b
     Examples:

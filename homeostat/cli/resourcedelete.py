@@ -6,9 +6,10 @@ import click
 
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.resourcecomplete import complete_resources
-from homeostat.cli.resourcekinds import named_resources, resource_title
+from homeostat.cli.resourceeach import Asked
 from homeostat.cli.resourcestate import Goal
-from homeostat.cli.resourcewait import awaited, is_wanted, wait_for, wait_options
+from homeostat.cli.resourcewait import Awaited, awaited, is_wanted, wait_options
+from homeostat.cli.targets import Target
 from homeostat.objects.json import JsonObject
 
 
@@ -19,24 +20,26 @@ from homeostat.objects.json import JsonObject
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
     """Delete resources. Each stays, in the phase `deleting`, until its plugin has destroyed what it stands for.
 
-    Ends with 0 when they are gone, or only marked where nothing is waited for, and with 1 where one cannot be destroyed
-    or is not gone in time.
+    Ends with 0 when they are gone, or only marked where nothing is waited for, and with 1 where one is not there,
+    cannot be destroyed or is not gone in time; the others are deleted all the same.
 
     \b
     Examples:
       homeostat resource delete databasecluster/orders --wait
       homeostat resource delete DatabaseCluster orders invoices
     """
-    client, doomed = connection.client, []
-    for kind, name in await named_resources(client, words):
-        path = kind.path(connection.namespace, name)
+    client = connection.client
+
+    async def delete(target: Target) -> Awaited:
+        path = target.kind.path(connection.namespace, target.name)
         # The answer to a delete may be a Status without the object.
         found: JsonObject = await client.get(path)
         await client.delete(path, _only(found["metadata"]["uid"]))
-        click.echo(f"{resource_title(kind.kind, name)} deleted")
-        doomed.append(awaited(kind, found, Goal(is_gone=True)))
-    if is_wanted(is_awaited):
-        await wait_for(client, doomed, within_s)
+        return awaited(target.kind, found, Goal(is_gone=True))
+
+    asked = Asked(connection)
+    await asked.each(words, delete, done="deleted")
+    await asked.end(is_awaited=is_wanted(is_awaited), within_s=within_s)
 
 
 def _only(uid: str) -> JsonObject:

@@ -151,8 +151,13 @@ def _rows(entries: Iterable[JsonObject], *, is_wide: bool, is_across: bool) -> I
             "success" if entry.is_success else "failed",
             changes_text(entry.changes),
             "drift" if entry.is_drift else "",
-            f"{entry.duration_seconds:.0f}",
+            seconds_text(entry.duration_seconds),
             entry.error,
         ]
         wide = [entry.plugin, entry.url] if is_wide else []
         yield [*([each["metadata"]["namespace"]] if is_across else []), *row, *wide]
+
+
+def seconds_text(duration_s: float) -> str:
+    """`127`, `4.2` or `0.031`: what is short is told more finely."""
+    return f"{duration_s:.{0 if duration_s >= 10 else 1 if duration_s >= 0.1 else 3}f}"

@@ -14,7 +14,7 @@ from homeostat.cli.failure import one_line
 from homeostat.cli.output import list_of, output_option, print_object, without_managed_fields
 from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import resources_of, title_of, whole
-from homeostat.cli.resourcestate import ahead, status_of
+from homeostat.cli.resourcestate import next_look, status_of
 from homeostat.cli.table import Table
 from homeostat.cli.targets import Target
 from homeostat.client.base import Client
@@ -97,7 +97,7 @@ def cells(obj: JsonObject, now: float) -> list[str]:
         metadata["name"],
         status.phase,
         ready.status if ready is not None else "Unknown",
-        "" if status.run is not None else ahead(status.next_run, now),
+        next_look(obj, status, now),
         human_duration(now - created) if created is not None else "",
         status.message,
     ]

@@ -8,9 +8,10 @@ import click
 
 from homeostat.cli.connection import Connection, connected
 from homeostat.cli.resourcecomplete import complete_resources
-from homeostat.cli.resourcekinds import named_resources, resource_title
+from homeostat.cli.resourceeach import Asked
 from homeostat.cli.resourcestate import Goal
-from homeostat.cli.resourcewait import awaited, wait_for, wait_options
+from homeostat.cli.resourcewait import Awaited, awaited, wait_options
+from homeostat.cli.targets import Target
 from homeostat.objects.timestamp import format_micro_time
 from homeostat.operators.actions.api import REQUESTED
 
@@ -30,14 +31,15 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
       homeostat resource reconcile databasecluster/orders
       homeostat resource reconcile DatabaseCluster orders invoices --no-wait
     """
-    client, asked = connection.client, []
     request = format_micro_time(datetime.now(UTC))
-    for kind, name in await named_resources(client, words):
-        patch = {"metadata": {"annotations": {REQUESTED: request}}}
-        stored = await client.merge(kind.path(connection.namespace, name), patch)
-        click.echo(f"{resource_title(kind.kind, name)} is to be looked at")
+    patch = {"metadata": {"annotations": {REQUESTED: request}}}
+
+    async def reconcile(target: Target) -> Awaited:
+        stored = await connection.client.merge(target.kind.path(connection.namespace, target.name), patch)
         is_terminating = "deletionTimestamp" in stored["metadata"]
         goal = Goal(stored["metadata"]["generation"], request, is_gone=is_terminating)
-        asked.append(awaited(kind, stored, goal))
-    if is_awaited:
-        await wait_for(client, asked, within_s)
+        return awaited(target.kind, stored, goal)
+
+    asked = Asked(connection)
+    await asked.each(words, reconcile, done="is to be looked at")
+    await asked.end(is_awaited=is_awaited, within_s=within_s)

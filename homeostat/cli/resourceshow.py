@@ -13,7 +13,7 @@ from homeostat.cli.failure import one_line
 from homeostat.cli.output import output_option, print_object, without_managed_fields
 from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import named_resources, whole
-from homeostat.cli.resourcestate import ahead, changes_text, run_url, status_of
+from homeostat.cli.resourcestate import changes_text, next_look, run_url, status_of
 from homeostat.cli.table import Table
 from homeostat.objects import yaml
 from homeostat.objects.age import epoch_of, human_duration
@@ -75,7 +75,7 @@ def _facts(obj: JsonObject, status: ResourceStatus, now: float) -> Iterable[tupl
     yield "Generation", f"{metadata['generation']}, reconciled: {status.reconciled_generation}"
     yield "Retries", str(status.retries or "")
     yield "Last run", f"{_ago(status.last_run, now)} ago" if status.last_run else ""
-    yield "Next run", "after the run under way" if status.run is not None else ahead(status.next_run, now)
+    yield "Next run", "after the run under way" if status.run is not None else next_look(obj, status, now)
     yield "Created", f"{_ago(metadata.get('creationTimestamp'), now)} ago"
     yield (
         "Deleted",

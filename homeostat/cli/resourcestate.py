@@ -66,7 +66,7 @@ def standing_of(obj: JsonObject) -> Standing:
 def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:
     """How the wait ends while the resource is there; None while it does not."""
     status = status_of(obj)
-    if (obj["metadata"].get("annotations") or {}).get(PAUSE, "false") != "false":
+    if is_paused(obj):
         return "paused"
     is_looked_at = status.observed_generation >= goal.generation and status.run is None
     if not is_looked_at or (goal.request and status.handled_request != goal.request):
@@ -82,6 +82,19 @@ def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:
     # A declaration that says the same in other words is observed and not reconciled: its next run is still ahead.
     is_reconciled = status.reconciled_generation >= goal.generation or not is_past(status.next_run, now)
     return "ready" if status.phase == "ready" and ready.status == "True" and is_reconciled else None
+
+
+def is_paused(obj: JsonObject) -> bool:
+    """By its annotation: nothing is done for it."""
+    annotations = obj["metadata"].get("annotations") or {}
+    return bool(annotations.get(PAUSE, "false") != "false")
+
+
+def next_look(obj: JsonObject, status: ResourceStatus, now: float) -> str:
+    """`in 4m`, `now` or `paused`; nothing while a run is under way."""
+    if status.run is not None:
+        return ""
+    return "paused" if is_paused(obj) else ahead(status.next_run, now)
 
 
 def run_url(run: Run) -> str:

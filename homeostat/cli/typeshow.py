@@ -17,7 +17,7 @@ from homeostat.objects import yaml
 from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import quoted
 from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.actions.api import ResourceTypeStatus
+from homeostat.operators.actions.api import ResourceTypeStatus, Retry
 from homeostat.operators.actions.naming import resource_kind
 from homeostat.operators.actions.specschema import spec_schema
 
@@ -68,12 +68,18 @@ def _facts(found: FoundType) -> Iterable[tuple[str, str]]:
     yield "Ready", f"{ready.status}: {ready.reason}: {ready.message}" if ready is not None else "Unknown"
     yield "Plugin", spec.action.plugin or "none; each resource names its own"
     yield "Interval", _seconds(spec.interval_seconds)
-    yield "Retries", f"first after {_seconds(retry.base_seconds)}, last after {_seconds(retry.max_seconds)}"
+    yield "Retries", _retries(retry)
     yield "History", f"{keep.entries} entries a resource, for {keep.max_age_days} days"
 
 
 def _seconds(told: int | None) -> str:
-    return f"{told} s" if told is not None else "the operator's usual time"
+    return f"{told} s" if told is not None else "as the operator was told"
+
+
+def _retries(retry: Retry) -> str:
+    first = [f"first after {retry.base_seconds} s"] if retry.base_seconds is not None else []
+    last = [f"at most {retry.max_seconds} s apart"] if retry.max_seconds is not None else []
+    return ", ".join((*first, *last)) or _seconds(None)
 
 
 def _fields(schema: JsonObject, path: str, depth: int = 0, *, is_required: bool = True) -> Iterator[list[Json]]:

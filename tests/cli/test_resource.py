@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from homeostat.cli.resource import COMMANDS
+from homeostat.cli.resourcehistory import seconds_text
 from homeostat.cli.resourcestate import Goal, end_of, standing_of
 from homeostat.cli.resourcewatch import row_of, table_of
 from tests.cli.running import HOMEOSTAT, Cli, Ended, Up, make_cli
@@ -134,6 +135,8 @@ def test_a_paused_resource_is_not_waited_for(typed: Cli, shelf: Shelf) -> None:
     paused["metadata"]["annotations"] = {"homeostat.dev/paused": "true"}
     done = applied(typed, paused)
     assert (done.code, "is paused by its annotation homeostat.dev/paused" in done.err) == (1, True)
+    assert typed.here("resource", "list", "crate/one").rows[1][4] == "paused"
+    assert "Next run:     paused" in typed.here("resource", "show", "crate/one").out
     assert applied(typed, crate("one")).code == 0
 
 
@@ -240,6 +243,21 @@ def test_what_cannot_be_destroyed_stays_and_is_tried_again_when_asked(typed: Cli
     again = typed.here("resource", "reconcile", "crate/one")
     assert (again.code, again.out.splitlines()[-1]) == (0, "crate/one is gone")
     assert "one" not in shelf.items
+
+
+@pytest.mark.parametrize(("verb", "word"), [("reconcile", "ready"), ("delete", "gone")])
+def test_one_that_is_not_there_does_not_stop_the_others(typed: Cli, shelf: Shelf, verb: str, word: str) -> None:
+    applied(typed, crate("one"), crate("two"))
+    done = typed.here("resource", verb, "crate/one", "crate/none", "crate/two", "--wait")
+    assert (done.code, '"none" not found' in done.err) == (1, True)
+    assert done.out.splitlines()[-2:] == [f"crate/one is {word}", f"crate/two is {word}"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0.00066, "0.001"), (0.02, "0.020"), (0.25, "0.2"), (4.24, "4.2"), (127, "127")]
+)
+def test_the_time_that_a_run_took_is_told_as_finely_as_it_matters(seconds: float, told: str) -> None:
+    assert seconds_text(seconds) == told
 
 
 def test_history_is_kept_of_what_is_gone(typed: Cli, shelf: Shelf) -> None:
