@@ -126,7 +126,7 @@ async def test_schemathesis_finds_no_crash_and_no_answer_of_another_shape(whole:
         str(Path(sys.executable).with_name("schemathesis")),
         *("run", f"{whole.url}/openapi.json", "--phases", "examples,coverage", "--checks", CHECKS),
         # Streams do not end, and there is no directory to ask here.
-        *("--exclude-path-regex", "events|ldap", "--max-time", "25", "--request-timeout", "15", "--no-color"),
+        *("--exclude-path-regex", "events|ldap", "--max-time", "15", "--request-timeout", "15", "--no-color"),
         "--generation-deterministic",
     ]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=tmp_path)

@@ -42,7 +42,7 @@ async def test_who_comes_back_is_told_what_it_has_missed_and_nothing_twice(serve
             assert bodies(missed, name) == bodies(everything[len(before) :], name)
 
 
-@pytest.mark.parametrize("stop_at", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("stop_at", [1, 3, 8])
 async def test_a_reader_may_break_off_anywhere(served: Api, stop_at: int) -> None:
     await served.made("/resource-types", PAGE_TYPE)
     types = ("Note", "Page")
