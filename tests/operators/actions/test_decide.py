@@ -238,6 +238,18 @@ def test_a_declaration_that_changes_during_a_run_gets_its_own_run() -> None:
     assert life.status.reconciled_generation == 2
 
 
+@pytest.mark.parametrize("plugin", [Here, Elsewhere])
+def test_a_run_that_was_recorded_for_another_declaration_is_not_started(plugin: type[Here | Elsewhere]) -> None:
+    kept = plugin()
+    life = Life(kept)
+    life.look()
+    assert (life.status.run is not None, kept.effects) == (True, [])
+    life.declare("two")
+    life.settle()
+    assert (kept.effects, kept.needless) == (["apply two"], [])
+    assert [each.spec.generation for each in life.history.values()] == [2]
+
+
 def test_a_resource_deleted_during_a_run_is_destroyed_after_it() -> None:
     plugin = Elsewhere(takes=5)
     life = Life(plugin)
