@@ -56,6 +56,17 @@ async def test_what_is_not_there_is_a_key_error(served: Served, key: str) -> Non
             await vault.get_secret(key)
 
 
+@pytest.mark.parametrize("key", ["../auth/token/lookup-self#id", "db/../../auth/token/lookup-self#id"])
+async def test_a_path_does_not_lead_out_of_the_mount(served: Served, key: str) -> None:
+    served.fake.version = 1
+    async with served.vault({**TOKEN, "VAULT_KV_VERSION": "1"}) as vault:
+        await vault.get_secret("db")
+        asked = len(served.fake.requests)
+        with pytest.raises(KeyError):
+            await vault.get_secret(key)
+        assert len(served.fake.requests) == asked
+
+
 async def test_version_1_and_a_namespace_are_options(served: Served) -> None:
     served.fake.version, served.fake.namespace = 1, "team"
     async with served.vault({**TOKEN, "VAULT_KV_VERSION": "1", "VAULT_NAMESPACE": "team"}) as vault:
