@@ -99,7 +99,8 @@ def _after_plan(look: Look) -> Decision[Action]:
 
 
 def _unchanged(plan: Plan) -> Outcome:
-    return Outcome(is_success=True, output=plan.output, again_after_seconds=plan.again_after_seconds)
+    again = plan.again_after_seconds
+    return Outcome(is_success=True, output=plan.output, again_after_seconds=again, outputs=plan.outputs)
 
 
 def _begin(look: Look, purpose: Purpose, plan: Plan | None = None) -> Decision[Action]:
@@ -131,10 +132,15 @@ def _new_run(look: Look, purpose: Purpose, plan: Plan) -> Run:
         declaration=look.world.declaration,
         began=format_micro_time(look.world.now),
         requested=look.requested,
-        is_drift=look.trigger == "scheduled" and plan.is_changed is True,
+        is_drift=plan.is_changed is True and _was_as_declared(look),
         plan=plan.output,
         changes=plan.changes,
     )
+
+
+def _was_as_declared(look: Look) -> bool:
+    """What differs now has changed by itself: neither the declaration did, nor was it never brought about."""
+    return look.trigger == "scheduled" or (look.trigger == "manual" and look.status.phase == "ready")
 
 
 def _drift_notice(run: Run) -> Notice:

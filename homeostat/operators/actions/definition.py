@@ -36,7 +36,7 @@ _member = re.compile(r"\.properties\[([^]]*)\]")
 _COLUMNS: Final = (
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
     {"name": READY_COLUMN.name, "type": READY_COLUMN.type, "jsonPath": READY_COLUMN.path},
-    {"name": "Next", "type": "date", "jsonPath": ".status.nextRun", "priority": 1},
+    {"name": "Next", "type": "string", "jsonPath": ".status.nextRun", "priority": 1},
     {"name": "Message", "type": "string", "jsonPath": ".status.message", "priority": 1},
     {"name": AGE_COLUMN.name, "type": AGE_COLUMN.type, "jsonPath": AGE_COLUMN.path},
 )

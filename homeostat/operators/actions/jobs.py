@@ -107,7 +107,10 @@ def _message(error: Exception, secrets: Secrets) -> str:
 def _scrubbed(told: Told, secrets: Secrets) -> Told:
     match told:
         case Plan():
-            return msgspec.structs.replace(told, output=shortened(secrets.scrub(told.output)))
+            outputs = secrets.scrub_json(told.outputs) if told.outputs else {}
+            if len(encode(outputs)) > LARGEST_OUTPUTS:
+                outputs = {}
+            return msgspec.structs.replace(told, output=shortened(secrets.scrub(told.output)), outputs=outputs)
         case Outcome():
             # Before it is cut: half a secret could not be recognised.
             clean = msgspec.convert(secrets.scrub_json(msgspec.to_builtins(told)), Outcome)

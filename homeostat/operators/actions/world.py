@@ -15,13 +15,17 @@ Need = Literal["rest", "plan", "follow", "verify", "conclude", "destroy", "nothi
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What applying would change. `is_changed` is None where only a run of the plan can tell."""
+    """What applying would change. `is_changed` is None where only a run of the plan can tell.
+
+    `outputs` are those of what is there: where nothing is to be changed they replace the resource's, unless empty.
+    """
 
     is_changed: bool | None
     changes: Changes = Changes()
     output: str = ""
     again_after_seconds: float | None = None
     """When to look for drift next; unless given, the type's interval."""
+    outputs: dict[str, Any] = {}
 
 
 class Fresh(msgspec.Struct, frozen=True):

@@ -57,7 +57,8 @@ class Here:
             self.failures -= 1
             return Fault("Unreachable", "nobody answers")
         told = f"{self.value} becomes {wanted}"
-        return Plan(wanted != self.value, Changes(updated=1), told, self.again_after_s)
+        seen = {"value": self.value} if self.value else {}
+        return Plan(wanted != self.value, Changes(updated=1), told, self.again_after_s, seen)
 
     def start(self, run: Run, wanted: str) -> Outcome | Underway:
         after = None if run.purpose == "destroy" else wanted

@@ -57,6 +57,22 @@ def test_drift_is_put_right_and_recorded() -> None:
     assert trigger(life) == "scheduled"
 
 
+def test_drift_is_drift_also_when_somebody_asked_for_the_look() -> None:
+    plugin = Here()
+    life = lived(plugin)
+    plugin.value = "tampered"
+    life.ask("now")
+    life.settle()
+    assert (trigger(life), list(life.history.values())[-1].spec.is_drift) == ("manual", True)
+
+
+def test_what_is_found_as_declared_has_its_outputs() -> None:
+    plugin = Here()
+    plugin.value = "one"
+    life = lived(plugin)
+    assert (plugin.effects, life.status.phase, life.status.outputs) == ([], "ready", {"value": "one"})
+
+
 def test_a_scheduled_look_without_drift_changes_nothing_but_times() -> None:
     plugin = Here()
     life = lived(plugin)

@@ -100,7 +100,8 @@ async def test_what_is_missing_is_created_and_then_as_declared(shelf: tuple[Shel
     await applied(desk, {"size": 1})
     assert shelf[0].items == {"id-1": {"name": "db", "size": 1, "id": "id-1", "created": "today"}}
     assert desk.outputs == {"id": "id-1"}
-    assert (await plugin(desk).plan(desk.job({"size": 1}))).is_changed is False
+    seen = await plugin(desk).plan(desk.job({"size": 1}))
+    assert (seen.is_changed, seen.outputs) == (False, {"id": "id-1"})
 
 
 async def test_a_declared_field_that_differs_is_updated_and_others_are_left_alone(

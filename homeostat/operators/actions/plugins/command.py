@@ -5,7 +5,7 @@ exit code other than 0 is a failure.
 
 | program | answer, all of it optional |
 |---|---|
-| plan | `changed`, `created`, `updated`, `deleted`, `message`; it changes nothing |
+| plan | `changed`, `created`, `updated`, `deleted`, `message`, `outputs` of what is there; it changes nothing |
 | apply, destroy | `outputs`, `created`, `updated`, `deleted`, `message`, `conditions` |
 
 Without a program for the plan, what was applied once counts as unchanged. A program runs in the resource's own working
@@ -71,7 +71,7 @@ class CommandPlugin:
         told, printed = await self._run(job, "plan", job.config.plan)
         if told.changed is None:
             raise ActionError("UnexpectedAnswer", 'the program to plan does not say whether anything is "changed"')
-        return Plan(told.changed, told.changes, told.message or printed)
+        return Plan(told.changed, told.changes, told.message or printed, outputs=told.outputs)
 
     async def apply(self, job: Job[CommandConfig]) -> Outcome:
         return _outcome(*await self._run(job, "apply", job.config.apply))

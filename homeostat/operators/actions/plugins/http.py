@@ -82,7 +82,7 @@ class HttpPlugin:
             return Plan(True, Changes(created=1), "it is not there and will be created")
         differing = _differing(job, found)
         told = "\n".join(map(str, differing)) or "it is as declared"
-        return Plan(bool(differing), Changes(updated=1 if differing else 0), told)
+        return Plan(bool(differing), Changes(updated=1 if differing else 0), told, outputs=_outputs(job, found))
 
     async def apply(self, job: Job[HttpConfig]) -> Outcome:
         found = await self._read(job)
