@@ -115,8 +115,9 @@ class Follower:
         if self._since is None:
             return {}
         kinds = {each.kind: each for each in self._face.book.kinds() if self._wanted.kind in ("", each.kind)}
-        gone = [each for each in self._since.ahead if self._wanted.kind in ("", each) and each not in kinds]
-        if gone or not self._floor:
+        known = {self._wanted.kind} if self._wanted.kind else self._since.kinds.keys()
+        if not self._floor or not known <= kinds.keys():
+            # What became of the resources of a type that is gone, nobody can be asked.
             self._lost.set()
             return {}
         self._sent = {kind: self._since.of(kind) for kind in kinds}
@@ -243,7 +244,8 @@ class Follower:
 
     def _settled(self) -> str:
         kind = self._wanted.kind
-        return str(self._sent.get(kind, 0)) if kind else str(position_of(self._reached))
+        # Of a kind that is not there, nothing was told up to where the types are known.
+        return str(self._sent.get(kind) or self._reached[""]) if kind else str(position_of(self._reached))
 
     def _as_it_is(self, held: Held) -> Telling | None:
         resource_type = self._face.book.type_of(held)

@@ -19,25 +19,26 @@ _is_position = re.compile(r"\d{1,18}(\.[A-Za-z][A-Za-z0-9]*-\d{1,18})*").fullmat
 
 class Position(msgspec.Struct, frozen=True):
     floor: int
-    ahead: dict[str, int] = {}
+    kinds: dict[str, int] = {}
 
     def of(self, kind: str) -> int:
-        return self.ahead.get(kind, self.floor)
+        return self.kinds.get(kind, self.floor)
 
     def __str__(self) -> str:
-        return ".".join([str(self.floor), *(f"{kind}-{revision}" for kind, revision in sorted(self.ahead.items()))])
+        return ".".join([str(self.floor), *(f"{kind}-{revision}" for kind, revision in sorted(self.kinds.items()))])
 
 
 def read_position(text: str) -> Position:
     """What is no position is `NOWHERE`: whoever comes with it has missed something."""
     if not text.isascii() or not _is_position(text):
         return Position(0)
-    floor, *ahead = text.split(".")
-    kinds = (each.rpartition("-") for each in ahead)
+    floor, *named = text.split(".")
+    kinds = (each.rpartition("-") for each in named)
     return Position(int(floor), {kind: int(revision) for kind, _, revision in kinds})
 
 
 def position_of(reached: Mapping[str, int]) -> Position:
-    """By kind; what goes without a name counts for the floor only."""
-    floor = min(reached.values(), default=0)
-    return Position(floor, {kind: revision for kind, revision in reached.items() if kind and revision > floor})
+    """By kind; what goes without a name counts for the floor only. All kinds are named: who comes back is to know which
+    were there.
+    """
+    return Position(min(reached.values(), default=0), {kind: each for kind, each in reached.items() if kind})

@@ -17,19 +17,18 @@ from homeostat.web.rest.telling import events_of
     ("reached", "text"),
     [
         ({}, "0"),
-        ({"Note": 12}, "12"),
+        ({"Note": 12}, "12.Note-12"),
         ({"": 10, "Note": 12}, "10.Note-12"),
-        ({"": 20, "Note": 12}, "12"),
-        ({"": 10, "Page": 11, "Note": 12, "Task": 10}, "10.Note-12.Page-11"),
+        ({"": 20, "Note": 12}, "12.Note-12"),
+        ({"": 10, "Page": 11, "Note": 12, "Task": 10}, "10.Note-12.Page-11.Task-10"),
     ],
 )
-def test_a_position_is_the_lowest_revision_and_those_who_are_ahead(reached: dict[str, int], text: str) -> None:
+def test_a_position_is_the_lowest_revision_and_that_of_each_kind(reached: dict[str, int], text: str) -> None:
     position = position_of(reached)
     assert str(position) == text
     assert read_position(text) == position
-    assert all(
-        position.of(kind) == revision for kind, revision in reached.items() if kind and revision >= position.floor
-    )
+    assert all(position.of(kind) == revision for kind, revision in reached.items() if kind)
+    assert position.of("Unheard") == position.floor
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.", "1.Note", "1.Note-", "1.No.te-2", "9" * 19, "1\n", "\u0661"])

@@ -155,3 +155,17 @@ async def test_where_history_does_not_reach_the_state_is_told_after_one_resync(s
     await served.made("/resources", note("three"))
     async with listening(served.url, last=position) as back:
         assert (await back.next()).short == ("CREATED", "three")
+
+
+@pytest.mark.parametrize("path", ["/events", "/events?resource_type=Note"])
+async def test_a_type_that_went_meanwhile_is_a_resync(served: Api, path: str) -> None:
+    await served.made("/resource-types", PAGE_TYPE)
+    async with listening(served.url, path) as listener:
+        number = (await served.made("/resources", note("one")))["id"]
+        last = (await settled(listener, "one"))[-1].id
+    await served.delete(f"/resources/{number}")
+    await served.is_gone(number)
+    assert (await served.delete("/resource-types/1")).status == 204
+    async with listening(served.url, path, last=last) as back:
+        assert (await back.next()).type == "RESYNC"
+        assert await back.silent_for(0.1)
