@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from homeostat.external.exchange import AnswerLostError, NotSentError
+from homeostat.objects.decision import Wait
 from homeostat.operators.actions.api import ActionReference
 from homeostat.operators.actions.plugin import ActionError, Job
 from homeostat.operators.actions.run import Outcome
@@ -33,6 +34,7 @@ class Yard:
         self.started: dict[str, str] = {}
         self.asked: list[tuple[str, str]] = []
         self.plans = 0
+        self.busy = 0
         self.breaks_at_start: Exception | None = None
         self.breaks_at_follow: list[Exception] = []
         self.answers: Any = None
@@ -43,6 +45,9 @@ class Yard:
         return Plan(not job.is_applied)
 
     async def start(self, job: Job[YardConfig]) -> Underway | Outcome:
+        if self.busy:
+            self.busy -= 1
+            raise Wait("Busy", timedelta(seconds=5), message="come back later")
         assert job.ticket not in self.started
         self.started[job.ticket] = f"{job.purpose} {job.spec['value']}"
         if self.breaks_at_start is not None:
@@ -161,6 +166,15 @@ def test_a_start_that_breaks_off_is_found_out_about_and_not_repeated(runner: asy
     life = HostedLife(runner, lambda: yard, {})
     life.settle()
     assert (list(yard.started.values()), life.status.phase) == (["apply one"], "ready")
+
+
+def test_a_start_that_did_nothing_yet_is_made_again_and_not_searched_for(runner: asyncio.Runner) -> None:
+    yard = Yard()
+    yard.busy = 2
+    life = HostedLife(runner, lambda: yard, {})
+    for _ in range(4):
+        life.look()
+    assert (list(yard.started.values()), yard.asked) == (["apply one"], [])
 
 
 def test_a_start_that_the_plugin_refuses_is_a_failure_and_tried_later(runner: asyncio.Runner) -> None:
