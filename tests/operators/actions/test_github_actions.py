@@ -214,6 +214,19 @@ def test_without_a_ticket_a_neighbours_run_is_not_taken_for_one_that_never_began
     assert list(life.history.values())[-1].spec.url.endswith("/1001")
 
 
+def test_a_ticket_that_begins_like_another_is_not_that_one(town: Town) -> None:
+    neighbour = town.life()
+    neighbour.obj["metadata"]["uid"] = "u-1-1"
+    neighbour.look()
+    neighbour.look()
+    assert [each.title for each in town.github.runs.values()] == ["apply (u-1-1-1)"]
+    town.github.moods = [web.json_response({"message": "Bad Gateway"}, status=502)]
+    life = town.life()
+    life.settle()
+    assert (life.status.phase, town.started) == ("ready", ["apply.yml", "apply.yml"])
+    assert list(life.history.values())[-1].spec.url.endswith("/1001")
+
+
 def test_a_run_that_fails_is_told_with_its_address_and_tried_again_later(town: Town) -> None:
     town.github.workflows["apply.yml"].conclusion = "failure"
     life = town.life()
