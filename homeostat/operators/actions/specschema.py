@@ -30,6 +30,12 @@ _REFUSED: Final = {
     "additionalItems": "a list has items of one schema",
 }
 _NESTED: Final = ("allOf", "anyOf", "oneOf")
+_LIMITS: Final = (
+    frozenset({"type", "format", "title", "description", "default", "enum"})
+    | {"pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    | {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+    | {"required", "nullable", "example", "externalDocs"}
+)
 _MOST_REFERENCES: Final = 1000
 
 
@@ -100,8 +106,10 @@ class _Reader:
                 self._one_type(schema, value, where)
             case "uniqueItems":
                 schema |= {"x-kubernetes-list-type": "set"} if value else {}
-            case _ if value is not None:
-                schema[word] = value
+            case _ if word in _LIMITS or word.startswith("x-kubernetes-"):
+                schema |= {word: value} if value is not None else {}
+            case _ if not word.startswith("x-"):
+                self.causes.append(forbidden(where, "no such word is known; is it misspelt?"))
 
     def _members(self, schema: JsonObject, value: Json, where: str, seen: tuple[str, ...]) -> None:
         if value is True:

@@ -110,6 +110,7 @@ def test_json_schema_means_what_it_meant(schema: JsonObject, spec: JsonObject, f
             "spec.schema.properties.a.properties.b.type",
             id="deep",
         ),
+        pytest.param({"requierd": ["a"]}, "spec.schema.requierd", id="a word nobody knows"),
         pytest.param({"patternProperties": {"^x": {}}}, "spec.schema.patternProperties", id="pattern-properties"),
         pytest.param({"properties": {"a": {"if": {}}}}, "spec.schema.properties.a.if", id="condition"),
         pytest.param({"properties": {"a": {"$ref": "#/nowhere"}}}, "spec.schema.properties.a.$ref", id="reference"),

@@ -80,11 +80,14 @@ class Api:
         return answer.body
 
     async def becomes(self, number: int, status: str) -> Any:
-        """The resource once its status is this one."""
-        answer = await eventually(
-            lambda: self.get(f"/resources/{number}"), lambda each: each.body.get("status") == status
-        )
-        return answer.body
+        """The resource once its status is this one, and its conditions agree."""
+        wanted = {"ready": "True", "failed": "False"}.get(status)
+
+        def is_so(answer: Answer) -> bool:
+            told = {each["type"]: each["status"] for each in answer.body.get("conditions") or []}
+            return answer.body.get("status") == status and (wanted is None or told.get("Ready") == wanted)
+
+        return (await eventually(lambda: self.get(f"/resources/{number}"), is_so)).body
 
     async def is_gone(self, number: int) -> None:
         await eventually(lambda: self.get(f"/resources/{number}"), lambda each: each.status == 404)
