@@ -88,6 +88,7 @@ class ResourceQuery(msgspec.Struct, frozen=True):
 
 class HistoryQuery(msgspec.Struct, frozen=True):
     limit: _Page = 10
+    after: Annotated[int, Meta(ge=0)] = 0
 
 
 class Forcing(msgspec.Struct, frozen=True):

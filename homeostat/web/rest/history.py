@@ -19,6 +19,7 @@ from homeostat.objects.json import encode
 from homeostat.operators.actions.api import ID, RECONCILIATION, Reconciliation, Resource
 from homeostat.operators.actions.history import entry_name
 from homeostat.web.form import read_number, read_query
+from homeostat.web.pages import next_page
 from homeostat.web.rest.bodies import history_body
 from homeostat.web.rest.face import Face, check_right
 from homeostat.web.rest.forms import LARGEST_PAGE, HistoryQuery
@@ -45,12 +46,14 @@ class History:
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, HistoryQuery)
         number, limit = read_number(captured, "id"), min(query.limit, LARGEST_PAGE)
-        entries = await self.read(caller, number, limit)
-        return Reply(200, encode([history_body(each.metadata.name, each.spec, resource_id=number) for each in entries]))
+        entries = await self.read(caller, number, limit + 1, before=query.after)
+        headers = next_page(request, _count(entries[limit - 1])) if len(entries) > limit else ()
+        page = [history_body(each.metadata.name, each.spec, resource_id=number) for each in entries[:limit]]
+        return Reply(200, encode(page), headers=headers)
 
-    async def read(self, caller: Caller, number: int, limit: int) -> list[Reconciliation]:
-        """The newest so many, the newest first; `RefusalError` 404 where there is neither a resource nor a record, 403
-        where the caller may not see them.
+    async def read(self, caller: Caller, number: int, limit: int, *, before: int = 0) -> list[Reconciliation]:
+        """The newest so many, the newest first, and with `before` those before the one of that number; `RefusalError`
+        404 where there is neither a resource nor a record, 403 where the caller may not see them.
         """
         try:
             found = await find_numbered(self._face, caller, number, "READ")
@@ -58,20 +61,20 @@ class History:
             if error.status != 404 or not (entries := await self.left_behind(number)):
                 raise
             await check_right(caller, entries[0].spec.resource_kind, entries[0].spec.resource_version, "READ")
-            return entries[:limit]
-        return (await self._recorded(found, limit))[:limit]
+            return [each for each in entries if not before or _count(each) < before][:limit]
+        return (await self._recorded(found, limit, before))[:limit]
 
-    async def _recorded(self, found: Found, limit: int) -> list[Reconciliation]:
+    async def _recorded(self, found: Found, limit: int, before: int) -> list[Reconciliation]:
         metadata = found.entry.metadata
         resource = Resource(metadata=Metadata(metadata.name, metadata.namespace, metadata.uid))
-        newest = found.entry.read_status().reconciliations
-        entries: list[Reconciliation] = []
         # The newest may not be written yet, or the count may not be: there may be one more, or one less.
-        for start in range(newest + 1, 0, -_AT_ONCE):
+        newest = found.entry.read_status().reconciliations + 1
+        entries: list[Reconciliation] = []
+        for start in range(min(newest, before - 1) if before else newest, 0, -_AT_ONCE):
             numbers = range(start, max(start - _AT_ONCE, 0), -1)
             found_ones = await asyncio.gather(*(self._entry(entry_name(resource, each)) for each in numbers))
             entries += [each for each in found_ones if each is not None]
-            if len(entries) >= limit or found_ones[-1] is None:
+            if len(entries) >= limit or not any(found_ones):
                 break
         return entries
 
@@ -85,7 +88,7 @@ class History:
         """The record of a resource that is gone, the newest first."""
         query = {"labelSelector": f"{ID}={number}"}
         items = _list.decode(await self._face.client.fetch("GET", _KIND.path(self._face.namespace), query)).items
-        return sorted(items, key=lambda each: (each.spec.finished, _count(each)), reverse=True)
+        return sorted(items, key=lambda each: (_count(each), each.spec.finished), reverse=True)
 
 
 def _count(entry: Reconciliation) -> int:

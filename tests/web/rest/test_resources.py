@@ -203,6 +203,38 @@ async def test_a_destruction_that_fails_is_tried_again(notes: Api, shelf: World)
     await notes.is_gone(1)
 
 
+async def test_history_is_paged_also_over_gaps_and_when_the_resource_is_gone(notes: Api, client: Client) -> None:
+    await notes.made("/resources", note("one"))
+    await notes.becomes(1, "ready")
+    for count in range(2, 25):
+        await notes.post("/resources/1/reconcile")
+        await until_recorded(notes, count)
+    items, _ = await client.list(RECONCILIATION.kind.path("default"))
+    for each in items:
+        if each["metadata"]["name"].rpartition("-")[2] in ("15", "16", "6"):
+            await client.delete(RECONCILIATION.kind.path("default", each["metadata"]["name"]))
+    expected = [each for each in range(24, 0, -1) if each not in (6, 15, 16)]
+    assert await paged_ids(notes) == expected
+    await notes.delete("/resources/1")
+    await notes.is_gone(1)
+    assert await paged_ids(notes) == [25, *expected]
+
+
+async def until_recorded(api: Api, count: int) -> None:
+    await eventually(lambda: api.get("/resources/1/history?limit=1"), lambda told: told.body[0]["id"] == count)
+
+
+async def paged_ids(api: Api) -> list[int]:
+    """As somebody finds them who follows the links."""
+    found, path = [], "/resources/1/history?limit=7"
+    while path:
+        page = await api.get(path)
+        assert 0 < len(page.body) <= 7
+        found += [each["id"] for each in page.body]
+        path = page.headers.get("Link", "").partition(">")[0].removeprefix("<")
+    return found
+
+
 async def test_history_tells_what_was_done_and_outlives_the_resource(notes: Api, shelf: World, client: Client) -> None:
     await notes.made("/resources", note("one"))
     await notes.becomes(1, "ready")
