@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from homeostat.external.exchange import AnswerLostError, Http
+from homeostat.client.base import Client
+from homeostat.external import metadataservice
+from homeostat.external.exchange import AnswerLostError, Http, NotSentError
 from homeostat.objects.decision import Wait
+from homeostat.operators.actions.equipment import equipment
 from homeostat.operators.actions.plugin import ActionError
 from homeostat.operators.actions.plugins.http import HttpPlugin
+from homeostat.operators.actions.settings import ActionSettings
 from tests.external.servers import serving
+from tests.operators.actions.hosted import Nowhere
 from tests.operators.actions.jobs import Desk, tools
 
 TOKEN = "a-very-secret-token"
@@ -156,6 +161,18 @@ async def test_a_refusal_that_is_cut_tells_no_half_of_the_token(shelf: tuple[She
 class _Wrong:
     async def get_secret(self, key: str) -> str:
         return "wrong-token"
+
+
+async def test_the_operator_calls_no_address_that_is_refused(
+    shelf: tuple[Shelf, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(metadataservice, "is_elsewhere", asked.append)
+    async with equipment(Client(Nowhere()), {}, tmp_path, ActionSettings()) as means:
+        config = {"url": f"{shelf[1]}/databases", "item": f"{shelf[1]}/databases/${{name}}"}
+        with pytest.raises(NotSentError):
+            await means.plugins.get("http").plan(Desk(means.plugins.get("http"), config, tmp_path).job({"size": 1}))
+    assert (set(asked), shelf[0].requests) == ({"127.0.0.1"}, [])
 
 
 async def test_asked_to_come_back_later_it_does(shelf: tuple[Shelf, str], desk: Desk) -> None:
