@@ -58,7 +58,7 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
 
 class Applying:
     """One `apply`: what is applied is told line by line, what is refused is counted. `naming` is how objects are told
-    of; for `patience_s` it is tried again where the server says that it cannot yet.
+    of; `before` is what makes their kinds; for `patience_s` it is tried again where the server says that it cannot yet.
     """
 
     def __init__(
@@ -69,13 +69,14 @@ class Applying:
         dry_run: bool = False,
         force: bool = False,
         naming: Callable[[JsonObject], str] = title,
+        before: str = "apply its definition",
         patience_s: float = 0.0,
     ) -> None:
         self._client = connection.client
         self._namespace = connection.namespace
         self._kinds = kinds
         self._is_dry = dry_run
-        self._naming, self._patience_s = naming, patience_s
+        self._naming, self._before, self._patience_s = naming, before, patience_s
         self._query = {
             "fieldManager": MANAGER,
             "fieldValidation": "Strict",
@@ -100,7 +101,7 @@ class Applying:
     async def _apply(self, obj: JsonObject) -> tuple[str, JsonObject]:
         kind = self._kinds.find(obj["apiVersion"], obj["kind"])
         if kind is None:
-            raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; apply its definition first")
+            raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; {self._before} first")
         path = kind.path(obj["metadata"].get("namespace") or self._namespace, obj["metadata"]["name"])
         before = await self._current(path)
         after = await self._patched(path, obj)

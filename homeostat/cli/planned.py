@@ -32,6 +32,12 @@ class Planned(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
 
     @property
+    def is_amiss(self) -> bool:
+        """Declared is what was declared before, and yet there is something to do: drift, or what failed until now."""
+        plan = self.answer.plan if self.answer is not None else None
+        return self.change == "unchanged" and plan is not None and plan.is_changed is True
+
+    @property
     def may_change(self) -> bool:
         return self.change in ("create", "update") or (self.answer is not None and self.answer.may_change)
 
@@ -61,14 +67,15 @@ def _entry(planned: Planned) -> JsonObject:
 
 def print_plan(planned: Sequence[Planned]) -> None:
     for each in planned:
-        click.echo(f"{each.title}: {each.change}")
+        click.echo(f"{each.title}: {each.change}{', but not as declared' if each.is_amiss else ''}")
         for line in _lines(each):
             click.echo(f"  {line}")
         if each.error:
             Failure(f"{each.title}: {each.error}").show()
     counts = Counter(each.change for each in planned)
     told = [f"{counts['create']} to create", f"{counts['update']} to update", f"{counts['unchanged']} unchanged"]
-    click.echo(", ".join([*told, f"{counts['refused']} refused"] if counts["refused"] else told))
+    rare = {"not as declared": sum(each.is_amiss for each in planned), "refused": counts["refused"]}
+    click.echo(", ".join([*told, *(f"{count} {word}" for word, count in rare.items() if count)]))
 
 
 def _lines(planned: Planned) -> Iterator[str]:

@@ -52,7 +52,14 @@ async def command(
     if types and not dry_run:
         await add_types(connection, types, force=force_conflicts, within_s=_TYPES_WITHIN_S)
     kinds = await discover_resources(connection.client)
-    applying = Applying(connection, kinds, dry_run=dry_run, force=force_conflicts, naming=title_of)
+    applying = Applying(
+        connection,
+        kinds,
+        dry_run=dry_run,
+        force=force_conflicts,
+        naming=title_of,
+        before="add its type (homeostat type add)",
+    )
     stored = [each for obj in resources if (each := await applying.apply(obj)) is not None]
     if is_wanted(is_awaited) and not dry_run:
         await wait_for(connection.client, [_target(kinds, each) for each in stored], within_s)

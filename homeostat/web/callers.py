@@ -17,5 +17,8 @@ async def require_admin(gate: Gate, request: Request) -> Caller:
 async def require(gate: Gate, request: Request, permission: SystemPermission) -> Caller:
     caller = await gate.identify(request)
     if not await caller.has(permission):
+        if permission == "manage_types":
+            # No role can be given it.
+            raise forbidden("only an administrator may change resource types")
         raise forbidden(f'the permission "{permission}" is needed for this')
     return caller

@@ -106,10 +106,13 @@ def test_what_is_as_declared_is_unchanged(untouched: Cli) -> None:
 
 def test_drift_is_seen_where_the_declaration_is_the_same(untouched: Cli, shelf: Shelf) -> None:
     shelf.items["there"]["size"] = 8
+    told = planned(untouched, crate("there", size=3)).out.splitlines()
     done = planned(untouched, crate("there", size=3), options=("--detailed-exitcode", "-o", "json"))
     shelf.items["there"]["size"] = 3
     (entry,) = done.json["planned"]
     assert (done.code, entry["change"], entry["plan"]["output"]) == (4, "unchanged", "size: 8 becomes 3")
+    assert told[0] == "crate/there: unchanged, but not as declared"
+    assert told[-1] == "0 to create, 0 to update, 1 unchanged, 1 not as declared"
 
 
 @pytest.mark.parametrize(
@@ -229,7 +232,7 @@ def test_a_type_that_changes_is_told_with_the_resources_that_would_not_fit(untou
     assert "spec.schema.properties.a.type" in planned(untouched, wrong).err
     kind["spec"]["schema"]["properties"]["size"]["minimum"] = 10
     unfit = planned(untouched, kind)
-    assert (unfit.code, "1 live resources would not fit, the first is default/there: spec.size" in unfit.err) == (
+    assert (unfit.code, "1 live resource would not fit, the first is default/there: spec.size" in unfit.err) == (
         1,
         True,
     )

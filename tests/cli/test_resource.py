@@ -145,7 +145,10 @@ def test_a_paused_resource_is_not_waited_for(typed: Cli, shelf: Shelf) -> None:
     [
         (crate("one", size=0), "spec.size"),
         (crate("one", size="large"), "spec.size"),
-        ({**crate("one"), "kind": "Unknown"}, "the server has no kind Unknown"),
+        (
+            {**crate("one"), "kind": "Unknown"},
+            "no kind Unknown in resources.homeostat.dev/v1; add its type (homeostat type add) first",
+        ),
         ({**crate("one"), "colour": "red"}, "colour"),
         (
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}},

@@ -17,7 +17,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import FINALIZER, ID, METADATA, REQUESTED
-from homeostat.operators.actions.discovery import UnknownPluginError
+from homeostat.operators.actions.discovery import PluginOffError, UnknownPluginError
 from homeostat.web.rest import speccheck
 from homeostat.web.rest.entry import VERSION, TypeEntry
 from homeostat.web.rest.etags import check_match, is_conditional
@@ -140,6 +140,8 @@ async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
     if wanted.action_plugin:
         try:
             known.actions.get(wanted.action_plugin)
+        except PluginOffError as error:
+            raise RefusalError(400, str(error)) from error
         except UnknownPluginError as error:
             raise RefusalError(400, f"Unknown action plugin: {error}") from error
     elif not (resource_type and resource_type.spec.action.plugin) and wanted.resource_type_name not in known.claims:

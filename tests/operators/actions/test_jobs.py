@@ -159,6 +159,7 @@ async def says(what: Any) -> Any:
 async def test_nothing_that_a_plugin_says_holds_a_secret() -> None:
     spoken: list[Any] = [
         Plan(True, output=f"set {SECRET}"),
+        Plan(False, outputs={"password": SECRET}),
         Outcome(is_success=True, message=SECRET, output=SECRET, outputs={"a": [SECRET]}, url=f"http://x/{SECRET}"),
         Underway({"url": SECRET}),
         ActionError("Refused", f"bad {SECRET}"),
