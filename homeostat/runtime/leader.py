@@ -23,6 +23,7 @@ event loop. Clocks of other machines do not matter; a difference in how fast the
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import random
 import socket
@@ -64,11 +65,15 @@ class Terms:
 
 
 TERMS = Terms()
+_process = uuid.uuid4()
+_candidates = itertools.count(1)
 
 
 def unique_identity() -> str:
-    """The host, for people, and what no other process has: a restart on the same host is somebody else."""
-    return f"{socket.gethostname()}_{uuid.uuid4()}"
+    """`HOST_PROCESS/NUMBER`: the host, for people, and what no other process has, so that a restart on the same host is
+    somebody else; the number tells the candidates of a process apart.
+    """
+    return f"{socket.gethostname()}_{_process}/{next(_candidates)}"
 
 
 class Election:

@@ -339,4 +339,6 @@ def test_terms_that_cannot_be_kept_are_refused(terms: tuple[int, float, float]) 
 
 
 def test_an_identity_is_never_given_twice() -> None:
-    assert unique_identity() != unique_identity()
+    one, other = unique_identity(), unique_identity()
+    assert one != other
+    assert one.partition("/")[0] == other.partition("/")[0]

@@ -1,7 +1,7 @@
 """Which processes keep resources, by the Leases that they hold. Pure.
 
-A node is a holder of a Lease of ours; who only waits for one is not seen. The leader is who holds the Lease of the
-operator of resources, as long as it has not run out.
+A node is a process that holds Leases of ours, one or several; who only waits for one is not seen. The leader is who
+holds the Lease of the operator of resources, as long as it has not run out.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ class Lease(msgspec.Struct, frozen=True):
         return bool(self.spec.holder_identity and self.spec.renew_time and self.spec.acquire_time)
 
     @property
+    def node(self) -> str:
+        return node_of(self.spec.holder_identity)
+
+    @property
     def expires(self) -> datetime:
         return parse_time(self.spec.renew_time) + timedelta(seconds=self.spec.lease_duration_seconds)
 
@@ -47,12 +51,12 @@ class Lease(msgspec.Struct, frozen=True):
 def nodes_body(leases: Iterable[Lease], *, identity: str, now: datetime) -> JsonObject:
     held = [each for each in leases if each.metadata.name.startswith(PREFIX) and each.is_held]
     lock = next((each for each in held if each.metadata.name == LEADS), None)
-    leader = lock.spec.holder_identity if lock is not None and lock.expires > now else ""
-    holders = {each.spec.holder_identity for each in held}
-    nodes = [_node(name, [each for each in held if each.spec.holder_identity == name], leader, now) for name in holders]
+    leader = lock.node if lock is not None and lock.expires > now else ""
+    here, names = node_of(identity), {each.node for each in held}
+    nodes = [_node(name, [each for each in held if each.node == name], leader, now) for name in names]
     return {
-        "this_instance_id": identity,
-        "this_instance_is_leader": bool(identity) and identity == leader,
+        "this_instance_id": here,
+        "this_instance_is_leader": bool(here) and here == leader,
         "leader_lock": _lock(lock, now) if lock is not None else None,
         "nodes": sorted(nodes, key=lambda each: (each["first_seen"], each["node_id"])),
     }
@@ -60,8 +64,9 @@ def nodes_body(leases: Iterable[Lease], *, identity: str, now: datetime) -> Json
 
 def alone_body(*, identity: str, hostname: str, pid: int, since: datetime, now: datetime) -> JsonObject:
     """A process that leads without a Lease."""
+    here = node_of(identity)
     node = {
-        "node_id": identity,
+        "node_id": here,
         "hostname": hostname,
         "pid": pid,
         "status": "Ready",
@@ -70,7 +75,12 @@ def alone_body(*, identity: str, hostname: str, pid: int, since: datetime, now: 
         "first_seen": format_time(since),
         "last_heartbeat": format_time(now),
     }
-    return {"this_instance_id": identity, "this_instance_is_leader": True, "leader_lock": None, "nodes": [node]}
+    return {"this_instance_id": here, "this_instance_is_leader": True, "leader_lock": None, "nodes": [node]}
+
+
+def node_of(identity: str) -> str:
+    """Of a candidate: what it shares with the others of its process."""
+    return identity.partition("/")[0]
 
 
 def _node(name: str, leases: list[Lease], leader: str, now: datetime) -> JsonObject:
@@ -89,7 +99,7 @@ def _node(name: str, leases: list[Lease], leader: str, now: datetime) -> JsonObj
 
 def _lock(lock: Lease, now: datetime) -> JsonObject:
     return {
-        "holder_id": lock.spec.holder_identity,
+        "holder_id": lock.node,
         "acquired_at": format_time(parse_time(lock.spec.acquire_time)),
         "expires_at": format_time(lock.expires),
         "is_valid": lock.expires > now,

@@ -39,6 +39,13 @@ def test_the_leader_holds_the_lease_of_the_operator() -> None:
     assert body["leader_lock"]["expires_at"] == "2026-01-02T03:04:19Z"
 
 
+def test_a_process_that_holds_several_leases_is_one_node() -> None:
+    leases = [lease("homeostat-actions", "a_1/2"), lease("homeostat-policy", "a_1/3"), lease("homeostat-x", "b_2/1")]
+    body = nodes_body(leases, identity="a_1/2", now=NOW)
+    assert [(each["node_id"], each["role"]) for each in body["nodes"]] == [("a_1", "leader"), ("b_2", "follower")]
+    assert (body["this_instance_id"], body["this_instance_is_leader"]) == ("a_1", True)
+
+
 def test_a_lease_that_has_run_out_makes_no_leader() -> None:
     body = nodes_body([lease("homeostat-actions", "a_1", renewed_s=60)], identity="a_1", now=NOW)
     assert body["this_instance_is_leader"] is False
