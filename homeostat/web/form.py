@@ -20,6 +20,7 @@ _at = re.compile(r"^(?P<told>.*) - at `\$(?P<path>.*)`$", re.DOTALL).match
 _missing = re.compile(r"missing required field `(.*)`").search
 _steps = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]").findall
 _MOST_DIGITS = 15
+_NO_NAME = "matching regex '^[a-z0-9]("
 
 
 def read_body(request: Request, shape: type[T]) -> T:
@@ -61,4 +62,6 @@ def _misfit(part: str, error: str) -> RefusalError:
     steps: list[str | int] = [name or (int(at) if at.isdigit() else at) for name, at in _steps(path)]
     if missing := _missing(told):
         return unprocessable((part, *steps, missing[1]), "Field required", "missing")
+    if _NO_NAME in told:
+        told = "a name has small letters, digits and dashes inside, 63 at most"
     return unprocessable((part, *steps), told)

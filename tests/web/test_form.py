@@ -11,7 +11,9 @@ from msgspec import Meta
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.objects.json import Json
 from homeostat.web.form import read_body, read_number, read_query
+from homeostat.web.identity.forms import NewUser
 from homeostat.web.pages import next_page
+from homeostat.web.rest.forms import Declaration
 from homeostat.web.rest.refusal import RefusalError
 
 
@@ -57,6 +59,14 @@ def test_a_misfit_is_422_and_names_the_field(body: bytes, where: list[Json], kin
     (problem,) = caught.value.detail
     assert isinstance(problem, dict)
     assert (problem["loc"], problem["type"]) == (where, kind)
+
+
+@pytest.mark.parametrize(("shape", "field"), [(Declaration, "name"), (NewUser, "username")])
+def test_what_is_no_name_is_told_in_words(shape: type[msgspec.Struct], field: str) -> None:
+    body = {"resource_type_name": "A", "resource_type_version": "v1", "password": "long enough", field: "Big_one"}
+    with pytest.raises(RefusalError) as caught:
+        read_body(request(msgspec.json.encode(body)), shape)
+    assert "a name has small letters, digits and dashes inside" in str(caught.value.detail)
 
 
 def test_a_body_is_read() -> None:
