@@ -1,7 +1,8 @@
 """Checks in this process that have the last word on a write: of whoever knows more about a kind than its schema says.
 
 Promises, each tested: a check that fails, or takes longer than its time, refuses the write and says so, and never lets
-it pass; one that is expected and not there yet refuses as well; what nobody guards pays for one look-up.
+it pass; one that is expected and not there yet is waited for, and refuses if it does not come; what nobody guards pays
+for one look-up.
 
 A check is asked as the last step of admission, about objects as they are to be stored, and about no status. It may read
 from this server and must not write to it. A definition that is being deleted is asked nobody: its objects have to go.
@@ -30,19 +31,29 @@ class Guards:
     def __init__(self, *, longest_s: float = _LONGEST_S) -> None:
         self.checks: dict[str, tuple[str, Check]] = {}
         self._longest_s = longest_s
+        self._expected: dict[str, asyncio.Event] = {}
 
     def put(self, owner: str, checks: Mapping[str, Check]) -> None:
         """Instead of those that there were for the same kinds."""
         self.checks.update({resource: (owner, check) for resource, check in checks.items()})
+        for resource in self._expected.keys() & checks.keys():
+            self._expected.pop(resource).set()
 
     def expect(self, owner: str, resource: str) -> None:
         """Until there is a check, nothing of the kind is written."""
+        arrived = asyncio.Event()
 
-        async def refuse(*_: object) -> None:
-            told = f"writes of {resource} are checked by {owner}, which has not started yet"
-            raise UnavailableError(told, retry_after_s=1)
+        async def wait(operation: str, old: JsonObject | None, new: JsonObject | None) -> None:
+            try:
+                async with asyncio.timeout(self._longest_s / 2):
+                    await arrived.wait()
+            except TimeoutError as error:
+                told = f"writes of {resource} are checked by {owner}, which has not started yet"
+                raise UnavailableError(told, retry_after_s=1) from error
+            await self.checks[resource][1](operation, old, new)
 
-        self.put(owner, {resource: refuse})
+        self.put(owner, {resource: wait})
+        self._expected[resource] = arrived
 
     async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
         """Of a kind that is guarded."""

@@ -94,6 +94,18 @@ async def test_what_is_expected_refuses_until_it_is_there(plane: Plane) -> None:
     await plane.client.create(SECRETS, named("a"))
 
 
+async def test_a_write_waits_for_the_check_that_is_expected(plane: Plane) -> None:
+    guards, seen = Guards(longest_s=20.0), Seen()
+    plane.admission.guards = guards
+    guards.expect("the gardener", "secrets")
+    writing = asyncio.ensure_future(plane.client.create(SECRETS, named("a")))
+    await asyncio.sleep(0.05)
+    assert not writing.done()
+    guards.put("the gardener", {"secrets": seen.check})
+    await writing
+    assert [operation for operation, _, _ in seen.asked] == ["CREATE"]
+
+
 async def test_neither_a_status_nor_a_definition_that_goes_is_asked_about(plane: Plane) -> None:
     seen, client = Seen(), plane.client
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
