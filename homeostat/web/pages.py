@@ -1,13 +1,41 @@
-"""The way to the next page of a list, as a `Link` header. Pure."""
+"""Lists in pages, and the way to the next as a `Link` header. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+from typing import Annotated, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from msgspec import Meta
 
 from homeostat.edge.reply import Fields
 from homeostat.edge.request import Request
 
 AFTER = "after"
+
+
+class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of a list that is ordered by number."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    after: Annotated[int, Meta(ge=0, le=2**53)] = 0
+
+
+class Numbered(Protocol):
+    @property
+    def number(self) -> int: ...
+
+
+N = TypeVar("N", bound=Numbered)
+
+
+def page_of(request: Request, query: PageQuery, found: Iterable[N]) -> tuple[list[N], Fields]:
+    """The page that was asked for, and the header that leads to the one behind it."""
+    some = list(islice((each for each in found if each.number > query.after), query.limit + 1))
+    page = some[: query.limit]
+    return page, next_page(request, page[-1].number) if len(some) > len(page) else ()
 
 
 def next_page(request: Request, after: int | str) -> Fields:

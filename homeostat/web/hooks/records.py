@@ -24,6 +24,7 @@ from homeostat.operators.actions.restapi import (
     WebhookType,
     Write,
 )
+from homeostat.web.pages import PageQuery
 from homeostat.web.register import Record
 
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -58,7 +59,7 @@ class WebhookChange(msgspec.Struct, frozen=True, kw_only=True):
     ordering: Ordering | None = None
 
 
-class WebhookFilter(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookFilter(PageQuery, frozen=True, kw_only=True):
     resource_type_name: str | None = None
     resource_type_version: str | None = None
     webhook_type: WebhookType | None = None

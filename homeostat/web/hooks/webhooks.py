@@ -20,6 +20,7 @@ from homeostat.web.hooks.records import (
     webhook_body,
 )
 from homeostat.web.hooks.targets import TargetError, check_target
+from homeostat.web.pages import page_of
 from homeostat.web.register import Register
 from homeostat.web.rest.gate import Gate
 from homeostat.web.rest.refusal import RefusalError, unknown, unprocessable
@@ -43,7 +44,8 @@ class Webhooks:
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require(self._gate, request, "view_webhooks")
         wanted = read_query(request, WebhookFilter)
-        return Reply(200, encode([webhook_body(each) for each in self._webhooks if wanted.takes(each.spec)]))
+        page, headers = page_of(request, wanted, (each for each in self._webhooks if wanted.takes(each.spec)))
+        return Reply(200, encode([webhook_body(each) for each in page]), headers=headers)
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require(self._gate, request, "view_webhooks")

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from homeostat.operators.actions.restapi import ANY, OPERATIONS, Operation, Source, SystemPermission, Text
+from homeostat.web.pages import PageQuery
 
 Username = Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")]
 Password = Annotated[str, Meta(min_length=8, max_length=1024)]
@@ -39,12 +40,10 @@ class UserChange(msgspec.Struct, frozen=True, kw_only=True):
     password: Password | None = None
 
 
-class UserFilter(msgspec.Struct, frozen=True, kw_only=True):
+class UserFilter(PageQuery, frozen=True, kw_only=True):
     source: Source | None = None
     is_admin: bool | None = None
     status: Status | None = None
-    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
-    after: Number = 0
 
 
 class NewPermission(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,11 +15,12 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import encode
 from homeostat.operators.actions.restapi import Permission, RestRoleSpec, RestUserSpec, SystemPermission
 from homeostat.web.callers import require_admin
-from homeostat.web.form import read_body, read_number
+from homeostat.web.form import read_body, read_number, read_query
 from homeostat.web.identity.bodies import permission_body, role_body
 from homeostat.web.identity.forms import NewPermission, NewRole, PermissionChange, RoleChange
 from homeostat.web.identity.records import Registers, Role
 from homeostat.web.identity.rights import numbered
+from homeostat.web.pages import PageQuery, page_of
 from homeostat.web.rest.gate import Gate
 from homeostat.web.rest.refusal import RefusalError, unknown
 from homeostat.web.titles import TakenError, add_titled, edit_titled
@@ -47,7 +48,8 @@ class Roles:
 
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
-        return Reply(200, encode([role_body(each) for each in self._roles]))
+        page, headers = page_of(request, read_query(request, PageQuery), self._roles)
+        return Reply(200, encode([role_body(each) for each in page]), headers=headers)
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)

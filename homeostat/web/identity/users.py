@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from itertools import islice
 
 import msgspec
 from msgspec import UnsetType
@@ -26,7 +25,7 @@ from homeostat.web.identity.forms import NewUser, UserChange, UserFilter
 from homeostat.web.identity.hashes import Hashes
 from homeostat.web.identity.password import Passwords
 from homeostat.web.identity.records import Registers, User
-from homeostat.web.pages import next_page
+from homeostat.web.pages import page_of
 from homeostat.web.rest.gate import Gate
 from homeostat.web.rest.refusal import RefusalError, unknown, unprocessable
 
@@ -71,10 +70,8 @@ class Users:
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await require_admin(self._gate, request)
         wanted = read_query(request, UserFilter)
-        found = list(islice((each for each in self._users if _is_wanted(each, wanted)), wanted.limit + 1))
-        page = found[: wanted.limit]
+        page, headers = page_of(request, wanted, (each for each in self._users if _is_wanted(each, wanted)))
         bodies = [user_body(each, self._registers.role_of(each)) for each in page]
-        headers = next_page(request, page[-1].number) if len(found) > len(page) else ()
         return Reply(200, encode(bodies), headers=headers)
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -169,8 +166,7 @@ def _changed_user(user: User, change: Callable[[RestUserSpec], RestUserSpec]) ->
 def _is_wanted(user: User, wanted: UserFilter) -> bool:
     status = "suspended" if user.spec.is_suspended else "active"
     return (
-        user.number > wanted.after
-        and wanted.source in (None, user.spec.source)
+        wanted.source in (None, user.spec.source)
         and wanted.is_admin in (None, user.spec.is_admin)
         and wanted.status in (None, status)
     )

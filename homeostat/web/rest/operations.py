@@ -20,6 +20,7 @@ from homeostat.web.identity.forms import (
     UserFilter,
 )
 from homeostat.web.identity.login import LoginForm
+from homeostat.web.pages import PageQuery
 from homeostat.web.rest import answers
 from homeostat.web.rest.events import EventQuery, EventsQuery
 from homeostat.web.rest.face import API
@@ -182,7 +183,7 @@ _ACCESS: Final[dict[Route, Operation]] = {
     ("POST", "/custom-roles"): _op(
         "Add a role", "admin", _A.RoleAnswer, 201, 409, 422, body=NewRole, example=_ROLE
     ),
-    ("GET", "/custom-roles"): _op("List roles", "admin", list[_A.RoleAnswer]),
+    ("GET", "/custom-roles"): _op("List roles", "admin", list[_A.RoleAnswer], 200, 422, query=PageQuery),
     ("GET", "/custom-roles/{id}"): _op("Show a role", "admin", _A.RoleAnswer, 200, 404, 422),
     ("PUT", "/custom-roles/{id}"): _op(
         "Change a role", "admin", _A.RoleAnswer, 200, 404, 409, 422, body=RoleChange, example={"name": "viewers"}

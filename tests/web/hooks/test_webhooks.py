@@ -150,3 +150,13 @@ async def test_of_many_who_ask_for_one_name_at_most_one_gets_it(admin: Caller) -
     made = [each for each in told if each.status == 201]
     assert len(made) <= 1
     assert len((await admin.get("/admission-webhooks")).body) == len(made)
+
+
+async def test_a_long_list_of_webhooks_comes_in_pages(admin: Caller) -> None:
+    for number in range(4):
+        await create(admin, name=f"hook-{number}", webhook_type="mutating" if number == 1 else "validating")
+    first = await admin.get("/admission-webhooks?webhook_type=validating&limit=2")
+    assert [each["id"] for each in first.body] == [1, 3]
+    assert first.headers["Link"] == '</api/v1/admission-webhooks?webhook_type=validating&limit=2&after=3>; rel="next"'
+    second = await admin.get("/admission-webhooks?webhook_type=validating&limit=2&after=3")
+    assert ([each["id"] for each in second.body], "Link" in second.headers) == ([4], False)

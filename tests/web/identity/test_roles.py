@@ -172,3 +172,13 @@ async def test_a_role_declared_with_kubectl_has_numbers(admin: Caller, plane: Pl
     assert (await admin.delete(f"/custom-roles/{listed.body[0]['id']}/permissions/1")).status == 204
     found = await plane.client.get(REST_ROLE.kind.path("default", "viewers"))
     assert [(each["id"], each["type"]) for each in found["spec"]["permissions"]] == [(2, "Queue")]
+
+
+async def test_a_long_list_of_roles_comes_in_pages(admin: Caller) -> None:
+    for name in ("readers", "writers", "others"):
+        assert (await admin.post("/custom-roles", {"name": name})).status == 201
+    first = await admin.get("/custom-roles?limit=2")
+    assert [each["name"] for each in first.body] == ["readers", "writers"]
+    assert first.headers["Link"] == '</api/v1/custom-roles?limit=2&after=2>; rel="next"'
+    second = await admin.get("/custom-roles?limit=2&after=2")
+    assert ([each["name"] for each in second.body], "Link" in second.headers) == (["others"], False)
