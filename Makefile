@@ -27,7 +27,7 @@ format: dev ## Format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .
 
 test: dev ## Run every test (ARGS="tests/store -k watch" to choose)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
 
 cluster: dev ## Build a real kube-apiserver and etcd for the tests, with Go
 	$(BIN)/python -m tools.build_cluster
