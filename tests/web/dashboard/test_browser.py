@@ -70,6 +70,9 @@ async def test_from_the_overview_to_a_run_that_comes_in_live(
     await tab.goto(f"{site.url}/dashboard")
     await expect(tab.locator("#tile-ready")).to_have_text("3ready")
     await tab.get_by_role("link", name="Resources", exact=True).click()
+    await expect(tab.get_by_role("heading", name="Resources", level=1)).to_be_visible()
+    # Said by the script of this page, which then listens to keys too.
+    await expect(tab.get_by_text("Live", exact=True)).to_be_visible()
 
     await tab.keyboard.press("/")
     await tab.keyboard.type("blue")
