@@ -82,7 +82,8 @@ def _cluster(face: Face) -> AddRoutes:
     cluster, plugins = Cluster(face), PluginPages(face)
 
     def add_routes(add: Add) -> None:
-        add("GET", "/", cluster.greet)
+        for above in ("/", API):
+            add("GET", above, cluster.greet)
         for below in ("", API):
             add("GET", f"{below}/health", cluster.show_health)
         add("GET", f"{API}/cluster/health", cluster.show_cluster_health)

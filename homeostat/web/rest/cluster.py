@@ -34,7 +34,8 @@ class Cluster:
         self._since = face.now()
 
     async def greet(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        return Reply(200, encode({"name": "homeostat", "version": __version__, "api": API, "health": "/health"}))
+        ways = {"api": API, "docs": "/docs", "openapi": "/openapi.json", "dashboard": "/dashboard", "health": "/health"}
+        return Reply(200, encode({"name": "homeostat", "version": __version__, **ways}))
 
     async def show_health(self, request: Request, captured: Mapping[str, str]) -> Reply:
         """Of this server, whatever the control plane says."""
