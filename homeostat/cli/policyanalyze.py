@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from homeostat.cli.connection import kubeconfig_paths, reporting_errors, told
-from homeostat.cli.failure import Failure, UnreachableFailure, one_line
+from homeostat.cli.failure import UnreachableFailure, one_line
 from homeostat.cli.policybar import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.cli.policychoice import chosen_policies, policy_options
 from homeostat.cli.policyreport import print_report, report_options
@@ -101,7 +101,7 @@ def _chosen(paths: Sequence[Path], contexts: str, *, is_all: bool) -> list[str]:
         return known
     names = list(dict.fromkeys(each.strip() for each in contexts.split(",") if each.strip()))
     if missing := [each for each in names if each not in known]:
-        raise Failure(f"the kubeconfig has no context {', '.join(missing)}; it has {', '.join(known)}")
+        raise click.UsageError(f"the kubeconfig has no context {', '.join(missing)}; it has {', '.join(known)}")
     if not names and not current:
         raise KubeconfigError("the kubeconfig names no current context; choose with --contexts")
     return names or [current]

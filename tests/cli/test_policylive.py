@@ -150,7 +150,7 @@ def test_findings_name_their_cluster_and_lines_their_policy_where_there_are_seve
     [
         (("--contexts", "away"), 3, "127.0.0.1:1"),
         (("--contexts", "away,away"), 3, "127.0.0.1:1"),
-        (("--contexts", "one,nobody"), 1, "no context nobody"),
+        (("--contexts", "one,nobody"), 2, "no context nobody"),
         (("--contexts", "one", "--all-contexts"), 2, "exclude each other"),
         (("--contexts", "one", "--fail-on", "score<95"), 1, ""),
         (("--contexts", "one", "--fail-on", "critical"), 0, ""),

@@ -135,8 +135,10 @@ def _judge(request: Request, policies: Iterable[Evaluator], now: float) -> Verdi
 
 
 def mode_of(spec: PolicySpec) -> AdmissionMode:
+    """What enforces denies, but for a dry run, which stops nobody."""
     told = (spec.admission or _USUAL).mode
-    return told or ("deny" if spec.is_enforced else "warn")
+    is_dry = spec.enforcement is not None and spec.enforcement.dry_run
+    return told or ("deny" if spec.is_enforced and not is_dry else "warn")
 
 
 def answer(uid: str, verdict: Verdict = ALLOWED) -> JsonObject:

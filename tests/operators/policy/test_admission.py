@@ -12,6 +12,7 @@ from homeostat.objects.validate import Validator
 from homeostat.operators.policy.admission import ALLOWED, Request, Verdict, answer, judge, read_request
 from homeostat.operators.policy.spec import (
     Admission,
+    Enforcement,
     Exemption,
     PolicySpec,
     Rule,
@@ -122,6 +123,7 @@ MODES = [
     pytest.param(msgspec.structs.replace(DENYING, admission=Admission(mode="warn")), True, 3, id="warn"),
     pytest.param(msgspec.structs.replace(DENYING, admission=Admission(mode="off")), True, 0, id="off"),
     pytest.param(msgspec.structs.replace(ALL, admission=Admission(mode="deny")), False, 0, id="deny"),
+    pytest.param(msgspec.structs.replace(DENYING, enforcement=Enforcement(dry_run=True)), True, 3, id="dry run"),
 ]
 
 
