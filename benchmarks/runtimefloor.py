@@ -1,9 +1,10 @@
-"""What no operator can beat: a bare client that stamps each widget as soon as its event comes.
+"""For comparison: a bare client that stamps each widget as soon as its event comes.
 
     python -m benchmarks.runtimefloor KUBECONFIG
 
 Nothing of a runtime is in it: no cache, no queue that holds a key once, no retries, no metrics; what goes wrong ends
-it. What is left is the watch and one patch an object, so its figures are the server's and the network's share.
+it. What is left is the watch and one patch an object. It is no lower bound: it may be slower than an operator that
+spreads its requests better.
 """
 
 from __future__ import annotations
