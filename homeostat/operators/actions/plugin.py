@@ -12,36 +12,26 @@ A `Local` plugin does its work in the call. What was cut off is planned anew, an
 something left; destroying what is not there succeeds. A `Remote` one starts runs of another system and follows them:
 each carries the job's ticket, by which it is found again after a crash.
 
-One instance serves all resources and holds nothing of any: all that belongs to a resource is in the job. `plan` and
-`follow` change nothing. `ActionError` is a failure, `Wait` is none: what is asked for cannot be told or done just now.
+`plan` and `follow` change nothing. `ActionError` is a failure, `Wait` is none: what is asked for cannot be told or done
+just now. What all plugins have besides is in `anyplugin.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-import msgspec
-
-from homeostat.external.exchange import Http
 from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.anyplugin import AnyJob, AnyPlugin, C, C_co, PluginError, Tools
 from homeostat.operators.actions.run import Outcome, Purpose
-from homeostat.operators.actions.secrets import Secrets
 from homeostat.operators.actions.world import Lost, Plan, Underway
 
-C = TypeVar("C", bound=msgspec.Struct)
-C_co = TypeVar("C_co", bound=msgspec.Struct, covariant=True)
+__all__ = ["ActionError", "Job", "Local", "Plugin", "Reconciler", "Remote", "State", "Tools"]
 
 
-class ActionError(Exception):
-    """It did not work. `reason` is one CamelCase word; the message is for people."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason, self.message = reason, message
+class ActionError(PluginError):
+    """It did not work."""
 
 
 class State(Protocol):
@@ -55,24 +45,18 @@ class State(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job(Generic[C]):
+class Job(AnyJob[C]):
     """One thing to do for one resource. `ticket` and `handle` are those of the run; without a run they are empty.
 
-    `is_applied`: the resource's declaration, as it is now, was applied before. `directory` is the resource's own on
-    this machine; it may be empty or outdated at any time, since another machine may have been at work.
+    `is_applied`: the resource's declaration, as it is now, was applied before.
     """
 
     kind: str
-    namespace: str
-    name: str
     uid: str
     generation: int
     spec: JsonObject
     digest: str
-    config: C
-    secrets: Secrets
     state: State
-    directory: Path
     now: datetime
     is_applied: bool = False
     outputs: JsonObject
@@ -82,27 +66,12 @@ class Job(Generic[C]):
     handle: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What a plugin is made with: a way out over HTTP, and the environment that the operator was started in."""
-
-    http: Http
-    environment: Mapping[str, str]
-
-
-class Plugin(Protocol[C_co]):
+class Plugin(AnyPlugin[C_co], Protocol[C_co]):
     """It may also have `type_only`, a frozenset of wire names: fields of the configuration that are for types to set,
     and not for resources by themselves; `addresses` and `credentials`, alike: where it calls, and what it proves itself
     with there, so that a resource sends nobody else's credentials elsewhere; and `runs_programs = True`, where it runs
     some on the operator's machine: then it is off unless whoever started the operator has allowed that.
     """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def config(self) -> type[C_co]: ...
 
     async def plan(self, job: Job[Any]) -> Plan: ...
 

@@ -8,32 +8,38 @@
 
 A `Source` is read as a whole, again and again. What cannot be read is an `InputError` and never an empty `Reading`:
 resources that are declared no more are deleted. A `Feed` brings one thing after the other to a `Desk`; when the desk
-returns, it is on disk. One instance serves all inputs and holds nothing of any.
+returns, it is on disk. What all plugins have besides is in `anyplugin.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from homeostat.external.exchange import Http
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.secrets import Secrets
+from homeostat.operators.actions.anyplugin import AnyJob, AnyPlugin, C, C_co, PluginError, Tools
 
-C = TypeVar("C", bound=msgspec.Struct)
-C_co = TypeVar("C_co", bound=msgspec.Struct, covariant=True)
+__all__ = [
+    "Broken",
+    "Declaration",
+    "Desk",
+    "Feed",
+    "Input",
+    "InputError",
+    "InputJob",
+    "Reading",
+    "RefusedError",
+    "Source",
+    "Tools",
+]
+
+Input = AnyPlugin
 
 
-class InputError(Exception):
-    """The source cannot be read. `reason` is one CamelCase word; the message is for people."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason, self.message = reason, message
+class InputError(PluginError):
+    """The source cannot be read."""
 
 
 class RefusedError(Exception):
@@ -75,32 +81,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputJob(Generic[C]):
-    """`directory` is the input's own on this machine, and may be empty at any time. `known` is the revision that was
-    read before; empty where it must be read anew.
-    """
+class InputJob(AnyJob[C]):
+    """`known` is the revision that was read before; empty where it must be read anew."""
 
-    namespace: str
-    name: str
-    config: C
-    secrets: Secrets
-    directory: Path
     known: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    http: Http
-    environment: Mapping[str, str]
-
-
-class Input(Protocol[C_co]):
-    @property
-    def name(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def config(self) -> type[C_co]: ...
 
 
 @runtime_checkable

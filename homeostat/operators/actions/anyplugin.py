@@ -1,0 +1,57 @@
+"""What all plugins have, those that keep resources (`plugin.py`) and those that bring them in (`inputs/plugin.py`).
+
+One instance serves all resources or inputs, and holds nothing of any: what belongs to one of them is in its job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from homeostat.external.exchange import Http
+from homeostat.operators.actions.secrets import Secrets
+
+C = TypeVar("C", bound=msgspec.Struct)
+C_co = TypeVar("C_co", bound=msgspec.Struct, covariant=True)
+
+
+class PluginError(Exception):
+    """`reason` is one CamelCase word; the message is for people."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a plugin is made with: a way out over HTTP, and the environment that the operator was started in."""
+
+    http: Http
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyJob(Generic[C]):
+    """On behalf of one object. `directory` is the object's own on this machine; it may be empty or outdated at any
+    time, since another machine may have been at work.
+    """
+
+    namespace: str
+    name: str
+    config: C
+    secrets: Secrets
+    directory: Path
+
+
+class AnyPlugin(Protocol[C_co]):
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def config(self) -> type[C_co]: ...
