@@ -1,0 +1,102 @@
+"""`homeostat resource list`, `show` and `outputs`: what there is, and how it stands."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from homeostat.cli.resource import COMMANDS
+from tests.cli.resource.applying import applied
+from tests.cli.running import Cli, Up
+from tests.cli.shelf import Shelf, crate, text_of
+
+
+@pytest.mark.parametrize("words", [("crate/one",), ("crate", "one"), ("Crate", "one"), ("cr", "one"), ("crates/one",)])
+def test_a_resource_is_named_in_each_of_the_forms(typed: Cli, shelf: Shelf, words: tuple[str, ...]) -> None:
+    applied(typed, crate("one"))
+    for command in ("show", "outputs"):
+        assert typed.here("resource", command, *words).code == 0
+    assert typed.here("resource", "history", *words).rows[1][:2] == ["Crate", "one"]
+    assert typed.here("resource", "list", *words, "-o", "name").out == "crate/one\n"
+
+
+def test_resources_of_other_namespaces_are_applied_and_listed(typed: Cli, shelf: Shelf) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "depot"}}
+    assert typed.here("apply", "-f", "-", stdin=text_of(namespace)).code == 0
+    assert applied(typed, crate("far"), options=("--wait", "-n", "depot")).code == 0
+    assert typed.here("resource", "list").err == "No resources found in namespace default.\n"
+    rows = typed.here("resource", "list", "-A").rows
+    assert (rows[0][0], rows[1][:3]) == ("NAMESPACE", ["depot", "Crate", "far"])
+    assert typed.here("resource", "delete", "crate/far", "-n", "depot", "--wait").code == 0
+
+
+def test_who_may_see_some_types_is_told_of_the_others(typed: Cli, plane: Up, shelf: Shelf, tmp_path: Path) -> None:
+    path = tmp_path / "guest.kubeconfig"
+    path.write_text(typed("token", "create", "guest", "-o", "kubeconfig", "--data", plane.data).out)
+    path.chmod(0o600)
+    done = typed.here("resource", "list", "--kubeconfig", path)
+    assert done.code == 0
+    assert 'warning: crates.resources.homeostat.dev is forbidden: User "guest" cannot list' in done.err
+    assert typed.here("resource", "list", "Crate", "--kubeconfig", path).code == 1
+
+
+def test_a_page_shows_declaration_state_outputs_and_the_next_run(typed: Cli, shelf: Shelf) -> None:
+    applied(typed, crate("one"))
+    page = typed.here("resource", "show", "crate/one")
+    rows = page.rows
+    for row in (["Phase:", "ready"], ["size:", "1"], ["label:", "plain"], ["where:", "one"]):
+        assert row in rows
+    assert "Next run:     in 4m" in page.out or "Next run:     in 5m" in page.out
+    assert any(row[:3] == ["Ready", "True", "ReconcileSuccess"] for row in rows)
+    assert typed.here("resource", "show", "crate/one", "-o", "yaml").out.startswith(
+        "apiVersion: resources.homeostat.dev"
+    )
+
+
+def test_a_run_under_way_is_shown(typed: Cli, shelf: Shelf) -> None:
+    shelf.slow_s = 1.5
+    applied(typed, crate("one"), options=())
+    deadline = time.monotonic() + 10
+    while "Run:" not in (page := typed.here("resource", "show", "crate/one").out):
+        assert time.monotonic() < deadline
+    for told in (
+        "To:           apply",
+        "Because:      initial",
+        "Changes:      +1 ~0 -0",
+        "Next run:     after the run",
+    ):
+        assert told in page
+
+
+def test_outputs_are_told_and_missing_ones_too(typed: Cli, shelf: Shelf) -> None:
+    applied(typed, crate("one"))
+    assert typed.here("resource", "outputs", "crate/one", "-o", "json").json == {"size": 1, "where": "one"}
+    assert typed.here("resource", "outputs", "crate/one").rows[1:] == [["size", "1"], ["where", "one"]]
+    done = typed.here("resource", "outputs", "crate/one", "--key", "colour")
+    assert (done.code, done.err) == (1, 'error: crate/one has no output "colour"; it has: size, where\n')
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("show", "crate/none"), 1, 'crates.resources.homeostat.dev "none" not found'),
+        (("show", "crate"), 2, "the NAME of an object is missing"),
+        (("show", "zebra/one"), 1, 'there is no resource type "zebra"; there are: Crate'),
+        (("delete", "crate/none"), 1, "not found"),
+        (("reconcile", "crate/none"), 1, "not found"),
+        (("history", "a/b/c"), 2, "name one resource"),
+        (("outputs", "crate", "a", "b"), 2, "name one resource"),
+        (("show", "configmap/kube-root-ca.crt"), 1, 'there is no resource type "configmap"'),
+    ],
+)
+def test_what_is_not_there_is_told(typed: Cli, words: tuple[str, ...], code: int, told: str) -> None:
+    done = typed.here("resource", *words)
+    assert done.code == code
+    assert told in done.err
+
+
+def test_every_command_has_an_example(typed: Cli) -> None:
+    for name in COMMANDS:
+        assert f"homeostat resource {name}" in typed.here("resource", name, "--help").out
