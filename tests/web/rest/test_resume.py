@@ -13,6 +13,7 @@ from homeostat.client.base import Client
 from homeostat.operators import actions
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
+from tests.web.rest.behind import LateTransport, Pace
 from tests.web.rest.calling import NOTE_TYPE, Api, note
 from tests.web.rest.listening import Told, listening
 from tests.web.rest.replicas import PAGE_TYPE, bodies, is_quiet, is_settled, replica, settled
@@ -106,6 +107,37 @@ async def test_another_server_goes_on_where_one_has_ended(served: Api, client: C
         assert (told[0].short, {each.name for each in told}) == (("CREATED", "two"), {"two"})
         await served.made("/resources", note("three"))
         assert (await back.next()).short == ("CREATED", "three")
+
+
+async def test_what_history_and_the_server_both_know_is_told_once(served: Api, client: Client) -> None:
+    async with listening(served.url) as whole:
+        await served.made("/resources", note("one"))
+        last = (await settled(whole, "one"))[-1].id
+        # The other one begins later than what was told, and at no change of a note.
+        await served.made("/resource-types", PAGE_TYPE)
+        async with replica(client) as (other, _), listening(other.url, last=last) as back:
+            await served.made("/resources", note("two"))
+            told, expected = await settled(back, "two"), await settled(whole, "two")
+            assert bodies(told, "two") == bodies(expected, "two")
+            assert await back.silent_for(0.1)
+
+
+async def test_a_server_that_is_behind_tells_nothing_again(served: Api, client: Client) -> None:
+    pace = Pace()
+    async with (
+        replica(client.over(lambda transport: LateTransport(transport, pace))) as (other, _),
+        listening(served.url) as whole,
+    ):
+        pace.hold()
+        await served.made("/resources", note("one"))
+        last = (await settled(whole, "one"))[-1].id
+        async with listening(other.url, last=last) as back:
+            await served.made("/resources", note("two"))
+            expected = await settled(whole, "two")
+            pace.go()
+            told = await settled(back, "two")
+            assert (bodies(told, "one"), bodies(told, "two")) == ([], bodies(expected, "two"))
+            assert await back.silent_for(0.1)
 
 
 async def test_a_plane_that_was_started_anew_goes_on_where_it_was(tmp_path: Path) -> None:
