@@ -23,12 +23,13 @@ from homeostat.cli.failure import one_line
 from homeostat.cli.policyobjects import KINDS, no_kind
 from homeostat.cli.table import Table
 from homeostat.client.base import Client, Event
+from homeostat.objects.conditions import STALLED
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 
 _HEADINGS = ("NAMESPACE", "POLICY", "SCORE", "STATUS", "VIOLATIONS", "PODS", "MODE", "EVALUATED")
-_STYLES = {"Healthy": "green", "Stable": "yellow", "Degraded": "dark_orange", "Critical": "red"}
+_STYLES = {"Healthy": "green", "Stable": "yellow", "Degraded": "dark_orange", "Critical": "red", "Stalled": "red"}
 
 
 class Row(NamedTuple):
@@ -99,12 +100,18 @@ def row_of(policy: JsonObject) -> Row:
         metadata.get("namespace", ""),
         metadata["name"],
         status.get("healthScore"),
-        status.get("classification", "Unknown"),
+        "Stalled" if _is_stalled(status) else status.get("classification", "Unknown"),
         status.get("violations"),
         status.get("pods"),
         (policy.get("spec") or {}).get("enforcementMode", "audit"),
         status.get("lastEvaluated", ""),
     )
+
+
+def _is_stalled(status: JsonObject) -> bool:
+    """Its score is that of before."""
+    conditions = status.get("conditions") or ()
+    return any(each["type"] == STALLED and each["status"] == "True" for each in conditions)
 
 
 def _table(rows: Iterable[Row]) -> RichTable:

@@ -31,6 +31,7 @@ from homeostat.objects.duration import DurationError, parse_duration
 from homeostat.objects.json import encode
 from homeostat.operators.policy.admission import ALLOWED, answer, judge, read_request
 from homeostat.operators.policy.evaluator import Evaluator
+from homeostat.operators.policy.stalled import StalledPolicy
 from homeostat.operators.policy.webhookconfig import PATH
 from homeostat.runtime.informer import Informers
 from homeostat.runtime.metrics import Metrics
@@ -62,6 +63,7 @@ class Policies(Protocol):
     def is_known(self) -> bool: ...
     def knows(self, namespace: str) -> bool: ...
     def of(self, namespace: str) -> list[Evaluator]: ...
+    def stalled(self, namespace: str) -> list[StalledPolicy]: ...
 
 
 class Gate:
@@ -85,7 +87,9 @@ class Gate:
             self._metrics.answered("", "", ALLOWED, self._clock() - began)
             return Reply(400, encode(answer("")))
         policies = InTime(self._policies.of(asked.namespace), self._clock, until=began + _patience_s(request.query))
-        verdict = judge(asked, policies, now=self._now()) if self._policies.is_known else ALLOWED
+        verdict = ALLOWED
+        if self._policies.is_known:
+            verdict = judge(asked, policies, now=self._now(), stalled=self._policies.stalled(asked.namespace))
         if policies.is_late:
             self._metrics.hurried += 1
         namespace = asked.namespace if self._policies.knows(asked.namespace) else ""

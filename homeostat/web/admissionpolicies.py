@@ -1,12 +1,13 @@
 """The policies that have a say at admission: watched, and compiled when they change and not when a Pod comes.
 
-A policy that means nothing has no say: its status tells why. One that is being deleted has none any more.
+A policy that means nothing judges nobody: it is kept to say so. One that is being deleted has no say any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from homeostat.objects.kind import NAMESPACE, Kind
 from homeostat.operators.policy.api import (
@@ -16,13 +17,16 @@ from homeostat.operators.policy.api import (
     DevOpsPolicy,
 )
 from homeostat.operators.policy.evaluator import Evaluator, compile_policy
+from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.observe import Namespace
 from homeostat.operators.policy.spec import ClusterPolicySpec
+from homeostat.operators.policy.stalled import StalledPolicy
 from homeostat.runtime.cache import Change
 from homeostat.runtime.informer import Informers
 from homeostat.runtime.source import Source
 
 PolicyChange = Change[DevOpsPolicy] | Change[ClusterDevOpsPolicy]
+Held = TypeVar("Held", Evaluator, StalledPolicy)
 
 
 class PoliciesInForce:
@@ -33,6 +37,7 @@ class PoliciesInForce:
         cluster = informers.get(_source(CLUSTER_DEVOPS_POLICY.kind), ClusterDevOpsPolicy)
         self._namespaces = informers.get(_source(NAMESPACE, is_metadata_only=True), Namespace)
         self._by_namespace: dict[str, dict[str, Evaluator]] = {}
+        self._stalled: dict[str, dict[str, StalledPolicy]] = {}
         self._watchers = (policies.watcher, cluster.watcher, self._namespaces.watcher)
         policies.add_handler(self._changed)
         cluster.add_handler(self._changed)
@@ -53,6 +58,13 @@ class PoliciesInForce:
         found = [] if own is None else list(own.values())
         return found if wide is None else found + [each for each in wide.values() if self._is_meant(namespace, each)]
 
+    def stalled(self, namespace: str) -> list[StalledPolicy]:
+        """Those that would have a say if they meant something."""
+        if not self._stalled:
+            return []
+        own, wide = self._stalled.get(namespace, {}), self._stalled.get("", {})
+        return [*own.values(), *(each for each in wide.values() if self._is_meant(namespace, each.scope))]
+
     def _is_meant(self, name: str, policy: Evaluator) -> bool:
         namespace = self._namespaces.cache.get("", name)
         if namespace is not None:
@@ -65,14 +77,21 @@ class PoliciesInForce:
         old, new = change.old, change.new
         if old is not None and new is not None and old.spec == new.spec and old.is_terminating == new.is_terminating:
             return
-        held = dict(self._by_namespace.pop(change.namespace, {}))
-        held.pop(change.name, None)
         name = change.name if change.namespace else f"{CLUSTER_DEVOPS_POLICY.kind.kind} {change.name}"
-        evaluator = None if new is None or new.is_terminating else compile_policy(new.spec, name=name)
-        if isinstance(evaluator, Evaluator):
-            held[change.name] = evaluator
-        if held:
-            self._by_namespace[change.namespace] = dict(sorted(held.items()))
+        compiled = None if new is None or new.is_terminating else compile_policy(new.spec, name=name)
+        stalled = StalledPolicy(new.spec, compiled, name=name) if new and isinstance(compiled, Fault) else None
+        _hold(self._by_namespace, change, compiled if isinstance(compiled, Evaluator) else None)
+        _hold(self._stalled, change, stalled)
+
+
+def _hold(places: dict[str, dict[str, Held]], change: PolicyChange, policy: Held | None) -> None:
+    """In the place of what was held of the policy before, sorted by name."""
+    held = dict(places.pop(change.namespace, {}))
+    held.pop(change.name, None)
+    if policy is not None:
+        held[change.name] = policy
+    if held:
+        places[change.namespace] = dict(sorted(held.items()))
 
 
 def _tell_gone(forget: Callable[[str], None], change: Change[Namespace]) -> None:

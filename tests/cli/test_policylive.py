@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.cli.policy import COMMANDS
+from homeostat.cli.policywatch import row_of
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from tests.cli.policyfiles import BARE, PROBED, deployment, pod, write
@@ -240,6 +241,36 @@ def test_scores_are_shown_as_they_change_until_interrupted(shop: Up, tmp_path: P
     assert heading[:4] == ["EVENT", "NAMESPACE", "POLICY", "SCORE"]
     assert row[1:7] == ["shop", "devops-policy", "96", "Healthy", "4", "3"]
     assert process.returncode == 130
+
+
+def test_a_policy_that_is_stalled_shows_why_and_not_what_was_before(shop: Up, tmp_path: Path) -> None:
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "stalls"}}
+    policy = {"apiVersion": "devops.stochastic.io/v1", "kind": "DevOpsPolicy", "metadata": {"name": "tags"}}
+    rule = {"name": "no", "expression": "object.("}
+    assert shop.cli.here("apply", "-f", write(tmp_path / "space.yaml", space)).code == 0
+
+    def declare(spec: JsonObject, told: str) -> str:
+        """What is shown once it is told."""
+        path = write(tmp_path / "policy.yaml", {**policy, "spec": spec})
+        assert shop.cli.here("apply", "-n", "stalls", "-f", path).code == 0
+        until, shown = time.monotonic() + 10, ""
+        while told not in shown and time.monotonic() < until:
+            time.sleep(0.05)
+            shown = shop.cli.here("get", "dop", "-n", "stalls", "-o", "wide").out
+        return shown
+
+    before = "0 violations across 0 pods"
+    assert before in declare({"forbidLatestTag": True}, before)
+    after = "spec.rules[0].expression: does not compile"
+    shown = declare({"forbidLatestTag": True, "rules": [rule]}, after)
+    assert after in shown
+    assert before not in shown
+
+
+def test_a_policy_that_is_stalled_is_watched_as_such() -> None:
+    condition = {"type": "Stalled", "status": "True", "reason": "InvalidRule", "message": "spec.rules[0]: no"}
+    status = {"classification": "Healthy", "healthScore": 100, "conditions": [condition]}
+    assert row_of({"metadata": {"name": "tags"}, "status": status}).classification == "Stalled"
 
 
 def test_a_server_without_the_kinds_is_told_how_to_get_them(cli: Cli, tmp_path: Path) -> None:

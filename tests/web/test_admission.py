@@ -72,6 +72,38 @@ async def test_policies_are_followed_as_they_change(webhook: Webhook) -> None:
     assert await webhook.allows() == {"uid": "u-1", "allowed": True}
 
 
+NOTHING: JsonObject = {"rules": [{"name": "no", "expression": "object.("}], "enforcementMode": "enforce"}
+TEAM: JsonObject = {"matchLabels": {"team": "shop"}}
+
+
+async def warned(webhook: Webhook, namespace: str = "default") -> list[str]:
+    found = await eventually(lambda: webhook.allows(GOOD, namespace=namespace), lambda response: "warnings" in response)
+    warnings: list[str] = found["warnings"]
+    return warnings
+
+
+async def test_a_policy_that_is_stalled_warns_that_it_judges_nothing(webhook: Webhook) -> None:
+    await webhook.declare(NOTHING)
+    (told,) = await warned(webhook)
+    assert told.startswith(
+        "DevOpsPolicy: policy main is stalled and judges nothing: spec.rules[0].expression: does not compile"
+    )
+    assert (await webhook.allows(GOOD, namespace="elsewhere")) == {"uid": "u-1", "allowed": True}
+    await webhook.client.merge(DEVOPS_POLICY.kind.path("default", "main"), {"spec": {"rules": None}})
+    await eventually(lambda: webhook.allows(GOOD), lambda response: "warnings" not in response)
+
+
+async def test_a_policy_that_is_stalled_says_so_only_where_it_would_have_judged(webhook: Webhook) -> None:
+    await webhook.client.create(NAMESPACE.path(""), {"metadata": {"name": "shop", "labels": {"team": "shop"}}})
+    await webhook.declare({**NOTHING, "selector": TEAM}, "some")
+    await webhook.declare({**NOTHING, "admission": {"mode": "off"}}, "silent")
+    await declare_wide(webhook, {**NOTHING, "namespaceSelector": TEAM}, "team")
+    await declare_wide(webhook, {"selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}, "whom")
+    names = [each.split()[3] for each in await warned(webhook, "shop")]
+    assert names == ["team", "whom"]
+    assert [each.split()[3] for each in await warned(webhook)] == ["whom"]
+
+
 async def test_a_policy_that_is_being_deleted_has_no_say(webhook: Webhook) -> None:
     await webhook.declare(TAGS, finalizers=["example.com/keep"])
     await webhook.denies()

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.operators.policy.evaluator import Evaluator
+from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.spec import Admission, PolicySpec, Rule
+from homeostat.operators.policy.stalled import StalledPolicy
 from homeostat.web.admission import Gate
 from homeostat.web.admissionmetrics import AdmissionMetrics
 from tests.web.reviewing import pod, review
@@ -54,6 +56,7 @@ class EveryNamespace:
 
     def __init__(self) -> None:
         self._policies = [Evaluator(EVERYTHING)]
+        self._stalled = [StalledPolicy(EVERYTHING, Fault("InvalidRule", "spec.rules[0]", "means nothing"), name="no")]
 
     @property
     def is_known(self) -> bool:
@@ -64,6 +67,9 @@ class EveryNamespace:
 
     def of(self, namespace: str) -> list[Evaluator]:
         return self._policies
+
+    def stalled(self, namespace: str) -> list[StalledPolicy]:
+        return self._stalled
 
 
 def ask(body: bytes) -> Any:

@@ -1,14 +1,15 @@
 """Whether a Pod may be created: an AdmissionReview and the policies of its namespace in, an answer out. Pure.
 
 Every policy has its say. A policy that enforces denies, one that audits warns, and a policy may say otherwise for
-itself (`spec.admission`). Whatever cannot be judged is let in: no Pod, no spec, a system namespace, a policy that means
-nothing. A Pod that does not run yet is asked only what its declaration shows. What was wrong with a Pod before it is
-changed does not forbid the change: nobody could label it, or take a finalizer from it, any more.
+itself (`spec.admission`). Whatever cannot be judged is let in: no Pod, no spec, a system namespace. A policy that
+means nothing judges nobody, and warns that it does not. A Pod that does not run yet is asked only what its declaration
+shows. What was wrong with a Pod before it is changed does not forbid the change: nobody could label it, or take a
+finalizer from it, any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -21,9 +22,11 @@ from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.spec import Admission, AdmissionMode, PolicySpec
+from homeostat.operators.policy.stalled import StalledPolicy
 
 MOST_WARNINGS: Final = 20
 MOST_NAMES: Final = 5
+LONGEST_WARNING: Final = 256
 LONGEST_MESSAGE: Final = 4096
 _USUAL = Admission()
 
@@ -42,12 +45,13 @@ class Request(msgspec.Struct, frozen=True):
 class Verdict(msgspec.Struct, frozen=True):
     """`denials` are the findings that forbid it, `warnings` those that do not.
 
-    `deniers` are the names of the policies behind each denial.
+    `deniers` are the names of the policies behind each denial, `mute` those that are stalled and would have judged.
     """
 
     denials: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     deniers: tuple[tuple[str, ...], ...] = ()
+    mute: tuple[StalledPolicy, ...] = ()
 
     @property
     def is_allowed(self) -> bool:
@@ -96,8 +100,25 @@ def _pod(body: Json, namespace: str) -> Pod | None:
     return msgspec.structs.replace(pod, metadata=metadata)
 
 
-def judge(request: Request, policies: Iterable[Evaluator], *, now: float) -> Verdict:
+def judge(
+    request: Request, policies: Iterable[Evaluator], *, now: float, stalled: Iterable[StalledPolicy] = ()
+) -> Verdict:
     """`policies` may be gone through twice."""
+    verdict = _judge_change(request, policies, now)
+    mute = tuple(_mute(request, stalled))
+    return msgspec.structs.replace(verdict, mute=mute) if mute else verdict
+
+
+def _mute(request: Request, stalled: Iterable[StalledPolicy]) -> Iterator[StalledPolicy]:
+    pod = request.pod
+    if pod is None or pod.spec is None:
+        return
+    for each in stalled:
+        if mode_of(each.spec) != "off" and each.concerns(pod):
+            yield each
+
+
+def _judge_change(request: Request, policies: Iterable[Evaluator], now: float) -> Verdict:
     verdict = _judge(request, policies, now)
     if verdict.is_allowed or request.old is None:
         return verdict
@@ -146,8 +167,8 @@ def answer(uid: str, verdict: Verdict = ALLOWED) -> JsonObject:
     response: JsonObject = {"uid": uid, "allowed": verdict.is_allowed}
     if not verdict.is_allowed:
         response["status"] = {"message": verdict.message}
-    if verdict.warnings:
-        response["warnings"] = _told(verdict.warnings)
+    if verdict.warnings or verdict.mute:
+        response["warnings"] = _told([*map(str, verdict.mute), *(each.message for each in verdict.warnings)])
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
 
 
@@ -160,7 +181,8 @@ def _told_names(names: Iterable[str]) -> str:
     return f" ({'policy' if len(first) == 1 else 'policies'} {told}{' and more' if len(first) > MOST_NAMES else ''})"
 
 
-def _told(warnings: tuple[Finding, ...]) -> list[str]:
-    told = [f"DevOpsPolicy: {each.message}"[:256] for each in warnings[:MOST_WARNINGS]]
+def _told(warnings: Sequence[str]) -> list[str]:
+    """Each on one line, as the header wants it that they are sent in."""
+    told = [f"DevOpsPolicy: {' '.join(each.split())}"[:LONGEST_WARNING] for each in warnings[:MOST_WARNINGS]]
     more = len(warnings) - MOST_WARNINGS
     return [*told, f"DevOpsPolicy: and {more} more"] if more > 0 else told

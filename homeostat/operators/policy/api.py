@@ -128,7 +128,8 @@ _COLUMNS = (
     Column("Violations", ".status.violations", "integer"),
     Column("Mode", ".spec.enforcementMode"),
     READY_COLUMN,
-    Column("Message", ".status.message", priority=1),
+    # Not `.status.message`, which is that of the last evaluation: a policy that is stalled says why.
+    Column("Message", '.status.conditions[?(@.type=="Ready")].message', priority=1),
     AGE_COLUMN,
 )
 
