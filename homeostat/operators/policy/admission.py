@@ -1,10 +1,11 @@
 """Whether a Pod may be created: an AdmissionReview and the policies of its namespace in, an answer out. Pure.
 
 Every policy has its say. A policy that enforces denies, one that audits warns, and a policy may say otherwise for
-itself (`spec.admission`). Whatever cannot be judged is let in: no Pod, no spec, a system namespace. A policy that
-means nothing judges nobody, and warns that it does not. A Pod that does not run yet is asked only what its declaration
-shows. What was wrong with a Pod before it is changed does not forbid the change: nobody could label it, or take a
-finalizer from it, any more.
+itself (`spec.admission`). What enforcement is going to inject only warns: what a workload lacks is seen on its Pods,
+so that without them it would never get it. Whatever cannot be judged is let in: no Pod, no spec, a system namespace. A
+policy that means nothing judges nobody, and warns that it does not. A Pod that does not run yet is asked only what its
+declaration shows. What was wrong with a Pod before it is changed does not forbid the change: nobody could label it, or
+take a finalizer from it, any more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import msgspec
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.operators.policy.check import Finding, is_as_grave
+from homeostat.operators.policy.enforcement import is_put_right
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod
@@ -140,19 +142,24 @@ def _judge(request: Request, policies: Iterable[Evaluator], now: float) -> Verdi
     deniers: dict[tuple[str, str, str], tuple[str, ...]] = {}
     warnings: dict[tuple[str, str, str], Finding] = {}
     for policy in policies:
-        mode = mode_of(policy.spec)
-        if mode == "off":
+        if mode_of(policy.spec) == "off":
             continue
-        bound = (policy.spec.admission or _USUAL).severity
         for finding in policy.declared(pod, now=now, body=request.body).findings:
             key = _key(finding)
-            if mode == "deny" and is_as_grave(finding.check.severity, bound):
+            if _denies(policy.spec, pod, finding):
                 denials.setdefault(key, finding)
                 deniers[key] = (*deniers.get(key, ()), policy.name)
             else:
                 warnings.setdefault(key, finding)
     left = tuple(finding for key, finding in warnings.items() if key not in denials)
     return Verdict(tuple(denials.values()), left, tuple(deniers.values()))
+
+
+def _denies(spec: PolicySpec, pod: Pod, finding: Finding) -> bool:
+    admission = spec.admission or _USUAL
+    if mode_of(spec) != "deny" or not is_as_grave(finding.check.severity, admission.severity):
+        return False
+    return admission.mode == "deny" or not is_put_right(pod, finding, spec)
 
 
 def mode_of(spec: PolicySpec) -> AdmissionMode:

@@ -108,6 +108,15 @@ def plan_of(pod: Pod, evaluator: Evaluator, *, now: float, deployments: Mapping[
     return Planned(Plan(owner, tuple(map(Injection, wanted, wanted.values()))) if wanted else None, accused.until)
 
 
+def is_put_right(pod: Pod, finding: Finding, spec: PolicySpec) -> bool:
+    """Whether what the finding misses will be injected into the workload of the Pod, as far as a Pod alone can tell."""
+    part = _PARTS.get(finding.check.type)
+    container = next((each for each in pod.containers if each.name == finding.container), None)
+    if part is None or container is None or owner_of(pod) is None or part not in lacking(container, spec):
+        return False
+    return part not in PROBES or port_for(container, spec.default_probe) != 0
+
+
 def step_of(plan: Plan, workload: Workload | None, spec: PolicySpec, *, now: datetime) -> Step:
     if workload is None or workload.metadata.deletion_timestamp is not None:
         return LeftAlone(plan.owner, "Gone")

@@ -151,11 +151,14 @@ class Rule(Part, frozen=True, kw_only=True):
 
 
 class Admission(Part, frozen=True, kw_only=True):
-    """Without a mode, a policy that enforces denies and one that audits warns."""
+    """Without a mode, a policy that enforces denies what it does not put right itself, and one that audits warns."""
 
     mode: Annotated[
         AdmissionMode | None,
-        _said("deny, warn, or off to say nothing; without it a policy that enforces denies and one that audits warns."),
+        _said(
+            "deny, warn, or off to say nothing; without it a policy that audits warns, and one that enforces denies "
+            "all but what it is going to inject."
+        ),
     ] = None
     severity: Annotated[Severity, _said("The least that is denied; findings less grave than this only warn.")] = "low"
 

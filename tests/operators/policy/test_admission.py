@@ -12,6 +12,8 @@ from homeostat.objects.validate import Validator
 from homeostat.operators.policy.admission import ALLOWED, Request, Verdict, answer, judge, read_request
 from homeostat.operators.policy.spec import (
     Admission,
+    DefaultProbe,
+    DefaultResources,
     Enforcement,
     Exemption,
     PolicySpec,
@@ -131,6 +133,66 @@ MODES = [
 def test_a_policy_may_set_its_mode_for_admission(spec: PolicySpec, is_allowed: bool, warnings: int) -> None:
     found = verdict(pod_json(WRONG), spec)
     assert (found.is_allowed, len(found.warnings)) == (is_allowed, warnings)
+
+
+LACKING = container("a:latest", liveness=False, readiness=False)
+LISTENING: JsonObject = {**LACKING, "ports": [{"containerPort": 8080}]}
+REPLICA = ("ReplicaSet", "web-5d4f8b9c7f")
+SIZED = msgspec.structs.replace(
+    DENYING, require_resources=("cpuRequest",), default_resources=DefaultResources(cpu_request="50m")
+)
+PUT_RIGHT: list[Any] = [
+    pytest.param(pod_json(LISTENING, owner=REPLICA), DENYING, ["latest_tag"], id="probes of a known port"),
+    pytest.param(pod_json(LISTENING, owner=("StatefulSet", "db")), SIZED, ["latest_tag"], id="resources"),
+    pytest.param(
+        pod_json({**LISTENING, "resources": {"limits": {"memory": "1Gi"}}}, owner=REPLICA),
+        SIZED,
+        ["latest_tag", "missing_resources"],
+        id="resources of which there are some",
+    ),
+    pytest.param(
+        pod_json(LACKING, owner=REPLICA),
+        DENYING,
+        ["latest_tag", "missing_liveness", "missing_readiness"],
+        id="probes without a port",
+    ),
+    pytest.param(
+        pod_json(LACKING, owner=REPLICA),
+        msgspec.structs.replace(DENYING, default_probe=DefaultProbe(fallback_port=8080)),
+        ["latest_tag"],
+        id="probes of the policy's port",
+    ),
+    pytest.param(
+        pod_json(LISTENING), DENYING, ["latest_tag", "missing_liveness", "missing_readiness"], id="a bare Pod"
+    ),
+    pytest.param(
+        pod_json(LISTENING, owner=("Job", "once")),
+        DENYING,
+        ["latest_tag", "missing_liveness", "missing_readiness"],
+        id="a Job's Pod",
+    ),
+    pytest.param(
+        pod_json(LISTENING, owner=REPLICA),
+        msgspec.structs.replace(DENYING, admission=Admission(mode="deny")),
+        ["latest_tag", "missing_liveness", "missing_readiness"],
+        id="a policy that says deny",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "spec", "denied"), PUT_RIGHT)
+def test_what_enforcement_is_going_to_inject_only_warns(body: JsonObject, spec: PolicySpec, denied: list[str]) -> None:
+    found = verdict(body, spec)
+    assert [each.check.type for each in found.denials] == denied
+    told = {each.check.type for each in (*found.denials, *found.warnings)}
+    assert {"latest_tag", "missing_liveness", "missing_readiness"} <= told
+
+
+def test_what_one_policy_injects_another_that_says_deny_still_denies() -> None:
+    strict = PolicySpec(require_liveness_probe=True, admission=Admission(mode="deny"))
+    found = verdict(pod_json(LISTENING, owner=REPLICA), DENYING, strict)
+    assert [each.check.type for each in found.denials] == ["latest_tag", "missing_liveness"]
+    assert [each.check.type for each in found.warnings] == ["missing_readiness"]
 
 
 LATEST = pod_json(container("a:latest"))
