@@ -33,6 +33,8 @@ INTERVAL_S: Final = 30
 HEARTBEAT_S: Final = 300
 """How old `lastEvaluated` may get while nothing else changes."""
 MOST_WORKLOADS: Final = 100
+MOST_CHANGES: Final = 100
+LONGEST_CHANGE: Final = 512
 MOST_NAMESPACES: Final = 50
 
 _Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -52,6 +54,10 @@ class PolicyStatus(Status, frozen=True, omit_defaults=True):
     pods: Count | None = None
     exempted: Count | None = None
     planned_remediations: Annotated[tuple[str, ...], Meta(max_length=MOST_WORKLOADS)] = ()
+    planned_changes: Annotated[
+        tuple[Annotated[str, Meta(max_length=LONGEST_CHANGE)], ...],
+        Meta(max_length=MOST_CHANGES, description="What a dry run would inject: workload, path of the field, value."),
+    ] = ()
     containers_without_port: Annotated[
         tuple[str, ...],
         Meta(

@@ -22,7 +22,7 @@ from homeostat.operators.policy.enforcement import Cooling, Due, Patch, Step, st
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.score import Class
 from homeostat.operators.policy.spec import Enforcement
-from homeostat.operators.policy.status import WITHOUT_PORT, held_status, last_evaluated, status_fields
+from homeostat.operators.policy.status import PLANNED_CHANGES, WITHOUT_PORT, held_status, last_evaluated, status_fields
 from homeostat.operators.policy.world import World
 
 _ORDER: Final[tuple[Class, ...]] = ("Healthy", "Stable", "Degraded", "Critical")
@@ -54,7 +54,7 @@ def decide(policy: Policy, world: World) -> Decision[Action]:
         conditions=(_healthy(fields), *_ready(held, fields["message"], len(patches), len(audits))),
         requeue_after=timedelta(seconds=_wait_s(policy, world, steps)),
         status={**fields, "lastEvaluated": last_evaluated(held, fields, world.now)},
-        notices=(*_class_notices(held, fields), *_port_notices(held, fields)),
+        notices=(*_class_notices(held, fields), *_port_notices(held, fields), *_dry_notices(held, fields)),
     )
 
 
@@ -101,8 +101,7 @@ def _class_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
 
 def _port_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
     """Of the containers that are new among those without a port."""
-    known = held.get(WITHOUT_PORT) or ()
-    new = [each for each in fields[WITHOUT_PORT] or () if each not in known]
+    new = _new(WITHOUT_PORT, held, fields)
     if not new:
         return ()
     more = f" and {len(new) - _MOST_NAMES} more" if len(new) > _MOST_NAMES else ""
@@ -111,3 +110,17 @@ def _port_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
         "or set spec.defaultProbe.tcpPort or fallbackPort"
     )
     return (Notice("Warning", "NoProbePort", told),)
+
+
+def _dry_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
+    """Of the changes that are new among those that a dry run would make."""
+    new = _new(PLANNED_CHANGES, held, fields)
+    if not new:
+        return ()
+    more = "; status.plannedChanges has more" if len(new) > _MOST_NAMES else ""
+    return (Notice("Normal", "DryRun", f"would be injected: {'; '.join(new[:_MOST_NAMES])}{more}"),)
+
+
+def _new(field: str, held: JsonObject, fields: JsonObject) -> list[str]:
+    known = set(held.get(field) or ())
+    return [each for each in fields[field] or () if each not in known]

@@ -8,7 +8,7 @@ A container that lacks a probe and has no port to probe is left as it is and nam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from math import inf
 from typing import Literal, NamedTuple
@@ -17,12 +17,12 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import TimestampError, parse_time
-from homeostat.operators.policy.api import OPT_OUT, PATCHED_AT
+from homeostat.operators.policy.api import LONGEST_CHANGE, OPT_OUT, PATCHED_AT
 from homeostat.operators.policy.check import MISSING_LIVENESS, MISSING_READINESS, MISSING_RESOURCES, Check, Finding
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.pod import Pod
-from homeostat.operators.policy.remedy import PROBES, Injection, Part, lacking, patch_of, port_for
+from homeostat.operators.policy.remedy import PROBES, Injection, Part, changes_of, lacking, patch_of, port_for
 from homeostat.operators.policy.spec import Enforcement, PolicySpec
 from homeostat.operators.policy.workload import OwnerKey, Workload, owner_of
 
@@ -53,7 +53,7 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """It lacks what it can be given. The patch is made only where it is to be sent: a dry run needs none."""
+    """It lacks what it can be given. The patch is made only where it is to be sent; a dry run tells of it."""
 
     owner: OwnerKey
     workload: Workload
@@ -63,6 +63,12 @@ class Due(msgspec.Struct, frozen=True):
     def patch(self, spec: PolicySpec, *, now: datetime) -> Patch:
         body = patch_of(self.workload, self.given, spec, now=now)
         return Patch(self.owner, body, self.workload.metadata.resource_version)
+
+    def changes(self, spec: PolicySpec) -> Iterator[str]:
+        """What the patch would do, a line for each field."""
+        for told in changes_of(self.workload, self.given, spec):
+            line = f"{self.owner}: {told}"
+            yield line if len(line) <= LONGEST_CHANGE else f"{line[: LONGEST_CHANGE - 3]}..."
 
 
 class LeftAlone(msgspec.Struct, frozen=True):

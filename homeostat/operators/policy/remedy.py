@@ -8,7 +8,7 @@ back. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final, Literal
 
@@ -107,6 +107,16 @@ def patch_of(workload: Workload, injections: Iterable[Injection], spec: PolicySp
         "metadata": {"annotations": {PATCHED_AT: format_time(now), INJECTED: told}},
         "spec": {"template": {"metadata": {"annotations": {PATCHED_BY: OPERATOR}}, "spec": {"containers": patched}}},
     }
+
+
+def changes_of(workload: Workload, injections: Iterable[Injection], spec: PolicySpec) -> Iterator[str]:
+    """The patch for people: the path of each field that is new, and its value."""
+    declared = {each.name: each for each in _containers(workload)}
+    for each in sorted(injections, key=lambda each: each.container):
+        patched = _patched(declared[each.container], each.parts, spec)
+        for part in PARTS:
+            if part in patched:
+                yield f"spec.template.spec.containers[{each.container}].{part} = {encode(patched[part]).decode()}"
 
 
 def revert_of(workload: Workload) -> JsonObject | None:

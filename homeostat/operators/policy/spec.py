@@ -164,7 +164,7 @@ class Admission(Part, frozen=True, kw_only=True):
 
 
 class Enforcement(Part, frozen=True, kw_only=True):
-    dry_run: Annotated[bool, _said("Change nothing; status.plannedRemediations says what would be changed.")] = False
+    dry_run: Annotated[bool, _said("Change nothing; status.plannedChanges says what would be injected.")] = False
     cooldown_seconds: Annotated[Seconds, _said("Before a workload that was changed back is patched again.")] = 300
 
 

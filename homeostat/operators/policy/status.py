@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -12,6 +13,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import TimestampError, format_time, parse_time
 from homeostat.operators.policy.api import (
     HEARTBEAT_S,
+    MOST_CHANGES,
     MOST_NAMESPACES,
     MOST_WORKLOADS,
     ClusterDevOpsPolicy,
@@ -21,15 +23,18 @@ from homeostat.operators.policy.api import (
 from homeostat.operators.policy.enforcement import Due, Step
 from homeostat.operators.policy.remedy import is_patched
 from homeostat.operators.policy.score import classify, is_healthy, summary
+from homeostat.operators.policy.spec import PolicySpec
 from homeostat.operators.policy.tally import Totals
 from homeostat.operators.policy.world import World
 
 WITHOUT_PORT: Final = "containersWithoutPort"
+PLANNED_CHANGES: Final = "plannedChanges"
 _OF_ENFORCEMENT: Final = (
     "remediationsApplied",
     "remediationsFailed",
     "remediatedWorkloads",
     "plannedRemediations",
+    PLANNED_CHANGES,
     WITHOUT_PORT,
 )
 
@@ -60,15 +65,23 @@ def _remediations(policy: Policy, world: World, steps: list[Step]) -> JsonObject
     if not policy.spec.is_enforced:
         return dict.fromkeys(_OF_ENFORCEMENT)
     patched = sorted(key for key, each in world.workloads.items() if is_patched(each))
-    planned = sorted(str(each.owner) for each in steps if isinstance(each, Due))
+    due = sorted((each for each in steps if isinstance(each, Due)), key=lambda each: str(each.owner))
     portless = sorted(f"{each.owner}/{name}" for each in steps for name in each.portless)
     return {
         "remediationsApplied": len(patched),
         "remediationsFailed": len(world.failures),
         "remediatedWorkloads": patched[:MOST_WORKLOADS] or None,
-        "plannedRemediations": planned[:MOST_WORKLOADS] or None,
+        "plannedRemediations": [str(each.owner) for each in due[:MOST_WORKLOADS]] or None,
+        PLANNED_CHANGES: _changes(due, policy.spec) or None,
         WITHOUT_PORT: portless[:MOST_WORKLOADS] or None,
     }
+
+
+def _changes(due: list[Due], spec: PolicySpec) -> list[str]:
+    """Of a dry run; what is not dry is about to be done, and told then."""
+    if spec.enforcement is None or not spec.enforcement.dry_run:
+        return []
+    return list(islice((line for each in due for line in each.changes(spec)), MOST_CHANGES))
 
 
 def _worst(namespaces: Mapping[str, Totals]) -> list[JsonObject] | None:

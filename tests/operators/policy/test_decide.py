@@ -25,7 +25,14 @@ from homeostat.operators.policy.decide import ForgetSeries, decide
 from homeostat.operators.policy.enforcement import Patch
 from homeostat.operators.policy.evaluator import compile_policy
 from homeostat.operators.policy.pod import Pod
-from homeostat.operators.policy.spec import ClusterPolicySpec, DefaultResources, Enforcement, PolicySpec, Rule
+from homeostat.operators.policy.spec import (
+    ClusterPolicySpec,
+    DefaultProbe,
+    DefaultResources,
+    Enforcement,
+    PolicySpec,
+    Rule,
+)
 from homeostat.operators.policy.tally import Totals
 from homeostat.operators.policy.world import World
 from homeostat.testing.status import check_status
@@ -210,12 +217,52 @@ def test_many_workloads_are_put_right_by_turns() -> None:
     assert turns == [50, 20, 0]
 
 
+DRY = msgspec.structs.replace(
+    ENFORCED, enforcement=Enforcement(dry_run=True), default_probe=DefaultProbe(tcp_port=3000, period_seconds=30)
+)
+TEMPLATE = "deployment/production/web: spec.template.spec.containers[main]"
+PROBE = '{"tcpSocket":{"port":3000},"initialDelaySeconds":5,"periodSeconds":30}'
+AMOUNTS = '{"requests":{"cpu":"100m","memory":"128Mi"},"limits":{"cpu":"500m","memory":"256Mi"}}'
+PLANNED = [
+    f"{TEMPLATE}.livenessProbe = {PROBE}",
+    f"{TEMPLATE}.readinessProbe = {PROBE}",
+    f"{TEMPLATE}.resources = {AMOUNTS}",
+]
+
+
 def test_a_dry_run_tells_what_it_would_do() -> None:
-    spec = msgspec.structs.replace(ENFORCED, enforcement=Enforcement(dry_run=True))
-    plane = settled(policy_of(spec), world_of(spec, owned(BARE)), deployment(BARE))
+    plane = settled(policy_of(DRY), world_of(DRY, owned(BARE)), deployment(BARE))
     assert plane.status["plannedRemediations"] == ["deployment/production/web"]
+    assert plane.status["plannedChanges"] == PLANNED
     assert plane.status["remediationsApplied"] == 0
     assert plane.workloads["deployment/production/web"] == deployment(BARE)
+
+
+def test_a_dry_run_tells_each_change_in_one_event() -> None:
+    plane = Simulation(policy_of(DRY), world_of(DRY, owned(BARE)), deployment(BARE))
+    told = [(each.reason, each.message) for each in plane.look().notices]
+    assert told == [("DryRun", f"would be injected: {'; '.join(PLANNED)}")]
+    assert plane.look().notices == ()
+
+
+def test_what_a_dry_run_tells_is_bounded() -> None:
+    names = [f"web-{at:03}" for at in range(70)]
+    pods = [to_pod(pod_json(BARE, name=name, owner=("Deployment", name))) for name in names]
+    bodies = [{**deployment(BARE), "metadata": {"name": name, "namespace": "production"}} for name in names]
+    spec = msgspec.structs.replace(DRY, default_resources=DefaultResources(memory_limit=f"{'9' * 600}Gi"))
+    plane = Simulation(policy_of(spec), world_of(spec, *pods), *bodies)
+    (notice,) = plane.look().notices
+    assert notice.message.endswith("; status.plannedChanges has more")
+    changes = plane.status["plannedChanges"]
+    assert (len(changes), max(map(len, changes))) == (100, 512)
+    assert len(plane.status["plannedRemediations"]) == 70
+
+
+def test_what_is_no_dry_run_plans_no_changes() -> None:
+    spec = msgspec.structs.replace(DRY, enforcement=None)
+    plane = Simulation(policy_of(spec), world_of(spec, owned(BARE)), deployment(BARE))
+    assert plane.look().notices == ()
+    assert "plannedChanges" not in plane.status
 
 
 def test_a_refused_patch_is_counted_and_tried_later() -> None:

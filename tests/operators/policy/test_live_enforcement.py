@@ -172,7 +172,11 @@ async def test_a_dry_run_only_tells(api: Api) -> None:
     async with operating(api) as live:
         await roll_out(live, await deploy(live))
         await live.declare({**SPEC, "enforcement": {"dryRun": True}})
-        await live.shows(plannedRemediations=[f"deployment/{live.namespace}/web"], remediationsApplied=0)
+        status = await live.shows(plannedRemediations=[f"deployment/{live.namespace}/web"], remediationsApplied=0)
+        told = f"deployment/{live.namespace}/web: spec.template.spec.containers[main].livenessProbe = "
+        assert status["plannedChanges"][0].startswith(told)
+        (event,) = await eventually(lambda: live.events("DryRun"))
+        assert event["note"].startswith(f"would be injected: {told}")
         await is_left_alone(live)
 
 
