@@ -94,6 +94,9 @@ def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") 
     if outcome.is_success and run is not None:
         fields |= {"appliedDigest": run.digest, "reconciledGeneration": run.generation}
         fields |= {"outputs": outcome.outputs} if outcome.outputs else {}
+    elif run is not None and run.purpose == "apply":
+        # It may have come half way: what was applied before is not there for certain any more.
+        fields["appliedDigest"] = None
     return Decision(
         _recorded(look, outcome, error=message, plan=plan),
         verdict.of_failure(message, outcome.conditions, is_deleting=is_deleting),

@@ -6,6 +6,7 @@ Promises, each tested at every point where a process may die:
   is done again, and nothing that runs is forgotten.
 - What was lost with its process is planned anew before it is applied again.
 - Only a look that finds nothing to do says Ready=True.
+- What cannot be looked at is applied once, and again when it failed or when somebody asks.
 - A declaration that changes during a run gets a run of its own afterwards; the first is judged by what it was for.
 - A resource whose destruction fails stays `deleting` and is tried again, later each time.
 """
@@ -89,6 +90,9 @@ def _after_plan(look: Look) -> Decision[Action]:
         case Plan(is_changed=None):
             return _begin(look, "plan")
         case Plan(is_changed=True) as plan:
+            return _begin(look, "apply", plan)
+        case Plan(is_assumed=True) as plan if look.trigger == "manual":
+            # Who asks by hand has a reason to doubt it.
             return _begin(look, "apply", plan)
         case Plan() as plan:
             return succeed(look, _unchanged(plan))

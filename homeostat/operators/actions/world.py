@@ -26,6 +26,8 @@ class Plan(msgspec.Struct, frozen=True):
     again_after_seconds: float | None = None
     """When to look for drift next; unless given, the type's interval."""
     outputs: dict[str, Any] = {}
+    is_assumed: bool = False
+    """Nobody has looked, since only applying again could tell; what was applied is taken to be there still."""
 
 
 class Fresh(msgspec.Struct, frozen=True):

@@ -84,7 +84,9 @@ class Elsewhere:
         self.failing: set[str] = set()
 
     def plan(self, wanted: str, applied: bool) -> Plan | Fault:
-        return Plan((None if self.has_plan else False) if applied else True)
+        if not applied:
+            return Plan(True)
+        return Plan(None) if self.has_plan else Plan(False, is_assumed=True)
 
     def start(self, run: Run, wanted: str) -> Outcome | Underway:
         if run.ticket in self.runs:

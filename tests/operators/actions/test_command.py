@@ -67,7 +67,8 @@ async def test_without_a_plan_what_was_applied_is_unchanged(tmp_path: Path) -> N
     job = here.job({"text": "hello"})
     assert (await plugin(here).plan(job)).is_changed is True
     here.applied = job.digest
-    assert (await plugin(here).plan(here.job({"text": "hello"}))).is_changed is False
+    plan = await plugin(here).plan(here.job({"text": "hello"}))
+    assert (plan.is_changed, plan.is_assumed) == (False, True)
 
 
 async def test_it_is_told_all_that_it_may_need(tmp_path: Path) -> None:

@@ -221,6 +221,44 @@ def test_a_run_elsewhere_is_started_once_for_a_declaration() -> None:
     assert len(plugin.runs) == 1
 
 
+def test_what_cannot_be_looked_at_is_applied_again_for_who_asks_and_is_no_drift() -> None:
+    plugin = Elsewhere()
+    life = lived(plugin)
+    life.ask("now")
+    life.settle()
+    assert plugin.effects == ["apply one", "apply one"]
+    assert (trigger(life), list(life.history.values())[-1].spec.is_drift) == ("manual", False)
+    assert (life.status.phase, life.status.handled_request) == ("ready", "now")
+    life.now += timedelta(minutes=6)
+    life.settle()
+    assert len(plugin.runs) == 2
+
+
+def test_what_cannot_be_looked_at_and_failed_is_not_taken_for_applied() -> None:
+    plugin = Elsewhere()
+    life = lived(plugin)
+    plugin.failing = {"apply"}
+    life.ask("now")
+    life.settle()
+    assert life.status.phase == "failed"
+    plugin.failing = set()
+    life.now += timedelta(minutes=6)
+    life.settle()
+    assert (life.status.phase, plugin.effects) == ("ready", ["apply one"] * 3)
+
+
+def test_who_goes_back_after_a_failure_has_the_old_declaration_applied_again() -> None:
+    plugin = Elsewhere()
+    life = lived(plugin)
+    plugin.failing = {"apply"}
+    life.declare("two")
+    life.settle()
+    plugin.failing = set()
+    life.declare("one")
+    life.settle()
+    assert (life.status.phase, plugin.effects) == ("ready", ["apply one", "apply two", "apply one"])
+
+
 def test_drift_elsewhere_is_found_by_a_run_of_the_plan() -> None:
     plugin = Elsewhere(has_plan=True)
     life = lived(plugin)

@@ -260,6 +260,23 @@ def test_drift_is_found_by_the_plan_workflow(town: Town) -> None:
     assert list(life.history.values())[-1].spec.is_drift
 
 
+def test_without_a_plan_workflow_it_is_applied_again_for_who_asks(town: Town) -> None:
+    life = town.life()
+    life.settle()
+    life.ask("now")
+    life.settle()
+    assert (life.status.phase, town.started) == ("ready", ["apply.yml", "apply.yml"])
+    assert not list(life.history.values())[-1].spec.is_drift
+
+
+def test_who_asks_has_the_plan_workflow_run_where_there_is_one(town: Town) -> None:
+    life = town.life(planWorkflow="plan.yml")
+    life.settle()
+    life.ask("now")
+    life.settle()
+    assert town.started == ["apply.yml", "plan.yml"]
+
+
 def test_a_plan_that_says_nothing_is_a_failure_and_no_drift(town: Town) -> None:
     town.plan.artifacts = {}
     life = town.life(planWorkflow="plan.yml")

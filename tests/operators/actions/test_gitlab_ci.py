@@ -111,6 +111,14 @@ def test_drift_is_found_by_a_pipeline_that_plans(town: Town) -> None:
     assert list(life.history.values())[-1].spec.is_drift
 
 
+def test_without_a_pipeline_that_plans_it_is_applied_again_for_who_asks(town: Town) -> None:
+    life = town.life()
+    life.settle()
+    life.ask("now")
+    life.settle()
+    assert (life.status.phase, town.started) == ("ready", ["apply", "apply"])
+
+
 def test_a_limit_is_waited_for(town: Town) -> None:
     town.gitlab.moods = [web.json_response({"message": "Retry later"}, status=429, headers={"Retry-After": "33"})]
     life = town.life()

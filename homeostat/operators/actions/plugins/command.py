@@ -8,9 +8,9 @@ exit code other than 0 is a failure.
 | plan | `changed`, `created`, `updated`, `deleted`, `message`, `outputs` of what is there; it changes nothing |
 | apply, destroy | `outputs`, `created`, `updated`, `deleted`, `message`, `conditions` |
 
-Without a program for the plan, what was applied once counts as unchanged. A program runs in the resource's own working
-directory, in an environment of its own, within limits of time and memory. `apply` may be run again after it was cut
-off, and `destroy` succeeds where nothing is left.
+Without a program for the plan, what was applied once counts as unchanged until somebody asks for a look. A program runs
+in the resource's own working directory, in an environment of its own, within limits of time and memory. `apply` may be
+run again after it was cut off, and `destroy` succeeds where nothing is left.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class CommandPlugin:
 
     async def plan(self, job: Job[CommandConfig]) -> Plan:
         if not job.config.plan:
-            return Plan(not job.is_applied, output="" if job.is_applied else "it was not applied yet")
+            if not job.is_applied:
+                return Plan(True, output="it was not applied yet")
+            return Plan(False, output="there is no program to plan", is_assumed=True)
         told, printed = await self._run(job, "plan", job.config.plan)
         if told.changed is None:
             raise ActionError("UnexpectedAnswer", 'the program to plan does not say whether anything is "changed"')

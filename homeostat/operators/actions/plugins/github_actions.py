@@ -12,7 +12,8 @@
 
 Owner, repo, workflow, ref and inputs may also stand in the spec. Without inputs the workflow gets the spec as JSON, in
 the input `spec`. A workflow is started once for each declaration: what was applied is not applied again unless a run of
-the plan workflow finds drift, which it tells by an artifact with `{"changed": true}`.
+the plan workflow finds drift, which it tells by an artifact with `{"changed": true}`. Without one it is applied again
+when somebody asks for it.
 
 A run whose start was not answered is looked for by its ticket in the names of runs. Without a `ticketInput` it is
 looked for by its time, among those that are not known to be another's; where several might be ours, none is taken.
@@ -88,7 +89,9 @@ class GitHubActionsPlugin:
         _target(job, "apply")
         if not job.is_applied:
             return Plan(True, Changes(updated=1), "the declaration was not applied yet")
-        return Plan(None if job.config.plan_workflow else False)
+        if job.config.plan_workflow:
+            return Plan(None)
+        return Plan(False, output="there is no planWorkflow to look for drift", is_assumed=True)
 
     async def start(self, job: Job[GitHubConfig]) -> Underway | Outcome:
         if job.purpose == "destroy" and not job.config.destroy_workflow:

@@ -8,8 +8,8 @@
 
 A pipeline gets `HOMEOSTAT_ACTION` (plan, apply or destroy), `HOMEOSTAT_TICKET`, by which it is found again, and the
 spec as JSON in `HOMEOSTAT_SPEC` or the variables that are given. It is started once for each declaration: what was
-applied is not applied again unless a pipeline that plans finds drift. A job leaves outputs in the file
-`homeostat-outputs.json` among its artifacts; of a plan it says `{"changed": true}`, or false.
+applied is not applied again unless a pipeline that plans finds drift or, without one, somebody asks for it. A job
+leaves outputs in the file `homeostat-outputs.json` among its artifacts; of a plan `{"changed": true}`, or false.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class GitLabCiPlugin:
     async def plan(self, job: Job[GitLabConfig]) -> Plan:
         if not job.is_applied:
             return Plan(True, Changes(updated=1), "the declaration was not applied yet")
-        return Plan(None if job.config.has_plan else False)
+        if job.config.has_plan:
+            return Plan(None)
+        return Plan(False, output="no pipeline looks for drift: hasPlan is not set", is_assumed=True)
 
     async def start(self, job: Job[GitLabConfig]) -> Underway | Outcome:
         if job.purpose == "destroy" and not job.config.has_destroy:
