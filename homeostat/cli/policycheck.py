@@ -1,7 +1,7 @@
 """`homeostat policy check`: manifests judged where they are written, before any cluster sees them.
 
-Exit codes: 0 nothing at or above the bar, 1 findings at or above it, 2 wrong usage or a policy that means nothing,
-4 nothing at or above the bar, but some of the files could not be read.
+Exit codes: 0 nothing at or above the bar, or nothing judged, 1 findings at or above it, 2 wrong usage or a policy that
+means nothing, 4 nothing at or above the bar, but some of the files could not be read.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import Protocol
 import click
 import msgspec
 
+from homeostat.cli.failure import one_line
 from homeostat.cli.policybar import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.cli.policybatch import Batch, read_batches
 from homeostat.cli.policychoice import bundle_policy, chosen_policies, policy_options
+from homeostat.cli.policypassed import passed_over
 from homeostat.cli.policyreport import print_report, report_options
 from homeostat.cli.policysources import NoManifestsError, find_files, usual_paths
 from homeostat.operators.policy.document import PolicyDocument
@@ -45,11 +47,12 @@ def command(
 
     Directories are read with all that is below them. Without a path the current directory is judged, or standard input
     where no manifests are in it, and which of them is told. Without --policy and --bundle the bundle baseline counts.
-    What cannot be read is told with its file and line, and the rest is judged.
+    What cannot be read is told with its file and line, and the rest is judged. Where nothing is judged, for no Pod and
+    no workload was found or a policy's selector matches none, that is told on standard error.
 
     \b
     Exit codes:
-      0  nothing at or above the bar
+      0  nothing at or above the bar, or nothing judged
       1  findings at or above it (--fail-on)
       2  wrong usage, or a policy that means nothing
       4  nothing at or above the bar, but something could not be read
@@ -68,7 +71,10 @@ def command(
         found = find_files(paths or _usual_paths())
     except NoManifestsError as error:
         raise click.UsageError(str(error)) from error
-    report = _judge(found, policies)
+    read = _read(found, with_bodies=any(each.evaluator.needs_body for each in policies))
+    report = _judge(read, policies)
+    for told in passed_over(read.subjects, policies, report.scores, files=len(found)):
+        click.echo(one_line(told), err=True)
     print_report(report, output=output, output_file=output_file, limit=limit, heading="POLICY")
     if is_below(bars, severities={each.severity for each in report.entries}, scores=report.scores):
         sys.exit(FOUND)
@@ -83,9 +89,8 @@ def _usual_paths() -> list[str]:
     return paths
 
 
-def _judge(files: Sequence[str], policies: Sequence[PolicyDocument]) -> Report:
+def _read(files: Sequence[str], *, with_bodies: bool) -> Batch:
     whole = Batch()
-    with_bodies = any(each.evaluator.needs_body for each in policies)
     batches = read_batches(files, with_bodies=with_bodies)
     # The bar has a thread, and the processes of the batches are better begun without one.
     first = next(batches)
@@ -95,9 +100,13 @@ def _judge(files: Sequence[str], policies: Sequence[PolicyDocument]) -> Report:
             whole.budgets += batch.budgets
             whole.troubles += batch.troubles
             advance(count)
-    budgets = tuple(each.budget for each in whole.budgets)
-    report = judge(whole.subjects, policies, now=time.time(), budgets=budgets)
-    return msgspec.structs.replace(report, troubles=tuple(whole.troubles))
+    return whole
+
+
+def _judge(read: Batch, policies: Sequence[PolicyDocument]) -> Report:
+    budgets = tuple(each.budget for each in read.budgets)
+    report = judge(read.subjects, policies, now=time.time(), budgets=budgets)
+    return msgspec.structs.replace(report, troubles=tuple(read.troubles))
 
 
 class _Advance(Protocol):

@@ -98,6 +98,42 @@ def test_findings_name_the_line_on_which_their_document_begins(cli: Cli, tmp_pat
     assert f"line={line}," in cli.here("policy", "check", path, "-o", "github").out
 
 
+CONFIG: JsonObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}
+CHOOSY: JsonObject = {**RULES, "spec": {"forbidLatestTag": True, "selector": {"matchLabels": {"team": "none"}}}}
+
+
+def placed(namespace: str) -> JsonObject:
+    body = pod(BARE, namespace)
+    return {**body, "metadata": {**body["metadata"], "namespace": namespace}}
+
+
+def test_where_no_workload_is_found_that_is_told(cli: Cli, tmp_path: Path) -> None:
+    done = cli.here("policy", "check", write(tmp_path / "config.yaml", CONFIG), "-o", "json")
+    assert done.err.startswith(
+        "nothing is judged: no Pod and no workload was found in the file; give manifests of Pods"
+    )
+    assert (done.code, done.json["violations"]) == (0, [])
+
+
+def test_what_is_in_a_namespace_of_the_system_is_told(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", placed("kube-system"))
+    write(tmp_path / "b.yaml", placed("shop"))
+    done = cli.here("policy", "check", tmp_path, "-o", "github")
+    assert done.err == (
+        "not judged: 1 of 2 Pods and workloads, for they are in namespaces of the system (kube-system)\n"
+    )
+    assert done.code == 1
+
+
+def test_a_policy_whose_selector_matches_nothing_is_told(cli: Cli, tmp_path: Path) -> None:
+    policy = write(tmp_path / "policy.yml", CHOOSY)
+    done = cli.here(
+        "policy", "check", write(tmp_path / "a.yaml", pod(BARE)), "--policy", policy, "--bundle", "baseline"
+    )
+    assert done.err.startswith("policy shop/named judges nothing: its spec.selector matches none of the 1 Pods and wor")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+
+
 def test_what_is_broken_is_told_with_its_line_and_the_rest_is_judged(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path / "good.yaml", pod(BARE, "good"))
     broken = yaml.dump(pod(BARE, "before")) + b"---\nkind: [\n---\n" + yaml.dump(pod(BARE, "after"))

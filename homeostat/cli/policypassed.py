@@ -1,0 +1,47 @@
+"""What `homeostat policy check` passed over, told so that a score of 100 is not taken for a judgement. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from homeostat.operators.policy.document import PolicyDocument
+from homeostat.operators.policy.manifest import Subject
+from homeostat.operators.policy.namespaces import is_system
+from homeostat.operators.policy.report.report import ScoreLine
+
+_MOST_NAMES: Final = 5
+_KINDS: Final = "Pods, Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs or CronJobs"
+
+
+def passed_over(
+    subjects: Sequence[Subject], policies: Sequence[PolicyDocument], scores: Sequence[ScoreLine], *, files: int
+) -> Iterator[str]:
+    """`scores` are those of the policies, in their order."""
+    if not subjects:
+        where = "the file" if files == 1 else f"{files} files"
+        yield (
+            f"nothing is judged: no Pod and no workload was found in {where}; give manifests of {_KINDS}, "
+            "or pipe what helm template or kustomize build makes"
+        )
+        return
+    found = Counter(each.namespace for each in subjects)
+    system = {name: count for name, count in found.items() if is_system(name)}
+    left = len(subjects) - sum(system.values())
+    if system:
+        yield (
+            f"not judged: {len(subjects) - left} of {len(subjects)} Pods and workloads, for they are in namespaces of "
+            f"the system ({_names(system)})"
+        )
+    for policy, score in zip(policies, scores, strict=True):
+        if left and not score.pods:
+            yield (
+                f"policy {policy.title} judges nothing: its spec.selector matches none of the {left} Pods and "
+                "workloads; compare it with the labels of the Pods, which for a workload are those of its template"
+            )
+
+
+def _names(namespaces: dict[str, int]) -> str:
+    told = ", ".join(sorted(namespaces)[:_MOST_NAMES])
+    return f"{told} and {len(namespaces) - _MOST_NAMES} more" if len(namespaces) > _MOST_NAMES else told
