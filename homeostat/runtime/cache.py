@@ -6,10 +6,11 @@ Two faces: the `CacheWriter` is the watcher's alone, the `Cache` is everybody's 
 - an event that is older than what is held changes nothing, nor does one that brings a removed object back
 - an object that is listed again unchanged is the same value as before, so a relist does not hold everything twice
 - what is iterated is the state at that moment, whatever comes meanwhile
-- `await_version` returns when the cache has seen the newest own write to an object
+- `await_version` returns when the cache has seen the newest own write to an object, and its deletion
 
 What an object looks like is the reader's business: a small frozen struct of the fields it needs, with a name and a
-version that the writer is told how to find. Objects lie by namespace and then by name, so no tuple is kept for a key.
+version that the writer is told how to find, and how to tell whether it is one that was deleted. Objects lie by
+namespace and then by name, so no tuple is kept for a key.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
+from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.freshness import Freshness
 from homeostat.runtime.index import Index, KeysOf, Name
 
@@ -37,12 +39,14 @@ class Change(NamedTuple, Generic[V_co]):
 class Cache(Generic[V]):
     """Reads only. Before the first list is whole (`is_synced`) an object that is not found may well exist."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_unseen: Callable[[Deletion, V], bool]) -> None:
         self.is_synced = False
         self._objects: _Objects[V] = {}
         self._count = 0
         self._indexes: dict[str, Index[V]] = {}
         self._freshness: Freshness[Name] = Freshness()
+        self._deletions: dict[Name, Deletion] = {}
+        self._is_unseen = is_unseen
 
     @property
     def version(self) -> int:
@@ -76,13 +80,28 @@ class Cache(Generic[V]):
         """Tells that the server answered a write to this object with this version; 0 or an old one says nothing."""
         self._freshness.wrote((namespace, name), version)
 
+    def deleted(self, namespace: str, name: str, deletion: Deletion) -> None:
+        """Tells that the server has carried out a deletion of this object."""
+        self._deletions[namespace, name] = deletion
+
     def is_behind(self, namespace: str, name: str) -> bool:
-        """Whether the object was written since what the cache knows of it."""
-        return self._freshness.is_behind((namespace, name))
+        """Whether the object was written or deleted since what the cache knows of it."""
+        key = (namespace, name)
+        # What is held may be older than a write before the deletion: then the deleted one has yet to come.
+        return self._freshness.is_behind(key) or (key in self._deletions and not self._has_seen_deletion(key))
 
     async def await_version(self, namespace: str, name: str) -> None:
-        """Waits until the newest write told of this object was seen. The caller sets the timeout."""
-        await self._freshness.wait((namespace, name))
+        """Waits until the newest write told of this object, or its deletion, was seen. The caller sets the timeout."""
+        while self.is_behind(namespace, name):
+            await self._freshness.news((namespace, name))
+
+    def _has_seen_deletion(self, key: Name) -> bool:
+        """If so, it is forgotten."""
+        held = self.get(*key)
+        if held is not None and self._is_unseen(self._deletions[key], held):
+            return False
+        del self._deletions[key]
+        return True
 
 
 class CacheWriter(Generic[V]):
@@ -93,9 +112,10 @@ class CacheWriter(Generic[V]):
         *,
         name_of: Callable[[V], Name],
         version_of: Callable[[V], int],
+        is_unseen: Callable[[Deletion, V], bool],
         indexes: Mapping[str, KeysOf[V]] | None = None,
     ) -> None:
-        self.cache: Cache[V] = Cache()
+        self.cache: Cache[V] = Cache(is_unseen)
         self._name_of, self._version_of = name_of, version_of
         for index, keys_of in (indexes or {}).items():
             self.add_index(index, keys_of)
@@ -157,15 +177,20 @@ class CacheWriter(Generic[V]):
 
     def let_go(self) -> None:
         """The watch has ended for good: whoever waits for a write to be seen goes on without."""
+        self.cache._deletions.clear()
         self.cache._freshness.let_go()
 
     def listing(self) -> Listing[V]:
         """A list that begins. One that is given up needs no farewell."""
         return Listing(self, self._name_of)
 
-    def _swap(self, listed: _Objects[V], version: int) -> list[Change[V]]:
+    def _swap(self, listed: _Objects[V], version: int, deletions: Mapping[Name, Deletion]) -> list[Change[V]]:
         cache = self.cache
         held = cache._objects
+        for key, deletion in deletions.items():
+            if cache._deletions.get(key) == deletion:
+                del cache._deletions[key]
+                cache._freshness.wake(key)
         cache._objects, cache._count = listed, sum(map(len, listed.values()))
         cache._freshness.restart(version)
         cache.is_synced = True
@@ -174,6 +199,8 @@ class CacheWriter(Generic[V]):
     def _changed(self, change: Change[V]) -> Change[V]:
         for index in self.cache._indexes.values():
             index.move((change.namespace, change.name), change.old, change.new)
+        if self.cache._deletions and not self.cache.is_behind(change.namespace, change.name):
+            self.cache._freshness.wake((change.namespace, change.name))
         return change
 
 
@@ -184,6 +211,8 @@ class Listing(Generic[V]):
         self._writer, self._name_of = writer, name_of
         self._held = writer.cache._objects
         self._listed: _Objects[V] = {}
+        # Carried out before the list was asked for, so the list is right about them, whatever it says.
+        self._deletions = dict(writer.cache._deletions)
 
     def put(self, obj: V) -> None:
         namespace, name = self._name_of(obj)
@@ -199,7 +228,7 @@ class Listing(Generic[V]):
 
         The list is taken at its word, even where it is older than what was held: who lists asks for the newest.
         """
-        return self._writer._swap(self._listed, version)
+        return self._writer._swap(self._listed, version, self._deletions)
 
 
 def _differences(old: _Objects[V], new: _Objects[V]) -> Iterable[Change[V]]:

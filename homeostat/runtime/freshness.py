@@ -39,19 +39,23 @@ class Freshness(Generic[K]):
     def is_behind(self, key: K) -> bool:
         return key in self._wanted
 
-    async def wait(self, key: K) -> None:
-        """Until the newest write to the key was seen. A watch may be cut off, so the caller sets a timeout."""
-        while key in self._wanted:
-            waiter = asyncio.get_running_loop().create_future()
-            line = self._waiters.setdefault(key, deque())
-            line.append(waiter)
-            try:
-                await waiter
-            finally:
-                if waiter in line:
-                    line.remove(waiter)
-                if not line and self._waiters.get(key) is line:
-                    del self._waiters[key]
+    async def news(self, key: K) -> None:
+        """Until a write to the key was seen, or `wake`. A watch may be cut off, so the caller sets a timeout."""
+        waiter = asyncio.get_running_loop().create_future()
+        line = self._waiters.setdefault(key, deque())
+        line.append(waiter)
+        try:
+            await waiter
+        finally:
+            if waiter in line:
+                line.remove(waiter)
+            if not line and self._waiters.get(key) is line:
+                del self._waiters[key]
+
+    def wake(self, key: K) -> None:
+        for waiter in self._waiters.pop(key, ()):
+            if not waiter.done():
+                waiter.set_result(None)
 
     def advance(self, version: int) -> None:
         if version > self.version:
@@ -71,11 +75,8 @@ class Freshness(Generic[K]):
         """Nothing will be seen any more, so nobody waits for it."""
         self._wanted.clear()
         self._pending.clear()
-        for line in self._waiters.values():
-            for waiter in line:
-                if not waiter.done():
-                    waiter.set_result(None)
-        self._waiters.clear()
+        for key in list(self._waiters):
+            self.wake(key)
 
     def _release(self, version: int) -> None:
         pending = self._pending
@@ -83,6 +84,4 @@ class Freshness(Generic[K]):
             _, key = heapq.heappop(pending)
             if self._wanted.get(key, version + 1) <= version:
                 del self._wanted[key]
-                for waiter in self._waiters.pop(key, ()):
-                    if not waiter.done():
-                        waiter.set_result(None)
+                self.wake(key)

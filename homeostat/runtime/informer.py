@@ -24,6 +24,7 @@ from typing import Any, Generic, Never, TypeVar, cast
 
 from homeostat.runtime.cache import Cache, CacheWriter, Change
 from homeostat.runtime.decoding import Projected, Projection, name_of, version_of
+from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.index import KeysOf
 from homeostat.runtime.source import Api, Source
 from homeostat.runtime.watcher import Pace, Watcher
@@ -39,7 +40,9 @@ class Informer(Generic[V]):
         self, api: Api, source: Source, struct: type[V], *, pace: Pace, chance: Callable[[], float] = random.random
     ) -> None:
         self.source = source
-        self._writer: CacheWriter[V] = CacheWriter(name_of=name_of, version_of=version_of)
+        self._writer: CacheWriter[V] = CacheWriter(
+            name_of=name_of, version_of=version_of, is_unseen=Deletion.is_unseen_in
+        )
         self._handlers: tuple[Handler[V], ...] = ()
         self.watcher: Watcher[V] = Watcher(
             api, source, Projection(struct), writer=self._writer, tell=self._tell, pace=pace, chance=chance

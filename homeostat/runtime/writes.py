@@ -4,6 +4,7 @@ Promises, each tested:
 
 - the answer to a write tells the caches of its kind which version they have to reach, and `caught_up` returns when all
   that was written in a scope was seen: a reconcile never sees an older version of an object than it wrote
+- nor does it see an object that it deleted, unless as one that is being deleted
 - in a scope that may not write, nothing is sent: neither by a leader that leads no more nor in a dry run
 
 A scope is the work on one object. Tasks that it starts belong to it.
@@ -11,7 +12,7 @@ A scope is the work on one object. Tasks that it starts belong to it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
@@ -20,7 +21,8 @@ import msgspec
 
 from homeostat.client.base import Response, Transport
 from homeostat.runtime.cache import Cache
-from homeostat.runtime.informer import Informers
+from homeostat.runtime.deletion import Deletion
+from homeostat.runtime.informer import Informer, Informers
 from homeostat.runtime.source import Source, place_of
 
 K = TypeVar("K", bound=Hashable)
@@ -109,14 +111,35 @@ def writing_in(scope: Scope) -> Iterator[None]:
 class _Metadata(msgspec.Struct, rename="camel", gc=False):
     name: str = ""
     namespace: str = ""
+    uid: str = ""
     resource_version: str = ""
 
 
 class _Written(msgspec.Struct, gc=False):
+    kind: str = ""
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
 
 
+class _Status(msgspec.Struct):
+    """Of one object that went at once."""
+
+    details: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _List(msgspec.Struct):
+    """Of a deleted collection: the objects, in versions that they had before."""
+
+    items: list[_Written] = []
+
+
+class _DeleteOptions(msgspec.Struct, rename="camel"):
+    dry_run: list[str] = []
+
+
 _written = msgspec.json.Decoder(_Written)
+_status = msgspec.json.Decoder(_Status)
+_list = msgspec.json.Decoder(_List)
+_delete_options = msgspec.json.Decoder(_DeleteOptions)
 
 
 class Watched:
@@ -131,15 +154,22 @@ class Watched:
         scope = None if method == "GET" else _current.get()
         if scope is not None:
             scope.check(method, path)
+        seen = self._seen(path) if scope is not None and method == "DELETE" else {}
         response = await self._transport.send(
             method, path, query=query, body=body, content_type=content_type, accept=accept
         )
         if scope is not None and response.status < 300 and "dryRun=" not in query:
             self._tell(scope, path, response.body)
+            if method == "DELETE" and not _is_dry_run(body):
+                self._tell_deleted(scope, path, response.body, seen)
         return response
 
     async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
         return await self._transport.stream(path, query=query, accept=accept)
+
+    def _seen(self, path: str) -> dict[Informer[Any], int]:
+        place = place_of(path)
+        return {each: each.cache.version for each in self._informers.of(place.group, place.plural)}
 
     def _tell(self, scope: Scope, path: str, body: bytes) -> None:
         try:
@@ -154,6 +184,36 @@ class Watched:
             if _is_about(informer.source, informer.cache, metadata):
                 informer.cache.wrote(metadata.namespace, metadata.name, version)
                 scope.wrote(informer.cache, metadata.namespace, metadata.name)
+
+    def _tell_deleted(self, scope: Scope, path: str, body: bytes, seen: Mapping[Informer[Any], int]) -> None:
+        place = place_of(path)
+        for metadata in _deleted(body, place.namespace):
+            for informer in self._informers.of(place.group, place.plural):
+                if _is_about(informer.source, informer.cache, metadata):
+                    deletion = Deletion(metadata.uid, seen.get(informer, 0))
+                    informer.cache.deleted(metadata.namespace, metadata.name, deletion)
+                    scope.wrote(informer.cache, metadata.namespace, metadata.name)
+
+
+def _is_dry_run(body: bytes) -> bool:
+    try:
+        return bool(body and _delete_options.decode(body).dry_run)
+    except msgspec.DecodeError:
+        return False
+
+
+def _deleted(body: bytes, namespace: str) -> list[_Metadata]:
+    """Those whose deletion the answer tells without a version."""
+    try:
+        answer = _written.decode(body)
+        if answer.metadata.name:
+            return []
+        if answer.kind == "Status":
+            details = _status.decode(body).details
+            return [_Metadata(details.name, namespace, details.uid)] if details.uid else []
+        return [each.metadata for each in _list.decode(body).items if each.metadata.uid]
+    except msgspec.DecodeError:
+        return []
 
 
 def _is_about(source: Source, cache: Cache[Any], metadata: _Metadata) -> bool:

@@ -6,6 +6,7 @@ import msgspec
 
 from homeostat.runtime.cache import CacheWriter
 from homeostat.runtime.decoding import name_of, version_of
+from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.index import by_label
 
 
@@ -25,6 +26,7 @@ class Metadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: tuple[OwnerReference, ...] | None = None
+    uid: str = ""
 
 
 class Pod(msgspec.Struct, frozen=True, gc=False):
@@ -36,11 +38,14 @@ def nodes_of(pod: Pod) -> tuple[str, ...]:
     return (pod.node,) if pod.node else ()
 
 
-def pod(name: str, version: int = 1, *, namespace: str = "shop", node: str = "", app: str = "") -> Pod:
+def pod(
+    name: str, version: int = 1, *, namespace: str = "shop", node: str = "", app: str = "", uid: str = "", end: str = ""
+) -> Pod:
     labels = {"app": app} if app else None
-    return Pod(Metadata(name, namespace, str(version), labels=labels), node)
+    return Pod(Metadata(name, namespace, str(version), labels=labels, uid=uid, deletion_timestamp=end or None), node)
 
 
 def pod_cache() -> CacheWriter[Pod]:
     """Pods by the label `app` and by the node that they run on."""
-    return CacheWriter(name_of=name_of, version_of=version_of, indexes={"app": by_label("app"), "node": nodes_of})
+    indexes = {"app": by_label("app"), "node": nodes_of}
+    return CacheWriter(name_of=name_of, version_of=version_of, is_unseen=Deletion.is_unseen_in, indexes=indexes)

@@ -13,7 +13,7 @@ PODS = Projection(Pod)
 
 
 def wire(name: str, version: int, **fields: object) -> JsonObject:
-    metadata = {"name": name, "namespace": "shop", "resourceVersion": str(version), "uid": "u1"}
+    metadata = {"name": name, "namespace": "shop", "resourceVersion": str(version), "selfLink": "x"}
     return {"kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "c"}]}, **fields}
 
 

@@ -57,7 +57,7 @@ async def watching() -> AsyncIterator[Watching]:
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(watching.informers.run())
         await watching.informers.synced()
-        wire.feed(PODS, "ADDED", thing("held", 11, app="web"), selector="app=web")
+        wire.feed(PODS, "ADDED", thing("held", 11, uid="u1", app="web"), selector="app=web")
         await asyncio.sleep(1)
         wire.sent.clear()
         yield watching
@@ -68,7 +68,9 @@ def answer(obj: JsonObject, status: int = 200) -> Response:
     return Response(status, encode(obj))
 
 
-STATUS = {"kind": "Status", "metadata": {}, "status": "Success", "details": {"name": "a", "kind": "pods"}}
+def status(name: str, uid: str = "") -> JsonObject:
+    """As a server answers a deletion after which the object is gone."""
+    return {"kind": "Status", "metadata": {}, "status": "Success", "details": {"name": name, "uid": uid}}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ STATUS = {"kind": "Status", "metadata": {}, "status": "Success", "details": {"na
             "PATCH", "/api/v2/namespaces/shop/pods/a", answer(thing("a", 20)), SHOP_PODS, id="another version"
         ),
         pytest.param("DELETE", f"{SHOP}/a", answer(thing("a", 20)), SHOP_PODS, id="deleted, waits for finalizers"),
-        pytest.param("DELETE", f"{SHOP}/a", answer(STATUS), set(), id="deleted, answered with a Status"),
+        pytest.param("DELETE", f"{SHOP}/a", answer(status("a", "u1")), set(), id="deleted, held by nobody"),
         pytest.param("DELETE", SHOP, answer({"metadata": {"resourceVersion": "20"}}), set(), id="a list"),
         pytest.param("PATCH", f"{SHOP}/a", answer(thing("a", 10)), set(), id="seen already"),
         pytest.param("POST", SHOP, answer(thing("a", 0)), set(), id="without a version"),
@@ -131,6 +133,56 @@ async def test_only_the_caches_of_its_place_are_told(path: str, obj: JsonObject,
         with writing_in(Scope()):
             await at.client.fetch("PATCH", path)
         assert at.told(obj["metadata"]["namespace"], obj["metadata"]["name"]) == expected
+
+
+def deleted_list(*uids: str) -> JsonObject:
+    metadata = [{"name": "held", "namespace": "shop", "resourceVersion": "11", "uid": each} for each in uids]
+    return {
+        "kind": "PodList",
+        "metadata": {"resourceVersion": "20"},
+        "items": [{"metadata": each} for each in metadata],
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "response", "expected"),
+    [
+        pytest.param("DELETE", f"{SHOP}/held", status("held", "u1"), {"pods with app=web"}, id="one"),
+        pytest.param("DELETE", SHOP, deleted_list("u1"), {"pods with app=web"}, id="a collection"),
+        pytest.param("DELETE", f"{SHOP}/held", status("held", "u2"), set(), id="a namesake"),
+        pytest.param("DELETE", SHOP, deleted_list("u2"), set(), id="a collection with a namesake"),
+        pytest.param("DELETE", f"{SHOP}/held", status("held"), set(), id="without a uid"),
+        pytest.param("DELETE", f"{SHOP}/held", {"kind": "Status", "details": None}, set(), id="without details"),
+        pytest.param("DELETE", SHOP, {"kind": "PodList", "items": None}, set(), id="a collection of nothing"),
+        pytest.param("POST", f"{SHOP}/held/eviction", status("held", "u1"), set(), id="no deletion"),
+    ],
+)
+@virtual_time
+async def test_a_deletion_is_waited_for_where_the_deleted_one_is_held(
+    method: str, path: str, response: JsonObject, expected: set[str]
+) -> None:
+    async with watching() as at:
+        at.wire.answer = answer(response)
+        scope = Scope()
+        with writing_in(scope):
+            await at.client.request(method, path)
+        assert at.told("shop", "held") == expected
+        assert scope.is_behind == bool(expected)
+        caught_up = asyncio.create_task(scope.caught_up())
+        await asyncio.sleep(1)
+        assert caught_up.done() != bool(expected)
+        at.wire.feed(PODS, "DELETED", thing("held", 30, app="web"), selector="app=web")
+        await asyncio.wait_for(caught_up, 1)
+
+
+@virtual_time
+async def test_a_deletion_that_was_only_tried_is_not_waited_for() -> None:
+    async with watching() as at:
+        at.wire.answer = answer(status("held", "u1"))
+        scope = Scope()
+        with writing_in(scope):
+            await at.client.delete(f"{SHOP}/held", {"dryRun": ["All"]})
+        assert not scope.is_behind
 
 
 @virtual_time

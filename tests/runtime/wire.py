@@ -74,6 +74,6 @@ async def _lines(feed: asyncio.Queue[JsonObject | None]) -> AsyncIterator[bytes]
         yield encode(event)
 
 
-def thing(name: str, version: int = 1, *, namespace: str = "shop", **labels: str) -> JsonObject:
-    metadata = {"name": name, "namespace": namespace, "resourceVersion": str(version), "labels": labels}
+def thing(name: str, version: int = 1, *, namespace: str = "shop", uid: str = "", **labels: str) -> JsonObject:
+    metadata = {"name": name, "namespace": namespace, "resourceVersion": str(version), "uid": uid, "labels": labels}
     return {"metadata": metadata}
