@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.failure import Failure
 from homeostat.cli.operators import chosen_operators, operators_option
-from homeostat.cli.output import list_of, print_object
+from homeostat.cli.output import print_objects
 
 
 @click.command(short_help="Print the CustomResourceDefinitions of operators.")
@@ -28,8 +28,4 @@ def command(operators: str, output: str) -> None:
         definitions = [each for name, module in chosen.items() for each in definitions_of(name, module)]
     except BrokenOperatorError as error:
         raise Failure(str(error)) from error
-    if output == "json":
-        print_object(list_of(definitions), output)
-        return
-    for number, definition in enumerate(definitions):
-        print_object(definition, output, is_first=number == 0)
+    print_objects(definitions, output)

@@ -15,6 +15,7 @@ _COMMANDS = {
     "up": "Start the control plane.",
     "run": "Run operators on a cluster.",
     "crds": "Print the CustomResourceDefinitions of operators.",
+    "rbac": "Print the account and the roles that operators run with.",
     "policy": "Judge manifests and clusters by policies.",
     "type": "Add, list, show and delete resource types.",
     "resource": "Apply, list, follow and delete resources of types.",

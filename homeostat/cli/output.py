@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -30,6 +30,15 @@ def print_object(obj: JsonObject, form: str, *, is_first: bool = True) -> None:
         case _:
             write(f"{title(obj)}\n".encode())
     sys.stdout.buffer.flush()
+
+
+def print_objects(objects: Sequence[JsonObject], form: str) -> None:
+    """As one list where `form` is json, as documents where it is yaml."""
+    if form == "json":
+        print_object(list_of(list(objects)), form)
+        return
+    for number, each in enumerate(objects):
+        print_object(each, form, is_first=number == 0)
 
 
 def list_of(items: list[JsonObject]) -> JsonObject:

@@ -11,7 +11,7 @@ import pytest
 
 from homeostat.cli.policydashboard import dashboard
 from homeostat.cli.policymonitoring import monitoring_documents
-from homeostat.cli.policyroles import access_documents, webhook_rules
+from homeostat.cli.policyroles import access_documents
 from homeostat.cli.policysite import OPERATOR, WEBHOOK, Site
 from homeostat.cli.policyworkloads import workload_documents
 from homeostat.client.base import Client
@@ -21,6 +21,7 @@ from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, NAMESPACE, POD
+from homeostat.operators.policy.access import webhook_rules
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, KINDS
 from homeostat.operators.policy.census import Census
 from homeostat.operators.policy.series import Series

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
-
 import pytest
 
-from homeostat.cli.policyroles import access_documents, lone_access_documents, operator_rules
+from homeostat.cli.policyroles import access_documents, lone_access_documents
 from homeostat.cli.policysite import OPERATOR, Site
-from homeostat.client.base import Client, Response, Transport
-from homeostat.client.connect import open_client
+from homeostat.client.base import Client
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.kind import DEPLOYMENT, EVENT, LEASE, NAMESPACE, POD
 from homeostat.operators import policy
+from homeostat.operators.policy.access import operator_rules
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, FINALIZER, KINDS, POLICY_AUDIT_RESULT
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cli.applying import apply
 from tests.cli.policyfiles import BARE, deployment, pod
+from tests.cli.rights import Noting, Used, acting_as, granted_by
 from tests.cluster.fixtures import Api
 
-_VERBS = {"POST": "create", "PATCH": "patch", "DELETE": "delete", "PUT": "update", "WATCH": "watch"}
-Used = set[tuple[str, str]]
 UNSEEN = {
     # Asked for by servers that check who may block the end of an owner.
     ("devopspolicies/finalizers", "update"),
@@ -39,42 +34,6 @@ UNSEEN = {
     ("poddisruptionbudgets", "get"),
 }
 """Granted and not used here."""
-
-
-class Noting:
-    """A transport that notes what is asked, as a role would grant it, and what was refused."""
-
-    def __init__(self, transport: Transport, used: Used, refused: list[str]) -> None:
-        self._transport, self._used, self._refused = transport, used, refused
-
-    async def send(self, method: str, path: str, **options: str | bytes) -> Response:
-        answer = await self._transport.send(method, path, **options)  # type: ignore[arg-type]
-        self._note(method, path, answer.status)
-        return answer
-
-    async def stream(self, path: str, **options: str) -> Response | AsyncIterator[bytes]:
-        answer = await self._transport.stream(path, **options)
-        self._note("WATCH", path, answer.status if isinstance(answer, Response) else 200)
-        return answer
-
-    def _note(self, method: str, path: str, status: int) -> None:
-        parts = path.strip("/").split("/")[2 if path.startswith("/api/") else 3 :]
-        if parts[:1] == ["namespaces"] and len(parts) > 2:
-            parts = parts[2:]
-        verb = _VERBS.get(method) or ("get" if len(parts) > 1 else "list")
-        self._used.add(("/".join(parts[::2]), verb))
-        if status == 403:
-            self._refused.append(f"{method} {path}")
-
-
-@asynccontextmanager
-async def acting_as_operator(api: Api, namespace: str) -> AsyncIterator[Client]:
-    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{OPERATOR}/token"
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}
-    token = (await api.client.create(path, body))["status"]["token"]
-    endpoint = replace(api.endpoint, token=token, certificate=None, key=None)
-    async with open_client(endpoint) as client:
-        yield client
 
 
 async def declare(api: Api) -> None:
@@ -136,7 +95,7 @@ async def test_an_operator_alone_does_all_it_can_with_its_seven_rules_and_needs_
     await install(api.client, KINDS)
     site = Site(namespace=api.namespace, can_enforce=can_enforce)
     await apply(api.client, *lone_access_documents(site))
-    async with acting_as_operator(api, site.namespace) as client:
+    async with acting_as(api, site.namespace, OPERATOR) as client:
         manager = Manager(client.over(lambda transport: Noting(transport, used, refused)))
         manager.add("policy", policy.register)
         async with manager.running():
@@ -145,17 +104,16 @@ async def test_an_operator_alone_does_all_it_can_with_its_seven_rules_and_needs_
     patches = [f"PATCH {DEPLOYMENT.path(api.namespace, 'web')}"]
     assert sorted(set(refused)) == ([] if can_enforce else patches)
     rules = operator_rules(can_enforce=can_enforce)
-    granted = {(name, verb) for rule in rules for name in rule["resources"] for verb in rule["verbs"]}
     assert len(rules) == 7
     # These servers list by watching; older ones do not.
-    assert {each for each in granted - used if each[1] != "list"} <= UNSEEN
+    assert {each for each in granted_by(rules) - used if each[1] != "list"} <= UNSEEN
 
 
 async def test_two_operators_elect_a_leader_in_their_own_namespace(api: Api) -> None:
     site = Site(namespace=api.namespace)
     await install(api.client, KINDS)
     await apply(api.client, *access_documents(site))
-    async with acting_as_operator(api, site.namespace) as client:
+    async with acting_as(api, site.namespace, OPERATOR) as client:
         manager = Manager(client, leases=site.namespace)
         manager.add("policy", policy.register)
         async with manager.running():

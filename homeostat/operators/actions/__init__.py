@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from homeostat.external.vaultsettings import vault_settings
+from homeostat.operators.actions.access import RULES
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.inputs.office import InputOffice
 from homeostat.operators.actions.naming import kind_name
@@ -24,7 +25,7 @@ from homeostat.runtime.predicates import generation_changed
 from homeostat.runtime.routes import Route, to_mapped
 from homeostat.runtime.setup import Setup
 
-__all__ = ["KINDS", "check_environment", "register"]
+__all__ = ["KINDS", "RULES", "check_environment", "register"]
 
 FINALIZER = "homeostat.dev/definition"
 _LONGEST_LOOK_S = 3600.0

@@ -10,6 +10,7 @@ import logging
 
 from homeostat.objects.decision import Decision
 from homeostat.objects.kind import NAMESPACE, POD
+from homeostat.operators.policy.access import RULES
 from homeostat.operators.policy.act import Actor
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
@@ -36,7 +37,7 @@ from homeostat.runtime.informer import Informer
 from homeostat.runtime.look import Options
 from homeostat.runtime.setup import Setup
 
-__all__ = ["KINDS", "register"]
+__all__ = ["KINDS", "RULES", "register"]
 
 log = logging.getLogger(__name__)
 

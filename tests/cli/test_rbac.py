@@ -1,0 +1,191 @@
+"""`homeostat rbac`: what it grants is what operators do, on a plane and on a real cluster."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from homeostat.cli.rbac import access_documents
+from homeostat.client.base import Client
+from homeostat.objects import yaml
+from homeostat.objects.errors import ForbiddenError, NotFoundError
+from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.kind import DEFINITION, EVENT, LEASE, SECRET, Kind
+from homeostat.operators import actions, policy
+from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, RESOURCES, Keep
+from homeostat.operators.actions.discovery import ACTIONS
+from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
+from homeostat.operators.actions.sweep import sweep_history
+from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
+from homeostat.testing.eventually import eventually
+from homeostat.testing.status import condition_of
+from tests.cli.applying import apply
+from tests.cli.rights import Noting, Used, acting_as, granted_by
+from tests.cli.running import Cli
+from tests.cluster.fixtures import Api
+from tests.external.servers import serving
+from tests.operators.actions.inputs.test_url import Inventory
+
+ACCOUNT = "homeostat"
+GREETER = Path(__file__).with_name("greeter.py")
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+ACTION = {"plugin": "stateful", "config": {"token": {"store": "secret", "key": "door/key"}}}
+
+
+class Estate:
+    """A type that nobody else on the server has, its resources, and what they come from."""
+
+    def __init__(self, api: Api) -> None:
+        self.client, self.namespace = api.client, api.namespace
+        self.kind = f"Lodge{uuid4().hex[:8]}"
+        self.plural = f"{self.kind.lower()}s"
+
+    def path(self, version: str, name: str = "") -> str:
+        parts = f"/apis/{RESOURCES}/{version}/namespaces/{self.namespace}/{self.plural}"
+        return f"{parts}/{name}" if name else parts
+
+    def type_path(self, version: str) -> str:
+        return RESOURCE_TYPE.kind.path("", f"{self.kind.lower()}-{version}")
+
+    async def declare(self, version: str) -> None:
+        keep, action = {"entries": 1}, ACTION
+        spec = {"name": self.kind, "version": version, "schema": SCHEMA, "action": action, "history": keep}
+        body = {"metadata": {"name": f"{self.kind.lower()}-{version}"}, "spec": spec}
+        await self.client.create(RESOURCE_TYPE.kind.path(""), {**_of(RESOURCE_TYPE.kind), **body})
+        await self.is_ready(self.type_path(version))
+
+    def thing(self, name: str, text: str) -> JsonObject:
+        spec = {"text": text}
+        return {"apiVersion": f"{RESOURCES}/v1", "kind": self.kind, "metadata": {"name": name}, "spec": spec}
+
+    async def is_ready(self, path: str) -> JsonObject:
+        return await eventually(
+            lambda: found(self.client, path),
+            lambda obj: condition_of(obj, "Ready").get("status") == "True",
+            within_s=20,
+        )
+
+    async def is_gone(self, path: str) -> None:
+        await eventually(lambda: found(self.client, path), lambda obj: not obj, within_s=20)
+
+    async def is_undefined(self) -> None:
+        """Or about to be: on a plane alone nobody ends what is asked for here."""
+        path = DEFINITION.path("", f"{self.plural}.{RESOURCES}")
+        await eventually(
+            lambda: found(self.client, path), lambda obj: not obj or "deletionTimestamp" in obj["metadata"], within_s=20
+        )
+
+
+def _of(kind: Kind) -> JsonObject:
+    return {"apiVersion": kind.api_version, "kind": kind.kind}
+
+
+async def found(client: Client, path: str) -> JsonObject:
+    try:
+        return await client.get(path)
+    except NotFoundError:
+        return {}
+
+
+async def declare_and_withdraw(estate: Estate, inventory: Inventory, url: str) -> None:
+    """Resources come from an input, change and go; a version comes and goes, and then the type."""
+    admin, space = estate.client, estate.namespace
+    data = {"key": base64.b64encode(b"sesame").decode()}
+    await admin.create(SECRET.path(space), {"metadata": {"name": "door"}, "data": data})
+    await estate.declare("v1")
+    inventory.body = encode([estate.thing("one", "a"), estate.thing("two", "a")])
+    given = {"plugin": "url", "config": {"url": url}, "intervalSeconds": 1}
+    body = {**_of(RESOURCE_INPUT.kind), "metadata": {"name": "shop"}, "spec": given}
+    await admin.create(RESOURCE_INPUT.kind.path(space), body)
+    one = await estate.is_ready(estate.path("v1", "one"))
+    assert one["status"]["outputs"] == {"text": "a"}
+    assert await found(admin, SECRET.path(space, f"homeostat-state-{one['metadata']['uid']}"))
+    inventory.body = encode([estate.thing("one", "b")])
+    await estate.is_gone(estate.path("v1", "two"))
+    await eventually(lambda: admin.get(estate.path("v1", "one")), lambda obj: obj["status"]["outputs"] == {"text": "b"})
+    await eventually(lambda: admin.list(EVENT.path(space)), lambda events: events[0])
+    await admin.delete(RESOURCE_INPUT.kind.path(space, "shop"))
+    await estate.is_gone(RESOURCE_INPUT.kind.path(space, "shop"))
+    await estate.declare("v2")
+    await estate.is_ready(estate.path("v2", "one"))
+    await admin.delete(estate.type_path("v1"))
+    await estate.is_gone(estate.type_path("v1"))
+    await admin.delete(estate.path("v2", "one"))
+    await estate.is_gone(estate.path("v2", "one"))
+    await admin.delete(estate.type_path("v2"))
+    await estate.is_undefined()
+
+
+def as_granted(used: Used, plural: str) -> Used:
+    """Resources of types are granted by a star, with their status."""
+    return {("*" if name.partition("/")[0] == plural else name, verb) for name, verb in used}
+
+
+async def test_actions_do_all_they_can_with_their_rules_and_need_each(
+    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ACTIONS, "stateful", "tests.cli.stateful:StatefulPlugin")
+    used: Used = set()
+    refused: list[str] = []
+    await install(api.client, KINDS)
+    rules = {"actions": actions.RULES}
+    given = access_documents(rules, namespace=api.namespace, account=ACCOUNT, has_election=False)
+    await apply(api.client, *given)
+    inventory, estate = Inventory(), Estate(api)
+    async with acting_as(api, api.namespace, ACCOUNT) as client, serving(inventory.answer) as url:
+        own = client.over(lambda transport: Noting(transport, used, refused))
+        manager = Manager(own, directory=tmp_path, environment={})
+        manager.add("actions", actions.register)
+        async with manager.running():
+            await declare_and_withdraw(estate, inventory, url)
+        await sweep_history(own, lambda _: Keep(), now=datetime.now(UTC))
+    assert refused == []
+    unused = granted_by(actions.RULES) - as_granted(used, estate.plural)
+    # These servers list by watching; older ones do not. An Event that happens again is patched.
+    assert {each for each in unused if each[1] != "list"} <= {("events", "patch")}
+
+
+async def test_who_may_lead_has_the_leases_of_its_own_namespace(api: Api) -> None:
+    rules = {"actions": actions.RULES, "policy": policy.RULES}
+    await install(api.client, (*KINDS, *policy.KINDS))
+    given = access_documents(rules, namespace=api.namespace, account=ACCOUNT, has_election=True)
+    await apply(api.client, *given)
+    async with acting_as(api, api.namespace, ACCOUNT) as client:
+        manager = Manager(client, leases=api.namespace, environment={})
+        manager.add("actions", actions.register)
+        manager.add("policy", policy.register)
+        async with manager.running():
+            leases = await eventually(lambda: api.client.list(LEASE.path(api.namespace)), lambda found: found[0])
+            assert leases[0][0]["spec"]["holderIdentity"]
+            await eventually(lambda: not manager.troubles())
+        with pytest.raises(ForbiddenError):
+            await client.list(LEASE.path("default"))
+
+
+def test_operators_have_a_role_each_and_one_account(cli: Cli) -> None:
+    printed = cli.here("rbac", "--operators", "policy,actions", "-n", "ops", "--leader-elect")
+    titles = [(each["kind"], each["metadata"]["name"]) for each in yaml.load_all(printed.out.encode())]
+    assert titles == [
+        ("Namespace", "ops"),
+        ("ServiceAccount", "homeostat"),
+        ("ClusterRole", "homeostat-policy"),
+        ("ClusterRoleBinding", "homeostat-policy"),
+        ("ClusterRole", "homeostat-actions"),
+        ("ClusterRoleBinding", "homeostat-actions"),
+        ("Role", "homeostat-leases"),
+        ("RoleBinding", "homeostat-leases"),
+    ]
+    listed = cli.here("rbac", "--operators", "actions", "--account", "keeper", "-o", "json").json["items"]
+    assert listed[-1]["metadata"]["name"] == "keeper-actions"
+    assert listed[-1]["roleRef"]["name"] == "homeostat-actions"
+
+
+def test_an_operator_that_does_not_say_what_it_does_is_told_how_to(cli: Cli) -> None:
+    ended = cli.here("rbac", "--operators", GREETER)
+    assert (ended.code, ended.out) == (1, "")
+    assert 'the operator "greeter" does not say what it does; give its module RULES' in ended.err
