@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+import msgspec
 
 from homeostat import __version__
 from homeostat.cli.failure import one_line
 from homeostat.cli.policychoice import PolicyFailure
+from homeostat.cli.policyplaces import located
 from homeostat.operators.policy.report.report import Report
-from homeostat.operators.policy.report.table import SCORES, finding_rows, score_rows
+from homeostat.operators.policy.report.table import SCORES, finding_rows, gravest_first, score_rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMS: Final = ("table", "json", "sarif", "github", "html")
@@ -40,7 +42,11 @@ def report_options(function: F) -> F:
 
 
 def print_report(report: Report, *, output: str, output_file: Path | None, limit: int, heading: str) -> None:
-    """What could not be read is told on standard error besides, whatever the form."""
+    """What could not be read is told on standard error besides, whatever the form.
+
+    Programs that read JSON get everything as fast as it is found, with the lines of documents; people, and those that
+    show findings beside the text of a file, get the lines of fields.
+    """
     for each in report.troubles:
         place = f"{each.source}:{each.line}" if each.line else each.source
         click.echo(f"error: {one_line(f'{place}: {each.message}')}", err=True)
@@ -67,15 +73,15 @@ def _rendered(report: Report, output: str, limit: int, heading: str) -> bytes:
         case "sarif":
             from homeostat.operators.policy.report import sarif
 
-            return sarif.render(report, version=__version__)
+            return sarif.render(_with_lines(report), version=__version__)
         case "github":
             from homeostat.operators.policy.report import github
 
-            return github.render(report).encode()
+            return github.render(_with_lines(report)).encode()
         case "html":
             from homeostat.operators.policy.report import html
 
-            return html.render(report).encode()
+            return html.render(_with_lines(report)).encode()
     with redirect_stdout(io.StringIO()) as text:
         _print_tables(report, limit, heading)
     return text.getvalue().encode()
@@ -84,14 +90,17 @@ def _rendered(report: Report, output: str, limit: int, heading: str) -> bytes:
 def _print_tables(report: Report, limit: int, heading: str) -> None:
     from homeostat.cli.table import Table
 
-    rows = finding_rows(report)
-    shown = rows[:limit] if limit else rows
+    shown = gravest_first(report.entries)[: limit or None]
     if shown:
-        Table(_HEADINGS).print(map(_row, shown))
-        if len(rows) > len(shown):
-            click.echo(f"... and {len(rows) - len(shown)} more; --limit 0 or -o json has them all")
+        Table(_HEADINGS).print(map(_row, finding_rows(_with_lines(Report(tuple(shown))))))
+        if len(report.entries) > len(shown):
+            click.echo(f"... and {len(report.entries) - len(shown)} more; --limit 0 or -o json has them all")
         click.echo()
     Table((heading, *SCORES[1:])).print(score_rows(report.scores))
+
+
+def _with_lines(report: Report) -> Report:
+    return msgspec.structs.replace(report, entries=located(report.entries))
 
 
 def _row(finding: tuple[str, ...]) -> tuple[str, ...]:

@@ -89,13 +89,57 @@ def check_in(cli: Cli, home: Path, *, stdin: bytes | None) -> subprocess.Complet
     return subprocess.run(command, cwd=home, env=cli.environment, capture_output=True, timeout=30, check=False, **given)
 
 
-def test_findings_name_the_line_on_which_their_document_begins(cli: Cli, tmp_path: Path) -> None:
+MANY = """\
+# two Pods
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: {containers: [{name: main, image: "nginx:1.25", readinessProbe: {tcpSocket: {port: 80}}}]}
+---
+# the second
+apiVersion: v1
+kind: Pod
+metadata:
+  name: b
+spec:
+  containers:
+  - name: main
+    image: nginx:latest
+"""
+
+
+def test_findings_name_the_line_of_their_field(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "many.yaml"
-    path.write_bytes(b"# two Pods\n" + yaml.dump(pod(PROBED, "a")) + b"---\n# the second\n" + yaml.dump(pod(BARE, "b")))
-    line = path.read_text().splitlines().index("# the second") + 2
-    done = cli.here("policy", "check", path)
-    assert f"{path}:{line}" in done.out
-    assert f"line={line}," in cli.here("policy", "check", path, "-o", "github").out
+    path.write_text(MANY)
+    image, container = (
+        MANY.splitlines().index("    image: nginx:latest") + 1,
+        MANY.splitlines().index("  - name: main") + 1,
+    )
+    table = cli.here("policy", "check", path).out
+    assert f"{path}:{image}\n" in table
+    assert f"{path}:{container}\n" in table
+    github = cli.here("policy", "check", path, "-o", "github").out
+    assert f"line={image},title=latest_tag" in github
+    assert f"line={container},title=missing_readiness" in github
+    sarif = cli.here("policy", "check", path, "-o", "sarif").json["runs"][0]["results"]
+    found = {each["locations"][0]["physicalLocation"]["region"]["startLine"] for each in sarif}
+    assert found == {image, container}
+    assert f":{image}</td>" in cli.here("policy", "check", path, "-o", "html").out
+
+
+def test_findings_in_json_name_the_line_on_which_their_document_begins(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "many.yaml").write_text(MANY)
+    found = cli.here("policy", "check", tmp_path, "-o", "json").json["violations"]
+    assert {each["line"] for each in found} == {MANY.splitlines().index("# the second") + 2}
+
+
+def test_what_came_from_standard_input_keeps_the_line_of_its_document(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stdin").write_text(MANY)
+    line = MANY.splitlines().index("# the second") + 2
+    assert f"file=stdin,line={line}," in cli.here("policy", "check", "-", "-o", "github", stdin=MANY).out
 
 
 CONFIG: JsonObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}

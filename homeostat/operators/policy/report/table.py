@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from homeostat.operators.policy.check import SEVERITIES
 from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
 
@@ -11,14 +13,15 @@ SCORES = ("POLICY", "SCORE", "PODS", "VIOLATIONS", "STATUS")
 Row = tuple[str, ...]
 
 
+def gravest_first(entries: Iterable[Entry]) -> list[Entry]:
+    """Those that are as grave by where they are."""
+    return sorted(entries, key=lambda each: (SEVERITIES.index(each.severity), each.source, each.namespace, each.name))
+
+
 def finding_rows(report: Report) -> list[Row]:
-    """The gravest first, then by where they are."""
-    ordered = sorted(
-        report.entries, key=lambda each: (SEVERITIES.index(each.severity), each.source, each.namespace, each.name)
-    )
     return [
         (each.severity, each.type, each.namespace, each.object, each.container, each.message, _place(each))
-        for each in ordered
+        for each in gravest_first(report.entries)
     ]
 
 
