@@ -11,8 +11,6 @@ from benchmarks.runtimephases import pss_mib, settle
 from benchmarks.runtimesides import OURS, Server, operate
 from benchmarks.runtimestamps import MARK, see_stamps
 from benchmarks.usage import Processes, cpu_seconds
-from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import load_endpoint
 
 _CHANGES = 1000
 _CALLERS = 8
@@ -29,13 +27,10 @@ class Size(NamedTuple):
 async def measure_growth(server: Server, sizes: Sequence[int]) -> list[Size]:
     """One server and one operator, ever more objects."""
     found: list[Size] = []
-    async with (
-        open_bench(server.target, Processes(server.pids), Scale()) as bench,
-        open_client(load_endpoint([server.kubeconfig])) as client,
-    ):
+    async with open_bench(server.target, Processes(server.pids), Scale()) as bench:
         await bench.define()
         _, revision = await bench.objects()
-        async with see_stamps(client, revision) as stamps:
+        async with see_stamps(server.target, revision) as stamps:
             with operate(OURS, server.kubeconfig) as pid:
                 for size in sizes:
                     await bench.fill(size)

@@ -19,8 +19,6 @@ from benchmarks.measurement import DISTURBED, percentile
 from benchmarks.runtimesides import Server, Side, operate
 from benchmarks.runtimestamps import MARK, Stamps, see_stamps
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
-from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import load_endpoint
 
 _STAMPED_WITHIN_S = 150.0
 _IDLE_CPU = 0.02
@@ -66,15 +64,12 @@ class _Scene:
 
 async def measure(side: Side, server: Server, load: Load) -> Figures:
     processes = Processes(server.pids)
-    async with (
-        open_bench(server.target, processes, Scale()) as bench,
-        open_client(load_endpoint([server.kubeconfig])) as client,
-    ):
+    async with open_bench(server.target, processes, Scale()) as bench:
         await bench.define()
         await bench.fill(load.objects)
         _, revision = await bench.objects()
         await _calm(processes)
-        async with see_stamps(client, revision) as stamps:
+        async with see_stamps(server.target, revision) as stamps:
             began = perf_counter()
             with operate(side, server.kubeconfig) as pid:
                 scene = _Scene(bench, stamps, pid)

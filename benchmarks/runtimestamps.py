@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from time import perf_counter
+from typing import cast
 
+import httptools
 import msgspec
 
 from benchmarks import widgets
 from benchmarks.load import UnexpectedAnswerError
-from homeostat.client.base import Client
+from benchmarks.target import Target
 
 MARK = "mark-"
 """What a change writes into its object begins so, and an operator repeats it in its stamp."""
@@ -59,14 +61,13 @@ class Stamps:
 
         await self._until(is_complete, within_s)
 
-    def take(self, line: bytes) -> None:
-        now = perf_counter()
+    def take(self, line: bytes, at: float) -> None:
         widget = _event.decode(line).object
         self.revision = widget.metadata.resource_version
         if widget.status.phase:
-            self.first.setdefault(widget.metadata.name, now)
+            self.first.setdefault(widget.metadata.name, at)
             if widget.status.phase.startswith(MARK):
-                self.marked.setdefault(widget.status.phase, now)
+                self.marked.setdefault(widget.status.phase, at)
             if self._waiters:
                 self._release()
 
@@ -87,17 +88,60 @@ class Stamps:
                 entry[1].set_result(None)
 
 
+class _Watch(asyncio.Protocol):
+    """As bare as a generator's connection: what it costs is taken from the cores of those who are measured."""
+
+    def __init__(self, request: bytes, stamps: Stamps) -> None:
+        self._request, self._stamps = request, stamps
+        self._parser = httptools.HttpResponseParser(self)
+        self._rest = b""
+        self._at = 0.0
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        cast(asyncio.Transport, transport).write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        self._at = perf_counter()
+        self._parser.feed_data(data)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._end()
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status != 200 and not self.ended.done():
+            self.ended.set_exception(UnexpectedAnswerError(f"the watch of stamps was answered with {status}"))
+
+    def on_body(self, part: bytes) -> None:
+        *lines, self._rest = (self._rest + part).split(b"\n")
+        for line in lines:
+            self._stamps.take(line, self._at)
+
+    def on_message_complete(self) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
 @asynccontextmanager
-async def see_stamps(client: Client, revision: str) -> AsyncIterator[Stamps]:
+async def see_stamps(target: Target, revision: str) -> AsyncIterator[Stamps]:
     """Everything after the revision, while the block runs."""
-    stamps = Stamps(revision)
+    stamps, context = Stamps(revision), target.context()
+    loop = asyncio.get_running_loop()
 
     async def follow() -> None:
         # A server ends the watch of who is slow to read, as this process may be while others have the cores.
         while True:
-            async with aclosing(client.lines(widgets.COLLECTION, resourceVersion=stamps.revision)) as lines:
-                async for line in lines:
-                    stamps.take(line)
+            path = f"{widgets.COLLECTION}?watch=true&resourceVersion={stamps.revision}"
+            watch = _Watch(target.request("GET", path), stamps)
+            transport, _ = await loop.create_connection(lambda it=watch: it, target.host, target.port, ssl=context)
+            try:
+                await watch.ended
+            finally:
+                transport.abort()
 
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(follow())
