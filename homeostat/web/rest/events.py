@@ -83,10 +83,11 @@ class Events:
         try:
             found = await find_numbered(self._face, caller, number, "READ")
         except RefusalError as error:
-            entries = await History(self._face).left_behind(number) if may_be_gone and error.status == 404 else []
-            if not entries:
+            is_sought = may_be_gone and error.status == 404
+            last = await History(self._face).last_of_gone(number) if is_sought else None
+            if last is None:
                 raise
-            spec = entries[0].spec
+            spec = last.spec
             await check_right(caller, spec.resource_kind, spec.resource_version, "READ")
             return Wanted(kind_name(spec.resource_kind), "", number, spec.resource_name)
         return Wanted(found.held.kind.kind, "", number, found.entry.metadata.name)

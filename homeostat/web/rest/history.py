@@ -1,13 +1,13 @@
 """`/resources/{id}/history`: what was done for a resource, the newest first, also when the resource is gone.
 
-The record of a resource that is there is asked for by the names of its entries, which are known; of one that is gone,
-by the number that it had.
+Entries are asked for by their names: those of a resource that is there are known, and those of one that is gone are
+found by the number that it had. So no more of them are held at a time than somebody asks for.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -29,14 +29,29 @@ from homeostat.web.rest.refusal import RefusalError
 
 _KIND = RECONCILIATION.kind
 _AT_ONCE = 10
+_NAMES_A_PAGE = 1000
+_NAMES_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _one = msgspec.json.Decoder(Reconciliation)
 
 
-class _List(msgspec.Struct, frozen=True):
-    items: list[Reconciliation]
+class _Named(msgspec.Struct, frozen=True):
+    name: str
 
 
-_list = msgspec.json.Decoder(_List)
+class _Entry(msgspec.Struct, frozen=True):
+    metadata: _Named
+
+
+class _Page(msgspec.Struct, frozen=True):
+    token: str = msgspec.field(name="continue", default="")
+
+
+class _Names(msgspec.Struct, frozen=True):
+    metadata: _Page
+    items: list[_Entry]
+
+
+_names = msgspec.json.Decoder(_Names)
 
 
 class History:
@@ -47,7 +62,7 @@ class History:
         caller, query = await self._face.identify(request), read_query(request, HistoryQuery)
         number, limit = read_number(captured, "id"), min(query.limit, LARGEST_PAGE)
         entries = await self.read(caller, number, limit + 1, before=query.after)
-        headers = next_page(request, _count(entries[limit - 1])) if len(entries) > limit else ()
+        headers = next_page(request, _count(entries[limit - 1].metadata.name)) if len(entries) > limit else ()
         page = [history_body(each.metadata.name, each.spec, resource_id=number) for each in entries[:limit]]
         return Reply(200, encode(page), headers=headers)
 
@@ -58,11 +73,16 @@ class History:
         try:
             found = await find_numbered(self._face, caller, number, "READ")
         except RefusalError as error:
-            if error.status != 404 or not (entries := await self.left_behind(number)):
+            names = await self._names(number) if error.status == 404 else []
+            if not (newest := await self._first(names, 1)):
                 raise
-            await check_right(caller, entries[0].spec.resource_kind, entries[0].spec.resource_version, "READ")
-            return [each for each in entries if not before or _count(each) < before][:limit]
+            await check_right(caller, newest[0].spec.resource_kind, newest[0].spec.resource_version, "READ")
+            return await self._first([each for each in names if not before or _count(each) < before], limit)
         return (await self._recorded(found, limit, before))[:limit]
+
+    async def last_of_gone(self, number: int) -> Reconciliation | None:
+        """The newest entry of a resource that is gone."""
+        return next(iter(await self._first(await self._names(number), 1)), None)
 
     async def _recorded(self, found: Found, limit: int, before: int) -> list[Reconciliation]:
         metadata = found.entry.metadata
@@ -72,11 +92,38 @@ class History:
         entries: list[Reconciliation] = []
         for start in range(min(newest, before - 1) if before else newest, 0, -_AT_ONCE):
             numbers = range(start, max(start - _AT_ONCE, 0), -1)
-            found_ones = await asyncio.gather(*(self._entry(entry_name(resource, each)) for each in numbers))
-            entries += [each for each in found_ones if each is not None]
-            if len(entries) >= limit or not any(found_ones):
+            found_ones = await self._entries(entry_name(resource, each) for each in numbers)
+            entries += found_ones
+            if len(entries) >= limit or not found_ones:
                 break
         return entries
+
+    async def _first(self, names: Sequence[str], limit: int) -> list[Reconciliation]:
+        """So many of those that are still there."""
+        entries: list[Reconciliation] = []
+        step = min(limit, _AT_ONCE)
+        for start in range(0, len(names), step):
+            entries += await self._entries(names[start : start + step])
+            if len(entries) >= limit:
+                break
+        return entries[:limit]
+
+    async def _names(self, number: int) -> list[str]:
+        """Of all entries of a resource that is gone, the newest first."""
+        names: list[str] = []
+        query = {"labelSelector": f"{ID}={number}", "limit": _NAMES_A_PAGE, "continue": ""}
+        while True:
+            path = _KIND.path(self._face.namespace)
+            page = _names.decode(await self._face.client.fetch("GET", path, query, accept=_NAMES_ONLY))
+            names += [each.metadata.name for each in page.items]
+            if not page.metadata.token:
+                return sorted(names, key=_count, reverse=True)
+            query["continue"] = page.metadata.token
+
+    async def _entries(self, names: Iterable[str]) -> list[Reconciliation]:
+        """Those that are there, of a few."""
+        found = await asyncio.gather(*map(self._entry, names))
+        return [each for each in found if each is not None]
 
     async def _entry(self, name: str) -> Reconciliation | None:
         try:
@@ -84,13 +131,7 @@ class History:
         except NotFoundError:
             return None
 
-    async def left_behind(self, number: int) -> list[Reconciliation]:
-        """The record of a resource that is gone, the newest first."""
-        query = {"labelSelector": f"{ID}={number}"}
-        items = _list.decode(await self._face.client.fetch("GET", _KIND.path(self._face.namespace), query)).items
-        return sorted(items, key=lambda each: (_count(each), each.spec.finished), reverse=True)
 
-
-def _count(entry: Reconciliation) -> int:
-    number = entry.metadata.name.rpartition("-")[2]
+def _count(entry: str) -> int:
+    number = entry.rpartition("-")[2]
     return int(number) if number.isdecimal() else 0

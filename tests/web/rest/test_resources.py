@@ -6,7 +6,6 @@ import asyncio
 
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.api import RECONCILIATION
 from homeostat.testing.eventually import eventually
 from tests.web.rest.calling import Api, note
 from tests.web.rest.shelf import World
@@ -201,65 +200,6 @@ async def test_a_destruction_that_fails_is_tried_again(notes: Api, shelf: World)
     shelf.trouble = ""
     assert (await notes.post("/resources/1/reconcile")).status == 202
     await notes.is_gone(1)
-
-
-async def test_history_is_paged_also_over_gaps_and_when_the_resource_is_gone(notes: Api, client: Client) -> None:
-    await notes.made("/resources", note("one"))
-    await notes.becomes(1, "ready")
-    for count in range(2, 25):
-        await notes.post("/resources/1/reconcile")
-        await until_recorded(notes, count)
-    items, _ = await client.list(RECONCILIATION.kind.path("default"))
-    for each in items:
-        if each["metadata"]["name"].rpartition("-")[2] in ("15", "16", "6"):
-            await client.delete(RECONCILIATION.kind.path("default", each["metadata"]["name"]))
-    expected = [each for each in range(24, 0, -1) if each not in (6, 15, 16)]
-    assert await paged_ids(notes) == expected
-    await notes.delete("/resources/1")
-    await notes.is_gone(1)
-    assert await paged_ids(notes) == [25, *expected]
-
-
-async def until_recorded(api: Api, count: int) -> None:
-    await eventually(lambda: api.get("/resources/1/history?limit=1"), lambda told: told.body[0]["id"] == count)
-
-
-async def paged_ids(api: Api) -> list[int]:
-    """As somebody finds them who follows the links."""
-    found, path = [], "/resources/1/history?limit=7"
-    while path:
-        page = await api.get(path)
-        assert 0 < len(page.body) <= 7
-        found += [each["id"] for each in page.body]
-        path = page.headers.get("Link", "").partition(">")[0].removeprefix("<")
-    return found
-
-
-async def test_history_tells_what_was_done_and_outlives_the_resource(notes: Api, shelf: World, client: Client) -> None:
-    await notes.made("/resources", note("one"))
-    await notes.becomes(1, "ready")
-    await notes.put("/resources/1", {"spec": {"text": "b"}})
-    await notes.becomes(1, "ready")
-    shelf.things["one"] = "tampered"
-    asked = await notes.post("/resources/1/reconcile")
-    assert asked.body == {"message": "Reconciliation triggered", "resource_id": 1}
-    told = await eventually(lambda: notes.get("/resources/1/history"), lambda each: len(each.body) == 3)
-    assert [each["trigger_reason"] for each in told.body] == ["manual", "spec_change", "initial"]
-    first = told.body[-1]
-    assert (first["resource_id"], first["generation"], first["success"]) == (1, 1, True)
-    assert (first["phase"], first["plan_output"], first["apply_output"]) == ("completed", "a plan", "shelved one")
-    assert (first["resources_created"], first["error_message"], first["drift_detected"]) == (1, "", False)
-    assert first["reconcile_time"].endswith("Z")
-    assert first["duration_seconds"] >= 0
-    assert len((await notes.get("/resources/1/history?limit=2")).body) == 2
-    await notes.delete("/resources/1")
-    await notes.is_gone(1)
-    left = (await notes.get("/resources/1/history")).body
-    assert [each["trigger_reason"] for each in left][:2] == ["deletion", "manual"]
-    assert {each["resource_name"] for each in left} == {"one"}
-    assert (await notes.get("/resources/99/history")).status == 404
-    items, _ = await client.list(RECONCILIATION.kind.path("default"))
-    assert len(items) == len(left)
 
 
 async def test_lists_are_newest_first_filtered_and_paged(notes: Api, shelf: World) -> None:
