@@ -12,6 +12,7 @@ from pathlib import Path
 from homeostat.store.base import StoreError
 from homeostat.store.migration import migrations
 from homeostat.store.seal import Seal
+from homeostat.store.sqlite.journal import JOURNAL_BYTES
 
 _APPLICATION_ID = 0x486F6D65
 _OLDEST_SQLITE = (3, 37, 0)
@@ -36,7 +37,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
             "journal_mode = WAL",
             "synchronous = FULL",
             "wal_autocheckpoint = 0",  # a checkpoint comes after the answers, not before
-            "journal_size_limit = 8388608",
+            f"journal_size_limit = {JOURNAL_BYTES}",
             "cache_size = -2048",
             "temp_store = MEMORY",
         ):

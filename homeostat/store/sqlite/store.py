@@ -157,7 +157,7 @@ class SqliteStore(Replica):
             return
         at, started = self._clock(), time.perf_counter()
 
-        def done(is_checkpoint_due: bool | None, error: BaseException | None) -> None:
+        def done(is_check_due: bool | None, error: BaseException | None) -> None:
             if error is not None:
                 self.counters.failures += 1
                 self._failed = (self._clock(), str(error))
@@ -170,8 +170,8 @@ class SqliteStore(Replica):
             # First, so that the next batch is on its way to the disk while watchers are told of this one.
             self._group.settle(outcomes)
             self.announce(events)
-            if is_checkpoint_due:
-                self._writer.post(lambda writer: writer.checkpoint("PASSIVE"), _note_checkpoint)
+            if is_check_due:
+                self._writer.post(Writer.check, _note_checkpoint)
 
         self._writer.post(lambda writer: writer.commit(events, at), done)
 

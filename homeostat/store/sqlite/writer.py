@@ -17,13 +17,16 @@ from typing import NamedTuple
 from homeostat.store.base import Event, Record
 from homeostat.store.rows import record_of
 from homeostat.store.seal import Seal
+from homeostat.store.sqlite.journal import JOURNAL_BYTES, Journal
 from homeostat.store.sqlite.lock import Lock
 from homeostat.store.sqlite.rows import COLUMNS, parameters
 from homeostat.store.sqlite.schema import BUSY_MS, check_seal, connect_writer
 
 _MOST_ROWS = 256  # of one statement
 _PAGE_BYTES = 4096
-_CHECKPOINT_BYTES = 4 << 20
+_COMMIT_BYTES = 2 * _PAGE_BYTES  # of the log, beside those of the rows
+_LASTING_BYTES = 256 << 10  # whoever writes that much will write more
+_CHECKPOINT_BYTES = JOURNAL_BYTES * 3 // 4  # the rest is for what is committed until it has been brought in
 _MARKS = ("compacted", "swept")
 
 
@@ -47,6 +50,7 @@ class Writer:
             self._lock.release()
             raise
         self._seal = seal
+        self._journal = Journal(path)
         self._unchecked_bytes = 0
 
     def load(self) -> Loaded:
@@ -63,25 +67,37 @@ class Writer:
         return Loaded(records, max(newest, compacted), compacted, swept, self.size_bytes())
 
     def commit(self, events: Sequence[Event], at: float) -> bool:
-        """Put the events on disk, all or none; whether a checkpoint is due."""
+        """Put the events on disk, all or none; whether `check` is due."""
         if len(events) <= _MOST_ROWS:
             self._insert(events, at)
         else:
             with _Transaction(self._connection):
                 for start in range(0, len(events), _MOST_ROWS):
                     self._insert(events[start : start + _MOST_ROWS], at)
-        self._unchecked_bytes += sum(len(event.record.value) + _PAGE_BYTES for event in events)
-        is_due = self._unchecked_bytes >= _CHECKPOINT_BYTES
-        if is_due:
-            self._unchecked_bytes = 0
-        return is_due
+        self._unchecked_bytes += _COMMIT_BYTES + sum(len(event.record.value) + _PAGE_BYTES for event in events)
+        return self._unchecked_bytes >= (_CHECKPOINT_BYTES if self._journal.is_long else _LASTING_BYTES)
+
+    def check(self) -> None:
+        """Keep the write-ahead log as long as it should be."""
+        if not self._journal.is_long:
+            self._journal.lengthen()
+        if self._unchecked_bytes >= _CHECKPOINT_BYTES:
+            self.checkpoint("PASSIVE")
 
     def checkpoint(self, mode: str) -> None:
+        self._unchecked_bytes = 0
         self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
 
     def empty_log(self) -> None:
-        """Bring the write-ahead log into the database and cut it to nothing, unless somebody reads: a backup may take
-        long, and commits wait for whoever waits for it."""
+        """Bring the write-ahead log into the database, and cut it if it is too long, unless somebody reads: a backup
+        may take long, and commits wait for whoever waits for it."""
+        if not self._journal.is_oversize:
+            self.checkpoint("PASSIVE")
+            return
+        self._cut_log()
+        self._journal.is_long = False
+
+    def _cut_log(self) -> None:
         self._connection.execute("PRAGMA busy_timeout = 0")
         try:
             self.checkpoint("TRUNCATE")
@@ -118,7 +134,7 @@ class Writer:
 
     def close(self) -> None:
         with suppress(sqlite3.Error):
-            self.empty_log()  # the next start need not read the write-ahead log
+            self._cut_log()  # the next start need not read the write-ahead log
         self._connection.close()
         self._lock.release()
 
