@@ -6,9 +6,15 @@ import re
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from homeostat.objects import yaml
+from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.check import CHECKS
+from homeostat.operators.policy.document import policy_document
+from homeostat.operators.policy.inspection import inspect
+from homeostat.operators.policy.manifest import Document
 from homeostat.operators.policy.spec import PolicySpec
 from tests.cli.running import Cli, Up
 from tests.docs.documents import EXAMPLES, table_rows, text_of
@@ -40,6 +46,27 @@ def test_every_check_comes_of_the_field_that_is_told() -> None:
         each for each in PolicySpec.__struct_encode_fields__ if re.match("forbid|require|max|min|allowed", each)
     }
     assert set(told.values()) == switches
+
+
+CONTAINER: JsonObject = {"name": "main", "image": "a:1"}
+
+
+def judged(kind: str, pod: JsonObject) -> list[str]:
+    """What the policy that is shown finds of a Job, or of another workload."""
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    spec = msgspec.convert(yaml.load(shown.encode()), PolicySpec)
+    spec = msgspec.structs.replace(spec, require_liveness_probe=True)
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    body = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, "spec": {"template": {"spec": pod}}}
+    report = inspect([Document("a.yaml", body)], [policy_document("", "shown", spec)], now=0.0)
+    return [each.type for each in report.entries]
+
+
+def test_the_policy_that_is_shown_does_as_told() -> None:
+    assert judged("Job", {"containers": [CONTAINER]}) == []
+    assert judged("Deployment", {"containers": [CONTAINER], "initContainers": [CONTAINER]}) == ["missing_liveness"]
+    privileged = {**CONTAINER, "securityContext": {"privileged": True}}
+    assert judged("Job", {"containers": [CONTAINER], "initContainers": [privileged]}) == ["init-privileged"]
 
 
 @pytest.mark.parametrize("command", commands_of("What is checked") + commands_of("In CI"), ids=" ".join)

@@ -12,7 +12,7 @@ import msgspec
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.policy.pod import Pod
-from homeostat.operators.policy.workload import DisruptionBudget, Workload, WorkloadSpec, pod_of
+from homeostat.operators.policy.workload import DisruptionBudget, Workload, WorkloadSpec, given_labels, pod_of
 
 Placed = TypeVar("Placed", Pod, Workload, DisruptionBudget)
 
@@ -140,6 +140,8 @@ def _template(document: Document, kind: str, value: JsonObject) -> Subject:
     pod = pod_of(workload)
     template = (value.get("spec") or {}).get("template") or {}
     metadata = {**(template.get("metadata") or {}), "name": pod.name, "namespace": pod.metadata.namespace}
+    if given := given_labels(kind, pod.name):
+        metadata["labels"] = {**(metadata.get("labels") or {}), **given}
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
     return Subject(document, kind, pod, body, workload)
 

@@ -19,6 +19,8 @@ from homeostat.objects.selectors import selector_of
 from homeostat.operators.policy.pod import Owner, Pod, PodMetadata, PodSpec
 
 PATCHABLE: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
+_JOBS: Final = frozenset({"Job", "CronJob"})
+_JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 _SCALED: Final = frozenset({"Deployment", "StatefulSet", REPLICA_SET.kind})
 
 
@@ -134,9 +136,16 @@ def deployment_name(replica_set: str) -> str:
     return replica_set.rpartition("-")[0] or replica_set
 
 
+def given_labels(kind: str, name: str) -> dict[str, str]:
+    """What the Pods of a workload get besides the labels of its template, as far as its declaration tells."""
+    return dict.fromkeys(_JOB_LABELS, name) if kind in _JOBS else {}
+
+
 def pod_of(workload: Workload) -> Pod:
     """The Pod that the template stands for, named after the workload."""
     template, metadata = workload.template, workload.metadata
     labels = template.metadata.labels if template.metadata is not None else None
+    if given := given_labels(workload.kind, metadata.name):
+        labels = {**(labels or {}), **given}
     owners = (Owner(workload.kind, metadata.name),) if workload.kind in PATCHABLE else None
     return Pod(PodMetadata(metadata.name, metadata.namespace, labels=labels, owner_references=owners), template.spec)

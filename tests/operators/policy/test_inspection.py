@@ -10,7 +10,15 @@ from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.inspection import aggregate_line, inspect, judge
 from homeostat.operators.policy.manifest import Budget, Document, Subject, Trouble, live_subject, read_manifests
 from homeostat.operators.policy.report.report import Report, ScoreLine
-from homeostat.operators.policy.spec import POLICY_FREE, PolicySpec, Rule, Thresholds
+from homeostat.operators.policy.spec import (
+    POLICY_FREE,
+    Exemption,
+    MatchExpression,
+    PolicySpec,
+    Rule,
+    Selector,
+    Thresholds,
+)
 from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json, to_pod
 
 BARE = container("web:latest", liveness=False, readiness=False)
@@ -50,6 +58,22 @@ def report(spec: PolicySpec, *values: Any) -> Report:
 
 def found(read: Any) -> list[Any]:
     return list(read_manifests([Document("a.yaml", read)]))
+
+
+OF_JOBS = Selector(match_expressions=(MatchExpression(key="batch.kubernetes.io/job-name", operator="Exists"),))
+
+
+def test_the_pods_of_jobs_have_the_labels_that_jobs_give_them() -> None:
+    spared = Exemption(reason="it ends", checks=("missing_liveness", "missing_readiness"), selector=OF_JOBS)
+    spec = msgspec.structs.replace(ALL, exemptions=(spared,))
+    jobs = report(
+        spec, CRON_JOB, {**workload("Job", "batch/v1"), "spec": {"template": {"spec": {"containers": [BARE]}}}}
+    )
+    assert [each.type for each in jobs.entries] == ["latest_tag", "latest_tag"]
+    assert len(report(spec, workload("Deployment")).entries) == 3
+    expected = "{'app': 'web', 'job-name': 'nightly', 'batch.kubernetes.io/job-name': 'nightly'}"
+    named = Rule(name="named", expression=f"object.metadata.labels == {expected}")
+    assert report(PolicySpec(rules=(named,)), CRON_JOB).entries == ()
 
 
 KINDS = [
