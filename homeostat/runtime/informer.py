@@ -22,7 +22,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Never, TypeVar, cast
 
-from homeostat.runtime.cache import Cache, CacheWriter, Change
+from homeostat.runtime.cache import Cache, Change
+from homeostat.runtime.cachewriter import CacheWriter
+from homeostat.runtime.comparison import Comparison
 from homeostat.runtime.decoding import Projected, Projection, name_of, version_of
 from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.index import KeysOf
@@ -34,7 +36,7 @@ Handler = Callable[[Change[V]], None]
 
 
 class Informer(Generic[V]):
-    """Made by `Informers`. `watcher` has the figures for metrics."""
+    """Made by `Informers`. `watcher` and `comparison` have the figures for metrics."""
 
     def __init__(
         self, api: Api, source: Source, struct: type[V], *, pace: Pace, chance: Callable[[], float] = random.random
@@ -47,10 +49,16 @@ class Informer(Generic[V]):
         self.watcher: Watcher[V] = Watcher(
             api, source, Projection(struct), writer=self._writer, tell=self._tell, pace=pace, chance=chance
         )
+        self.comparison = Comparison(self.watcher, self._writer, pace=pace, chance=chance)
 
     @property
     def cache(self) -> Cache[V]:
         return self._writer.cache
+
+    @property
+    def relists(self) -> int:
+        """Lists after the first one, whatever for."""
+        return self.watcher.relists + self.comparison.lists
 
     def add_index(self, index: str, keys_of: KeysOf[V]) -> None:
         self._writer.add_index(index, keys_of)
@@ -68,7 +76,10 @@ class Informer(Generic[V]):
         await self.watcher.synced.wait()
 
     async def run(self) -> Never:
-        await self.watcher.run()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.watcher.run())
+            tasks.create_task(self.comparison.run())
+        raise AssertionError("a watch ends only by an error or by being cancelled")
 
     def _tell(self, change: Change[V]) -> None:
         for handler in self._handlers:

@@ -72,7 +72,12 @@ _WATCH: tuple[_Figure[Informer[Any]], ...] = (
         min,
     ),
     _Figure("homeostat_watch_restarts_total", "Watches opened again", lambda informer: informer.watcher.restarts),
-    _Figure("homeostat_watch_relists_total", "Lists after the first one", lambda informer: informer.watcher.relists),
+    _Figure("homeostat_watch_relists_total", "Lists after the first one", lambda informer: informer.relists),
+    _Figure(
+        "homeostat_watch_missed_total",
+        "Objects that a comparison found to be otherwise than the watch had told",
+        lambda informer: informer.comparison.differences,
+    ),
     _Figure(
         "homeostat_watch_unfit_total",
         "Objects left out because they do not fit their projection",

@@ -20,14 +20,10 @@ class Streaming:
 
 @dataclass(slots=True, frozen=True)
 class Listing:
-    """The page that `token` asks for, the first without; unpaged where a list outlived its tokens.
-
-    A comparison checks a watch that works, which goes on where the list cannot be had.
-    """
+    """The page that `token` asks for, the first without; unpaged where a list outlived its tokens."""
 
     token: str = ""
     is_paged: bool = True
-    is_comparison: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,8 +67,6 @@ def after_failure(phase: Phase, error: Exception | None, *, start: Streaming | L
         case Streaming():
             return phase if isinstance(error, TooManyRequestsError | UnavailableError) else Listing()
         case Listing() if isinstance(error, ExpiredError):
-            return Listing(is_paged=False, is_comparison=phase.is_comparison)
-        case Listing(is_comparison=True):
-            return Watching()
+            return Listing(is_paged=False)
         case Listing():
             return phase if isinstance(error, _NOT_NOW) else Listing(is_paged=phase.is_paged)

@@ -4,7 +4,6 @@
     Listing ──▶ Listing ──▶ ...   page by page where it cannot
     Watching ──▶ Watching         resumed at the newest version that was seen
     Watching ──▶ Streaming        after 410 and whatever else says that the version is of no use
-    Watching ──▶ Listing          once in a while, to compare
 
 Between two attempts it is `Waiting`. Promises, each tested:
 
@@ -13,10 +12,9 @@ Between two attempts it is `Waiting`. Promises, each tested:
   never says anything, the version is not trusted any more
 - failures in a row wait longer each time; only a watch that works starts that count anew, so that a server which lists
   well but expires every watch is not asked for its lists again and again
-- what a faulty middleman drops is found by comparison, at the latest after `relist_every_s`; by pages, which come whole
-  or not at all, since he might drop some of a streamed list too. Where that list fails, the watch goes on meanwhile
 
-Time is the event loop's: the clock on the wall may jump.
+What a faulty middleman drops is found by a `Comparison` beside it. Time is the event loop's: the clock on the wall may
+jump.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
@@ -38,6 +36,7 @@ from homeostat.runtime.decoding import (
     Deleted,
     Event,
     Modified,
+    Page,
     Projected,
     Projection,
     Refused,
@@ -110,9 +109,12 @@ class Watcher(Generic[V]):
         self.state: State = self._start
         self._listing: SinkListing[V] | None = None
         self._gone: list[V] = []
-        self._relist_at = 0.0
         self._heard_at: float | None = None
         self._is_progressing = self._is_troubled = False
+
+    @property
+    def path(self) -> str:
+        return self._source.path
 
     @property
     def last_event_age_s(self) -> float:
@@ -145,9 +147,8 @@ class Watcher(Generic[V]):
         """The phase that follows; None where the server has closed the stream."""
         if isinstance(phase, Listing):
             return await self._list(phase)
-        if isinstance(phase, Watching) and self._is_relist_due():
-            return Listing(is_comparison=True)
-        return await self._read(phase)
+        await self._read(phase)
+        return None
 
     def _recover(self, error: Exception | None) -> Phase:
         self.restarts += 1
@@ -156,8 +157,6 @@ class Watcher(Generic[V]):
         if isinstance(reached, Streaming) and isinstance(error, _CANNOT_STREAM):
             # The server is too old to stream its lists, and is not asked again.
             self._start = Listing()
-        if isinstance(reached, Listing) and reached.is_comparison:
-            self._relist_at = asyncio.get_running_loop().time() + self._pace.silence_s
         return after_failure(reached, error, start=self._start)
 
     def _is_steady(self, lived_s: float, error: Exception | None) -> bool:
@@ -173,60 +172,57 @@ class Watcher(Generic[V]):
         # A server that stops closes its streams first. Whether that was a failure, the next attempt tells.
         is_news = failures & (failures - 1) == 0 and not (error is None and failures == 1)
         level = logging.WARNING if is_news else logging.DEBUG
-        log.log(level, "watch failed", extra={"path": self._source.path, "reason": reason, "failures": failures})
+        log.log(level, "watch failed", extra={"path": self.path, "reason": reason, "failures": failures})
         self._is_troubled = self._is_troubled or is_news
         await asyncio.sleep(delay_s)
-
-    def _is_relist_due(self) -> bool:
-        return asyncio.get_running_loop().time() >= self._relist_at
 
     def _begin(self) -> SinkListing[V]:
         if self.synced.is_set():
             self.relists += 1
-        # Watches that began together should not list together for ever.
-        every_s = self._pace.relist_every_s * (1.0 - 0.2 * self._chance())
-        self._relist_at = asyncio.get_running_loop().time() + every_s
         self._gone = []
         self._listing = self._writer.listing()
         return self._listing
 
     async def _list(self, phase: Listing) -> Phase:
         listing = self._listing if phase.token and self._listing is not None else self._begin()
-        limit = self._pace.page if phase.is_paged else ""
-        query = self._source.query() | {"limit": limit, "continue": phase.token}
-        async with asyncio.timeout(self._pace.silence_s):
-            body = await self._api.fetch(
-                "GET", self._source.path, query, accept=self._source.accept("PartialObjectMetadataList")
-            )
+        page = await self.fill(listing, phase)
         self._heard_at = asyncio.get_running_loop().time()
-        page = self._projection.page(body)
-        for obj in page.objects:
-            listing.put(obj)
-        for unfit in page.unfit:
-            self._leave_out(unfit)
         if page.token:
             return replace(phase, token=page.token)
         self._swap(listing, page.version)
         return Watching()
 
-    async def _read(self, phase: Streaming | Watching) -> Phase | None:
+    async def fill(self, listing: SinkListing[V], phase: Listing) -> Page[V]:
+        """The page of the phase, which is in the listing then."""
+        limit = self._pace.page if phase.is_paged else ""
+        query = self._source.query() | {"limit": limit, "continue": phase.token}
+        async with asyncio.timeout(self._pace.silence_s):
+            body = await self._api.fetch(
+                "GET", self.path, query, accept=self._source.accept("PartialObjectMetadataList")
+            )
+        page = self._projection.page(body)
+        for obj in page.objects:
+            listing.put(obj)
+        for unfit in page.unfit:
+            self._note_unfit(unfit)
+            listing.leave_out(unfit.namespace, unfit.name)
+        return page
+
+    async def _read(self, phase: Streaming | Watching) -> None:
         if isinstance(phase, Streaming):
             self._begin()
         else:
             self._listing = None
         opened_at = asyncio.get_running_loop().time()
-        deadline = min(opened_at + self._pace.silence_s, self._relist_at)
         try:
-            async with asyncio.timeout_at(deadline) as watchdog, aclosing(self._open(phase)) as lines:
+            async with asyncio.timeout(self._pace.silence_s) as watchdog, aclosing(self._open(phase)) as lines:
                 await self._follow(lines, watchdog)
         except TimeoutError:
             if not watchdog.expired():
                 raise
-            if not self._is_relist_due():
-                is_heard = self._heard_at is not None and self._heard_at >= opened_at
-                silence = SilentError if is_heard else UnheardError
-                raise silence(f"nothing came for {self._pace.silence_s:g} s") from None
-        return Listing(is_comparison=True) if self._is_relist_due() else None
+            is_heard = self._heard_at is not None and self._heard_at >= opened_at
+            silence = SilentError if is_heard else UnheardError
+            raise silence(f"nothing came for {self._pace.silence_s:g} s") from None
 
     def _open(self, phase: Streaming | Watching) -> AsyncGenerator[bytes, None]:
         query = self._source.query() | {"allowWatchBookmarks": "true"}
@@ -234,7 +230,7 @@ class Watcher(Generic[V]):
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         else:
             query |= {"resourceVersion": self._writer.version}
-        return self._api.lines(self._source.path, accept=self._source.accept("PartialObjectMetadata"), **query)
+        return self._api.lines(self.path, accept=self._source.accept("PartialObjectMetadata"), **query)
 
     async def _follow(self, lines: AsyncGenerator[bytes, None], watchdog: asyncio.Timeout) -> None:
         now = asyncio.get_running_loop().time
@@ -246,11 +242,11 @@ class Watcher(Generic[V]):
             if heard_at - rewound_at >= rewind_s:
                 # Not at each line: a timer costs more than an event.
                 rewound_at = heard_at
-                watchdog.reschedule(min(heard_at + self._pace.silence_s, self._relist_at))
+                watchdog.reschedule(heard_at + self._pace.silence_s)
             self._take(decode(line))
             if self._is_troubled:
                 self._is_troubled = False
-                log.info("watch works again", extra={"path": self._source.path})
+                log.info("watch works again", extra={"path": self.path})
             count += 1
             if count % _YIELD_EVERY == 0:
                 # Lines that are all there already would keep everybody else from running.
@@ -289,21 +285,28 @@ class Watcher(Generic[V]):
         changes += [change for obj in self._gone if (change := self._writer.remove(obj)) is not None]
         self._gone = []
         self.state = Watching()
+        self.tell_list(changes)
+        self.synced.set()
+
+    def tell_list(self, changes: Iterable[Change[V]]) -> None:
+        """What a list differs by."""
         self.is_telling_list = True
         try:
             for change in changes:
                 self._tell(change)
         finally:
             self.is_telling_list = False
-        self.synced.set()
 
     def _leave_out(self, unfit: Unfit) -> None:
-        self.unfit += 1
-        log.error(
-            "object does not fit its projection",
-            extra={"path": self._source.path, "object": f"{unfit.namespace}/{unfit.name}", "reason": unfit.reason},
-        )
+        self._note_unfit(unfit)
         if self._listing is not None:
             self._listing.leave_out(unfit.namespace, unfit.name)
         else:
             self._apply(self._writer.leave_out(unfit.namespace, unfit.name, unfit.version))
+
+    def _note_unfit(self, unfit: Unfit) -> None:
+        self.unfit += 1
+        log.error(
+            "object does not fit its projection",
+            extra={"path": self.path, "object": f"{unfit.namespace}/{unfit.name}", "reason": unfit.reason},
+        )

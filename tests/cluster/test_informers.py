@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from homeostat.client.base import Client
+from homeostat.client.base import Client, Response, Transport
 from homeostat.client.http import open_transport
 from homeostat.runtime.index import by_label
 from homeostat.runtime.informer import Informer, Informers
@@ -52,7 +52,7 @@ async def test_a_cache_comes_to_equal_the_server_and_misses_no_change(api: Api, 
         await maps.churn(30)
         await maps.agree(mirror)
         assert mirror.changes == 3 + 30 + len([turn for turn in range(30) if turn % 7 == 3])
-        assert (informer.watcher.restarts, informer.watcher.relists) == (0, 0)
+        assert (informer.watcher.restarts, informer.relists) == (0, 0)
 
 
 async def test_the_first_list_is_streamed(api: Api, maps: Collection) -> None:
@@ -64,18 +64,59 @@ async def test_the_first_list_is_streamed(api: Api, maps: Collection) -> None:
     assert [("sendInitialEvents" in each, "limit=" in each) for each in transport.sent] == [(True, False)]
 
 
-async def test_a_comparison_by_pages_finds_nothing_amiss(api: Api, maps: Collection) -> None:
-    await maps.write_all(f"c{number:02}" for number in range(12))
-    pace = replace(PATIENT, relist_every_s=0.2)
-    async with following(api.client, maps.path, pace) as (informer, mirror):
+class SlowLists(FaultyTransport):
+    """Lists are asked for and do not come before `release`."""
 
-        async def is_compared() -> bool:
-            return informer.watcher.relists >= 2
+    def __init__(self, inner: Transport) -> None:
+        super().__init__(inner)
+        self.is_asked, self.release = asyncio.Event(), asyncio.Event()
 
-        await eventually(is_compared)
-        await maps.churn(10)
+    async def send(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
+    ) -> Response:
+        if "limit=" in query:
+            self.is_asked.set()
+            await self.release.wait()
+        return await super().send(method, path, query=query, body=body, content_type=content_type, accept=accept)
+
+
+async def test_changes_are_told_while_a_list_to_compare_with_is_on_its_way(api: Api, maps: Collection) -> None:
+    await maps.write("a")
+    transport = SlowLists(api.client._transport)
+    async with following(Client(transport), maps.path, replace(PATIENT, relist_every_s=0.2)) as (informer, mirror):
+        await asyncio.wait_for(transport.is_asked.wait(), 10)
+        await maps.write("b")
+        await maps.remove("a")
+        await shows(informer, ["b"])
+        transport.release.set()
         await maps.agree(mirror)
-        assert (informer.watcher.restarts, informer.watcher.unfit) == (0, 0)
+        assert transport.streams == 1
+
+
+async def test_comparisons_beside_a_watch_find_nothing_amiss_while_objects_come_and_go(
+    api: Api, maps: Collection
+) -> None:
+    await maps.write_all(f"d{number:02}" for number in range(12))
+    transport = FaultyTransport(api.client._transport)
+    pace = replace(PATIENT, relist_every_s=0.1)
+    async with following(Client(transport), maps.path, pace) as (informer, mirror):
+        while informer.comparison.lists < 5:
+            await maps.churn(10)
+        await maps.agree(mirror)
+        assert (informer.comparison.differences, informer.watcher.restarts, transport.streams) == (0, 0, 1)
+
+
+async def test_what_a_middleman_drops_is_found_beside_the_watch(api: Api, maps: Collection) -> None:
+    await maps.write_all("abc")
+    chance = random.Random(1)
+    transport = FaultyTransport(api.client._transport)
+    async with following(Client(transport), maps.path, replace(PATIENT, relist_every_s=0.1)) as (informer, mirror):
+        transport.bend = lambda line: [] if b'"BOOKMARK"' not in line and chance.random() < 0.5 else [line]
+        await maps.churn(40)
+        transport.bend = lambda line: [line]
+        await maps.write("last")
+        await maps.agree(mirror)
+        assert (informer.comparison.differences > 0, informer.watcher.restarts, transport.streams) == (True, 0, 1)
 
 
 async def test_the_server_selects(api: Api) -> None:

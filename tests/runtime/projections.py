@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from homeostat.runtime.cache import CacheWriter
+from homeostat.runtime.cachewriter import CacheWriter
 from homeostat.runtime.decoding import name_of, version_of
 from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.index import by_label

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.runtime.cache import Cache, CacheWriter, Change
+from homeostat.runtime.cache import Cache, Change
+from homeostat.runtime.cachewriter import CacheWriter
 from tests.runtime.projections import Pod, pod, pod_cache
 
 

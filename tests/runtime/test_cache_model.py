@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from homeostat.runtime.cache import CacheWriter
+from homeostat.runtime.cachewriter import CacheWriter, Listing
 from tests.runtime.projections import Pod, pod, pod_cache
 
 NAMES = st.sampled_from("abcd")
@@ -18,6 +18,8 @@ STEPS = st.one_of(
     st.tuples(st.just("repeat"), st.integers(1, 5)),
     st.tuples(st.just("list"), st.none()),
 )
+WRITTEN = st.tuples(st.sampled_from("ab"), st.sampled_from(["written", "deleted"]), st.booleans())
+ROUNDS = st.tuples(st.lists(WRITTEN, max_size=3), st.lists(WRITTEN, max_size=3), st.integers(0, 5))
 
 
 class Server:
@@ -65,6 +67,57 @@ class Watch:
         assert old is not new
         if new is not None:
             self.mirror[namespace, name] = new
+
+
+class Lossy(Watch):
+    """Loses some of the log, and holds lists against the cache while it goes on."""
+
+    def __init__(self, server: Server, writer: CacheWriter[Pod]) -> None:
+        super().__init__(server, writer)
+        self.dropped: set[int] = set()
+
+    def happen(self, happenings: list[tuple[str, str, bool]]) -> None:
+        for name, what, is_dropped in happenings:
+            before = len(self.server.log)
+            if what == "written":
+                self.server.write("shop", name, "web", "n1")
+            else:
+                self.server.delete("shop", name)
+            if is_dropped and len(self.server.log) > before:
+                self.dropped.add(before)
+
+    def catch_up(self, end: int) -> None:
+        for at in range(self.sent, end):
+            if at not in self.dropped:
+                self.send(at, at + 1)
+        self.sent = max(self.sent, end)
+
+    def ask(self) -> tuple[Listing[Pod], int]:
+        listing = self.writer.comparison()
+        for each in self.server.objects.values():
+            listing.put(each)
+        return listing, len(self.server.log)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(ROUNDS, min_size=1, max_size=8))
+def test_a_comparison_finds_what_was_dropped_and_nothing_else(
+    rounds: list[tuple[list[tuple[str, str, bool]], list[tuple[str, str, bool]], int]],
+) -> None:
+    server, writer = Server(), pod_cache()
+    watch = Lossy(server, writer)
+    watch.list()
+    for before, meanwhile, lag in [*rounds, ([], [], 0)]:
+        watch.happen(before)
+        watch.catch_up(len(server.log) - lag)
+        listing, version = watch.ask()
+        watch.happen(meanwhile)
+        watch.catch_up(max(version, len(server.log) - lag))
+        for change in listing.merge(version):
+            assert any(each < version for each in watch.dropped), "what was told is no difference"
+            watch.follow(*change)
+        watch.dropped = {each for each in watch.dropped if each >= version}
+    check_equal(writer, watch, server)
 
 
 @settings(deadline=None)

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from homeostat.runtime.cache import CacheWriter
+from homeostat.runtime.cachewriter import CacheWriter
 from homeostat.runtime.decoding import Projected
 from homeostat.runtime.deletion import Deletion
 from homeostat.testing.clock import virtual_time

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from homeostat.runtime.cache import CacheWriter
+from homeostat.runtime.cachewriter import CacheWriter
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod, pod, pod_cache
 

@@ -85,7 +85,13 @@ async def test_a_watch_shows_its_age_its_state_and_what_it_holds(plane: Plane) -
         found = told(metrics)
         running.cancel()
     assert 0 <= found[f"homeostat_watch_last_event_age_seconds {ALL}"] < 10
-    expected = {"watch_synced": 1, "watch_restarts_total": 0, "watch_relists_total": 0, "watch_unfit_total": 0}
+    expected = {
+        "watch_synced": 1,
+        "watch_restarts_total": 0,
+        "watch_relists_total": 0,
+        "watch_missed_total": 0,
+        "watch_unfit_total": 0,
+    }
     assert {name: found[f"homeostat_{name} {ALL}"] for name in expected} == expected
     assert found[f"homeostat_cache_objects {ALL}"] >= 1
     states = ("streaming", "listing", "watching", "waiting")

@@ -40,7 +40,7 @@ from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod, pod, pod_cache
 
 Step = bytes | float | Exception
-PACE = Pace(backoff=Backoff(first_s=1, cap_s=8, spread=0), silence_s=75, steady_s=10, relist_every_s=100_000, page=2)
+PACE = Pace(backoff=Backoff(first_s=1, cap_s=8, spread=0), silence_s=75, steady_s=10, page=2)
 QUIET = 1e9
 UNNUMBERED = b'{"type":"ADDED","object":{"metadata":{"name":"db","namespace":"shop","resourceVersion":""}}}'
 
@@ -372,31 +372,6 @@ async def test_a_refusal_is_waited_for_as_long_as_it_says(retry_after_s: int, wa
 
 
 @virtual_time
-async def test_what_was_dropped_is_found_by_the_periodic_list() -> None:
-    web, db = pod("web", 3), pod("db", 8)
-    bookmarks: list[Step] = [each for version in range(9, 99) for each in (50.0, mark(version))]
-    script = Script([*initial(7, web), *bookmarks], page(70, db), [mark(71), QUIET])
-    pace = Pace(backoff=PACE.backoff, relist_every_s=3600)
-    followed = await follow(script, seconds=3650, pace=pace)
-    assert (script.forms, script.asked_at) == (["stream", "list limit=500", "watch 70"], [0, 3600, 3600])
-    assert followed.changes[1:] == [Change("shop", "web", web, None), Change("shop", "db", None, db)]
-    assert (followed.watcher.relists, followed.watcher.restarts) == (1, 0)
-
-
-@virtual_time
-async def test_a_comparison_that_fails_is_tried_again_while_the_watch_goes_on() -> None:
-    web, db = pod("web", 3), pod("db", 4)
-    beats: list[Step] = [each for version in range(9, 99) for each in (30.0, mark(version))]
-    script = Script(
-        [*initial(7, web), *beats], UnavailableError("busy"), [line("ADDED", pod("new", 90)), *beats], page(95, db)
-    )
-    followed = await follow(script, seconds=700, pace=Pace(backoff=PACE.backoff, relist_every_s=600))
-    assert script.forms == ["stream", "list limit=500", "watch 27", "list limit=500", "watch 95"]
-    assert script.asked_at == [0, 600, 601, 675, 675]
-    assert [each.name for each in followed.changes] == ["web", "new", "web", "new", "db"]
-
-
-@virtual_time
 async def test_a_busy_stream_is_not_taken_for_a_silent_one() -> None:
     busy: list[Step] = [each for version in range(8, 2_000) for each in (0.1, mark(version))]
     script = Script([*initial(7), *busy, QUIET])
@@ -444,9 +419,6 @@ BUSY, GONE, ODD = UnavailableError("x"), ExpiredError("x"), ForbiddenError("x")
         (Listing("t"), UnreachableError("x"), Listing("t")),
         (Listing("t"), GONE, Listing(is_paged=False)),
         (Listing("t"), ODD, Listing()),
-        (Listing("t", is_comparison=True), BUSY, Watching()),
-        (Listing("t", is_comparison=True), ODD, Watching()),
-        (Listing("t", is_comparison=True), GONE, Listing(is_paged=False, is_comparison=True)),
         (Listing(is_paged=False), GarbledError(), Listing(is_paged=False)),
     ],
     ids=str,

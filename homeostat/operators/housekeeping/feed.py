@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 _SETTLE_S = 0.05
 BACKOFF = Backoff(first_s=0.02, cap_s=60.0)
 """Of whatever fails in housekeeping: most of it is a race with somebody who has just written."""
-# The server is in the same process: nobody in between drops an event, so comparisons are rare.
-_PACE = Pace(backoff=BACKOFF, relist_every_s=86_400.0)
+# The server is in the same process: nobody in between drops an event, so nothing is compared.
+_PACE = Pace(backoff=BACKOFF)
 
 
 @dataclass(slots=True, frozen=True)
