@@ -7,6 +7,7 @@ only if Kubernetes declares one; the zero values with which Go fills a struct ar
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import RLock
 from typing import Any, Literal, cast
 
 import msgspec
@@ -43,6 +44,8 @@ _LEAVES = {
 
 _types: dict[str, Schema] = {}
 _fields: dict[tuple[Any, ...], Schema] = {}
+_building = RLock()
+"""A type is known before its fields are built, and another thread must not take it for whole."""
 
 
 def builtin_schema(group: str, version: str, kind: str) -> Schema:
@@ -55,8 +58,9 @@ def builtin_schema(group: str, version: str, kind: str) -> Schema:
 
 def type_schema(name: str) -> Schema:
     """The schema of a type of the table, `core.v1.PodSpec`."""
-    found = _types.get(name)
-    return found if found is not None else _build(type_named(name))
+    with _building:
+        found = _types.get(name)
+        return found if found is not None else _build(type_named(name))
 
 
 def _build(builtin: BuiltinType) -> Schema:

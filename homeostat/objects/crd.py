@@ -11,7 +11,7 @@ from __future__ import annotations
 from homeostat.objects import form
 from homeostat.objects.crdschema import check_schema
 from homeostat.objects.crdversion import check_column, check_deprecation, check_selectable, check_subresources
-from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
+from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required, unsupported
 from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain
 from homeostat.objects.json import JsonObject
 from homeostat.objects.structural import schema_of
@@ -197,6 +197,8 @@ def _check_names(names: JsonObject) -> list[Cause]:
     for key in ("shortNames", "categories"):
         for at, each in enumerate(names.get(key) or []):
             causes += _check_label(each, f"spec.names.{key}[{at}]")
+            if are_enough(causes):
+                return causes
     return causes
 
 

@@ -13,14 +13,14 @@ Server and client share the tree: `status_of` and `error_of` are inverse. Text i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from itertools import islice
 from typing import Any
 
 import msgspec
 
-# A refusal should not be larger than what it refuses.
-_MOST_CAUSES = 100
+MOST_CAUSES = 100
+"""A refusal tells no more of them: it should not be larger than what it refuses, nor take longer to find out."""
 _LONGEST_MESSAGE = 2048
 
 
@@ -64,6 +64,11 @@ def unsupported(field: str, value: object, known: Iterable[str]) -> Cause:
 
 def too_long(field: str, limit: int) -> Cause:
     return Cause("FieldValueTooLong", f"Too long: may not be more than {limit} bytes", field)
+
+
+def are_enough(causes: Sized) -> bool:
+    """Whether more of them would not be told, so that nobody need look for more."""
+    return len(causes) >= MOST_CAUSES
 
 
 def too_many(field: str, count: int, limit: int) -> Cause:
@@ -173,7 +178,7 @@ def _shortened(cause: Cause) -> Cause:
 
 def invalid_object(kind: str, group: str, name: str, causes: Iterable[Cause]) -> InvalidError:
     """The 422 of an object, worded as Kubernetes words it; of very many or very long causes, not all is told."""
-    causes = tuple(_shortened(cause) for cause in islice(causes, _MOST_CAUSES))
+    causes = tuple(_shortened(cause) for cause in islice(causes, MOST_CAUSES))
     name = name[:_LONGEST_MESSAGE]
     texts = [f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in causes]
     told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

@@ -8,11 +8,12 @@ not looked into, so that an object that was let in by an older schema can still 
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import jsonschema_rs
 
-from homeostat.objects.errors import Cause, invalid, quoted, required, too_long, too_many, type_invalid
+from homeostat.objects.errors import MOST_CAUSES, Cause, invalid, quoted, required, too_long, too_many, type_invalid
 from homeostat.objects.formats import format_check
 from homeostat.objects.identifiers import dns1035_label
 from homeostat.objects.json import Json, JsonObject, type_name
@@ -22,7 +23,8 @@ from homeostat.objects.pattern import PatternError, matcher
 from homeostat.objects.schema import UNSET, Schema
 from homeostat.objects.structural import schema_of
 
-_MOST_CAUSES = 100
+_MOST_NAMES = 1024
+"""Of supported values; a message is cut before it comes to the next."""
 
 
 def explain(value: Json, schema: Schema, old: Json = UNSET, *, path: str = "") -> list[Cause]:
@@ -55,7 +57,7 @@ def _check(value: Json, node: Schema, path: str, old: Json) -> list[Cause]:
     causes += _enum_causes(value, node, path)
     if isinstance(value, dict):
         causes += _object_causes(value, node, path, old)
-    return causes[:_MOST_CAUSES]
+    return causes[:MOST_CAUSES]
 
 
 def _type_causes(value: Json, node: Schema, path: str) -> list[Cause]:
@@ -130,7 +132,7 @@ def _list_causes(values: list[Json], node: Schema, path: str, old: Json) -> list
             was = before.get(_key_of(each, node.map_keys), UNSET) if before else UNSET
             if was is UNSET or not is_same(each, was):
                 causes += _check(each, node.items, f"{path}[{at}]", was)
-            if len(causes) > _MOST_CAUSES:
+            if len(causes) > MOST_CAUSES:
                 return causes
     rules = node.constraints
     if (least := rules.get("minItems")) is not None and len(values) < least:
@@ -166,10 +168,10 @@ def _object_causes(value: JsonObject, node: Schema, path: str, old: Json) -> lis
         was = before.get(key, UNSET)
         if was is UNSET or not is_same(child, was):
             causes += _check(child, member, f"{path}.{key}" if path else key, was)
-        if len(causes) > _MOST_CAUSES:
+        if len(causes) > MOST_CAUSES:
             return causes
-    causes += [required(f"{path}.{key}" if path else key) for key in node.required if key not in value]
-    return causes
+    missing = (key for key in node.required if key not in value)
+    return causes + [required(f"{path}.{key}" if path else key) for key in islice(missing, MOST_CAUSES)]
 
 
 def _embedded_causes(value: JsonObject, path: str) -> list[Cause]:
@@ -192,9 +194,10 @@ def _embedded_causes(value: JsonObject, path: str) -> list[Cause]:
 
 def _enum_causes(value: Json, node: Schema, path: str) -> list[Cause]:
     known = node.constraints.get("enum")
-    if not known or any(is_same(value, each) for each in known):
+    if not known or (value in known and any(is_same(value, each) for each in known)):
         return []
-    names = ", ".join(quoted(each if isinstance(each, str) else quoted(each)) for each in known)
+    told = islice(known, _MOST_NAMES)
+    names = ", ".join(quoted(each if isinstance(each, str) else quoted(each)) for each in told)
     return [Cause("FieldValueNotSupported", f"Unsupported value: {quoted(value)}: supported values: {names}", path)]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 Messages = list[str]
+_LONGEST_KEY = 253 + 1 + 63
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -119,8 +120,13 @@ def qualified_name(value: str) -> Messages:
     return messages
 
 
-@lru_cache(maxsize=4096)
 def is_qualified_name(value: str) -> bool:
+    # Nothing longer is one, nor worth to be remembered.
+    return len(value) <= _LONGEST_KEY and _is_qualified_name(value)
+
+
+@lru_cache(maxsize=4096)
+def _is_qualified_name(value: str) -> bool:
     prefix, slash, name = value.rpartition("/")
     if slash and not (0 < len(prefix) <= 253 and is_subdomain(prefix)):
         return False

@@ -6,7 +6,7 @@ without them has no plan.
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, duplicate, invalid
+from homeostat.objects.errors import Cause, are_enough, duplicate, invalid
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema import Schema
 
@@ -49,6 +49,8 @@ class ListPlan:
         if self.items is not None:
             for at, each in enumerate(values):
                 causes += self.items.duplicates(each, f"{path}[{at}]")
+                if are_enough(causes):
+                    break
         return causes
 
 
@@ -105,6 +107,8 @@ def _second_times(marks: list[Json]) -> list[int]:
         times[mark] = times.get(mark, 0) + 1
         if times[mark] == 2:
             found.append(at)
+            if are_enough(found):
+                break
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from homeostat.objects.errors import Cause, forbidden, invalid, quoted, required, too_long
+from homeostat.objects.errors import MOST_CAUSES, Cause, are_enough, forbidden, invalid, quoted, required, too_long
 from homeostat.objects.identifiers import (
     Messages,
     dns1035_label,
@@ -153,6 +153,8 @@ def check_labels(labels: Json, path: str) -> list[Cause]:
             causes += [invalid(path, key, each) for each in qualified_name(key)]
         if isinstance(value, str) and not is_label_value(value):
             causes += [invalid(path, value, each) for each in label_value(value)]
+        if are_enough(causes):
+            break
     return causes
 
 
@@ -164,6 +166,8 @@ def check_annotations(annotations: Json, path: str) -> list[Cause]:
     for key, value in annotations.items():
         if not is_qualified_name(key):
             causes += [invalid(path, key, each) for each in qualified_name(key.lower())]
+            if are_enough(causes):
+                return causes
         if isinstance(value, str):
             size += len(key) + len(value)
     # A character is at most four bytes, so only large annotations are counted exactly.
@@ -185,11 +189,13 @@ def _check_owners(owners: Json) -> list[Cause]:
             continue
         if not (owner.get("apiVersion") and owner.get("kind") and owner.get("name") and owner.get("uid")):
             causes += _check_owner_members(owner, path)
+            if are_enough(causes):
+                return causes
         if owner.get("kind") == "Event" and owner.get("apiVersion") == "v1":
             causes.append(invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller") is True:
             controllers.append(f"{owner.get('kind')}/{owner.get('name')}")
-    for extra in controllers[1:]:
+    for extra in controllers[1 : MOST_CAUSES + 1]:
         said = 'Only one reference can have Controller set to true. Found "true" in references for'
         causes.append(invalid(path, owners, f"{said} {controllers[0]} and {extra}"))
     return causes
@@ -211,17 +217,20 @@ def _check_finalizers(finalizers: Json) -> list[Cause]:
     path = "metadata.finalizers"
     if not isinstance(finalizers, list):
         return []
-    causes = [
-        invalid(path, each, message) for each in finalizers if isinstance(each, str) for message in qualified_name(each)
-    ]
+    causes: list[Cause] = []
+    for each in finalizers:
+        if isinstance(each, str) and not is_qualified_name(each):
+            causes += [invalid(path, each, message) for message in qualified_name(each)]
+            if are_enough(causes):
+                return causes
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
         causes.append(invalid(path, finalizers, f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"))
     return causes
 
 
 def _check_no_new_finalizers(new: Json, old: Json) -> list[Cause]:
-    known = old if isinstance(old, list) else []
-    added = [each for each in new if each not in known] if isinstance(new, list) else []
+    known = {each for each in old if isinstance(each, str)} if isinstance(old, list) else set()
+    added = [each for each in new if isinstance(each, str) and each not in known] if isinstance(new, list) else []
     if not added:
         return []
     listed = ", ".join(quoted(each) for each in added)

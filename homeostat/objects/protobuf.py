@@ -143,9 +143,10 @@ def _skip(data: bytes, pos: int, tag: int, table: Table) -> int:
 def _table(name: str) -> Table:
     found = _tables.get(name)
     if found is None:
-        found = _tables[name] = {}
+        found = {}
         for field in type_named(name).fields:
             found.update(_entries(field))
+        _tables[name] = found
     return found
 
 

@@ -7,7 +7,7 @@ schema does not limit are bounded by the size of a request. The language is only
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, forbidden, invalid
+from homeostat.objects.errors import Cause, are_enough, forbidden, invalid
 from homeostat.objects.schema import Rule, Schema
 
 RULE_LIMIT = 10_000_000
@@ -47,6 +47,8 @@ class _Check:
 
     def visit(self, node: Schema, path: str, place: _Place) -> None:
         for at, rule in enumerate(node.rules):
+            if are_enough(self.causes):
+                return
             self.check_rule(rule, node, f"{path}.x-kubernetes-validations[{at}]", place)
         for name, member in node.properties.items():
             self.visit(member, f"{path}.properties[{name}]", place.below(1))

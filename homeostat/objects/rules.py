@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from homeostat.cel import Budget, CostLimitError, EvaluationError
-from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required
+from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, invalid, required
 from homeostat.objects.explain import is_same
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.listtypes import identity
@@ -33,13 +33,13 @@ class Rules:
         self.schema = schema
         self._plan: _Plan | Any | None = UNSET
 
-    def check(self, new: JsonObject, old: JsonObject | None = None) -> list[Cause]:
-        """Which rules the object breaks; `old` is what it was before, on an update."""
+    def check(self, new: JsonObject, old: JsonObject | None = None, budget: Budget | None = None) -> list[Cause]:
+        """Which rules the object breaks; `old` is what it was before, on an update. The cost is taken from `budget`."""
         if self._plan is UNSET:
             self._plan = _plan_of(self.schema, is_root=True)
         if self._plan is None:
             return []
-        run = _Run()
+        run = _Run(budget)
         with suppress(_SpentError):
             run.visit(self._plan, new, UNSET if old is None else old, "", _changed)
         return run.causes
@@ -90,7 +90,7 @@ def _compiled(compiler: RuleCompiler, rule: Rule) -> RuleProgram | RuleError:
 
 
 class _SpentError(Exception):
-    """The object's budget is gone; nothing more is evaluated."""
+    """The object's budget is gone, or enough has been found; nothing more is evaluated."""
 
 
 def _changed() -> bool:
@@ -102,8 +102,8 @@ class _Run:
 
     __slots__ = ("budget", "causes")
 
-    def __init__(self) -> None:
-        self.budget = Budget()
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = Budget() if budget is None else budget
         self.causes: list[Cause] = []
 
     def visit(self, plan: _Plan, value: Json, old: Json, path: str, is_unchanged: Callable[[], bool]) -> None:
@@ -113,6 +113,8 @@ class _Run:
         if old is not UNSET:
             is_unchanged = _remembered(value, old)
         for program in plan.programs:
+            if are_enough(self.causes):
+                raise _SpentError
             self._evaluate(program, plan.type, value, old, path, is_unchanged)
         if isinstance(value, dict):
             self._visit_members(plan, value, old, path, is_unchanged)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from threading import RLock
 from typing import Literal
 
 from homeostat.objects.json import Json, encode
@@ -95,24 +96,27 @@ class Shape:
 class Family:
     """The shapes of one kind, each made once, so that a schema that refers to itself ends."""
 
-    __slots__ = ("_made", "any", "builtin")
+    __slots__ = ("_linking", "_made", "any", "builtin")
 
     def __init__(self, *, builtin: bool) -> None:
         self._made: dict[Schema, Shape | None] = {}
+        # No other thread may meet a shape before it is linked.
+        self._linking = RLock()
         self.builtin = builtin
         self.any = Shape("any", Schema(), self)
         self.any.link()
 
     def shape(self, schema: Schema) -> Shape | None:
-        if schema in self._made:
-            return self._made[schema]
-        kind = _division(schema)
-        if kind is None or kind == "any":
-            self._made[schema] = self.any if kind else None
-            return self._made[schema]
-        made = self._made[schema] = Shape(kind, schema, self)
-        made.link()
-        return made
+        with self._linking:
+            if schema in self._made:
+                return self._made[schema]
+            kind = _division(schema)
+            if kind is None or kind == "any":
+                self._made[schema] = self.any if kind else None
+                return self._made[schema]
+            made = self._made[schema] = Shape(kind, schema, self)
+            made.link()
+            return made
 
 
 def list_keys(schema: Schema) -> tuple[str, ...]:

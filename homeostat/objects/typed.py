@@ -9,8 +9,8 @@ import binascii
 import re
 from base64 import b64decode
 
-from homeostat.objects.errors import Cause
-from homeostat.objects.json import Json, JsonObject, type_name
+from homeostat.objects.errors import Cause, are_enough
+from homeostat.objects.json import MAX_CONTAINERS, Json, JsonObject, type_name
 from homeostat.objects.schema import Schema
 
 _QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?")
@@ -20,7 +20,7 @@ _QUANTITY_NAME = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 
 def conform_types(obj: JsonObject, schema: Schema) -> list[Cause]:
-    """Drop nulls in place and tell of every value that is not of its field's type."""
+    """Drop nulls in place and tell which values are not of their field's type, as many as a refusal tells."""
     causes: list[Cause] = []
     _struct(obj, schema, "", causes)
     return causes
@@ -39,6 +39,8 @@ def _struct(value: JsonObject, schema: Schema, path: str, causes: list[Cause]) -
             nulls.append(name)
         elif type(member) is not str or child.type != "string" or child.format:
             _value(member, child, f"{path}.{name}" if path else name, causes)
+            if are_enough(causes):
+                return
     if nulls:
         for name in nulls:
             if additional is not None and additional.type == "string":
@@ -79,12 +81,17 @@ def _list(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:
     items = schema.items
     if items is None:
         return
+    if len(value) > MAX_CONTAINERS and items.type in ("object", "array") and value.count(None) > MAX_CONTAINERS:
+        causes.append(Cause("FieldValueTooMany", f"has more than {MAX_CONTAINERS} nulls", path))
+        return
     for index, item in enumerate(value):
         if item is None:
             if items.type:
                 value[index] = {"object": {}, "string": "", "array": []}.get(items.type)
-        else:
+        elif type(item) is not str or items.type != "string" or items.format:
             _value(item, items, f"{path}[{index}]", causes)
+            if are_enough(causes):
+                return
 
 
 def _string(value: Json, schema: Schema, path: str, causes: list[Cause]) -> None:

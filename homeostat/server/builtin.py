@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import islice
 
 from homeostat.objects.builtins import builtin_schema
-from homeostat.objects.errors import Cause, invalid
+from homeostat.objects.errors import MOST_CAUSES, Cause, invalid
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.prune import prune, unknown_fields
 from homeostat.objects.schema import Schema
@@ -51,6 +52,8 @@ _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 
 class BuiltinBehaviour:
+    is_slow = False
+
     def __init__(self, group: str, version: str, kind: str) -> None:
         self._group, self._version, self._kind = group, version, kind
         self.selectable_fields = frozenset(_SELECTABLE.get((group, kind), ()))
@@ -94,13 +97,13 @@ class BuiltinBehaviour:
 
 def check_finalizer_names(metadata: JsonObject) -> list[Cause]:
     """Kubernetes' own finalizers have bare names; everybody else's begin with a domain."""
-    return [
-        invalid(
-            f"metadata.finalizers[{index}]", name, "name is neither a standard finalizer name nor is it fully qualified"
-        )
+    bare = (
+        (index, name)
         for index, name in enumerate(metadata.get("finalizers") or ())
         if "/" not in name and name not in _STANDARD_FINALIZERS
-    ]
+    )
+    told = "name is neither a standard finalizer name nor is it fully qualified"
+    return [invalid(f"metadata.finalizers[{index}]", name, told) for index, name in islice(bare, MOST_CAUSES)]
 
 
 def text_at(obj: Json, path: str) -> str:

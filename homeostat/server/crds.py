@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
+from homeostat.cel import Budget
 from homeostat.objects.crd import default_crd, validate_crd, validate_crd_update
 from homeostat.objects.default import apply_defaults
 from homeostat.objects.errors import Cause
-from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.prune import prune, unknown_fields
 from homeostat.objects.rules import Rules
 from homeostat.objects.schema import Schema
 from homeostat.objects.structural import schema_of
 from homeostat.objects.validate import Validator
+from homeostat.server.aside import TooLongError, is_aside
 from homeostat.server.builtin import BuiltinBehaviour, text_at
 from homeostat.server.kinds import Behaviour, Kind, Registry, ScalePaths
 from homeostat.server.verbs.watch import Watches
@@ -22,6 +24,10 @@ from homeostat.store.base import Event, Record, Scope, Store
 RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _ANYTHING: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_SLOW_TO_COMPILE_BYTES = 16 * 1024
+_SLOW_BYTES = 1024 * 1024
+_QUICK_COST = 1_000_000
+"""What rules may cost in the event loop: some tens of milliseconds."""
 
 
 class CustomBehaviour:
@@ -30,6 +36,15 @@ class CustomBehaviour:
     def __init__(self, raw_schema: JsonObject, selectable: tuple[str, ...]) -> None:
         self._raw = raw_schema
         self.selectable_fields = frozenset(path.removeprefix(".") for path in selectable)
+        self._is_compiled = False
+
+    @property
+    def is_slow(self) -> bool:
+        return self._size >= _SLOW_BYTES or (not self._is_compiled and self._size >= _SLOW_TO_COMPILE_BYTES)
+
+    @cached_property
+    def _size(self) -> int:
+        return len(encode(self._raw))
 
     @cached_property
     def schema(self) -> Schema:
@@ -68,7 +83,13 @@ class CustomBehaviour:
         return self._validator.check_update(new, old)
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
-        return self._rules.check(new, old)
+        """`TooLongError` where the rules cost more than the event loop has time for."""
+        budget = Budget() if is_aside() else Budget(_QUICK_COST)
+        causes = self._rules.check(new, old, budget)
+        if budget.remaining <= 0 and not is_aside():
+            raise TooLongError
+        self._is_compiled = True
+        return causes
 
     def selectable(self, obj: JsonObject) -> dict[str, str]:
         return {name: text_at(obj, name) for name in self.selectable_fields}
@@ -151,6 +172,8 @@ class Definitions:
 
 class DefinitionBehaviour(BuiltinBehaviour):
     """A CustomResourceDefinition itself: checked as Kubernetes checks it, its names accepted as it is written."""
+
+    is_slow = True
 
     def __init__(self, registry: Registry) -> None:
         super().__init__("apiextensions.k8s.io", "v1", "CustomResourceDefinition")

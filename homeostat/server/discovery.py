@@ -175,13 +175,16 @@ def aggregated_groups(kinds: Sequence[Kind]) -> Document:
 
 
 def _aggregated(kinds: Sequence[Kind]) -> Document:
+    served: dict[tuple[str, str], list[Kind]] = {}
+    for kind in sorted(kinds, key=lambda it: it.plural):
+        served.setdefault((kind.group, kind.version), []).append(kind)
     items = [
         {
             "metadata": {"name": group} if group else {},
             "versions": [
                 {
                     "version": version,
-                    "resources": [_aggregated_resource(kind) for kind in _of(kinds, group, version)],
+                    "resources": [_aggregated_resource(kind) for kind in served[group, version]],
                     "freshness": "Current",
                 }
                 for version in versions

@@ -24,6 +24,10 @@ class Behaviour(Protocol):
 
     @property
     def schema(self) -> Schema: ...
+    @property
+    def is_slow(self) -> bool:
+        """What is asked of it may take long, however small the object."""
+
     def type_errors(self, obj: JsonObject) -> list[Cause]:
         """Values of the wrong JSON type, found before anything else looks at the object."""
 

@@ -10,6 +10,7 @@ from homeostat.objects.patch import json_patch, merge_patch
 from homeostat.objects.selectors import selector_of
 from homeostat.server import strategy
 from homeostat.server.answer import one
+from homeostat.server.aside import aside
 from homeostat.server.body import parse_body
 from homeostat.server.call import Answer, Call
 from homeostat.server.encode import object_of
@@ -67,16 +68,19 @@ def with_replicas(kind: Kind, obj: JsonObject, replicas: int) -> JsonObject:
     return result
 
 
+@aside
 async def get_scale(call: Call) -> Answer:
     await await_version(call)
     return one(call, encode(scale_of(call.kind, object_of(call.kind, call.record()))))
 
 
+@aside
 async def update_scale(call: Call) -> Answer:
     wanted = parse_body(call)
     return await _write_scale(call, lambda _: wanted)
 
 
+@aside
 async def patch_scale(call: Call) -> Answer:
     media = call.content_type.partition(";")[0].strip().lower()
     if media == JSON_PATCH:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.answer import one
+from homeostat.server.aside import aside
 from homeostat.server.body import conform, parse_body
 from homeostat.server.call import Answer, Call, Verb
 from homeostat.server.scale import get_scale, patch_scale, update_scale
@@ -16,6 +17,7 @@ _CLAIMS = ("name", "uid", "resourceVersion")
 """What a body says of the object that it is about, to be checked against the stored one."""
 
 
+@aside
 async def finalize(call: Call) -> Answer:
     """PUT of a namespace's `finalize`: the only way to change its `spec.finalizers`."""
     # Read before defaults, which would give a namespace back the finalizer that is being taken from it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import BadRequestError, Cause, forbidden, invalid, required
+from homeostat.objects.errors import BadRequestError, Cause, are_enough, forbidden, invalid, required
 from homeostat.objects.identifiers import is_label_value, label_value, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_labels
@@ -74,4 +74,6 @@ def _check_requirement(requirement: JsonObject, path: str) -> list[Cause]:
     for index, value in enumerate(values):
         if not is_label_value(value):
             causes += [invalid(f"{path}.values[{index}]", value, each) for each in label_value(value)]
+            if are_enough(causes):
+                break
     return causes

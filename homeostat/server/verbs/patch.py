@@ -21,6 +21,7 @@ from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch import json_patch, merge_patch
 from homeostat.objects.strategic import strategic_merge_patch
 from homeostat.server.answer import one
+from homeostat.server.aside import aside
 from homeostat.server.body import check_kind, conform, duplicate_keys, report
 from homeostat.server.call import Answer, Call
 from homeostat.server.write import Edit, change, create, untracked_fields
@@ -32,6 +33,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 _ALWAYS = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
+@aside
 async def patch(call: Call) -> Answer:
     media = call.content_type.partition(";")[0].strip().lower()
     if media == APPLY_PATCH:

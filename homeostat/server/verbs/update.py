@@ -7,11 +7,13 @@ from contextlib import suppress
 from homeostat.objects.errors import AlreadyExistsError
 from homeostat.objects.json import JsonObject
 from homeostat.server.answer import one
+from homeostat.server.aside import aside
 from homeostat.server.body import read_object
 from homeostat.server.call import Answer, Call
 from homeostat.server.write import change, create
 
 
+@aside
 async def update(call: Call) -> Answer:
     if call.kind.create_on_update and not call.subresource and call.store.get(call.key) is None:
         call.require_create()

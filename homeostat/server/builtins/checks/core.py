@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, forbidden, invalid, required, too_long, unsupported
+from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required, too_long, unsupported
 from homeostat.objects.identifiers import config_key, dns1123_subdomain, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.builtins.members import integer, numbered, strings, struct, text
@@ -36,6 +36,8 @@ def _check_namespace(obj: JsonObject) -> list[Cause]:
         if "/" not in each and each not in _NAMESPACE_FINALIZERS:
             said = "name is neither a standard finalizer name nor is it fully qualified"
             causes.append(invalid("spec.finalizers", each, said))
+        if are_enough(causes):
+            break
     return causes
 
 
@@ -46,6 +48,8 @@ def _check_config_map(obj: JsonObject) -> list[Cause]:
     for name, member in (("data", data), ("binaryData", binary)):
         for key, value in member.items():
             causes += check_text(key, f"{name}[{key}]", config_key)
+            if are_enough(causes):
+                return causes
             size += _decoded_size(value) if name == "binaryData" else _size(value)
     causes += [invalid(f"data[{key}]", key, "duplicate of key present in binaryData") for key in data if key in binary]
     # Kubernetes names no field for the whole.
@@ -68,6 +72,8 @@ def _check_secret(obj: JsonObject) -> list[Cause]:
     causes: list[Cause] = []
     for key in data:
         causes += check_text(key, f"data[{key}]", config_key)
+        if are_enough(causes):
+            return causes
     if sum(_decoded_size(value) for value in data.values()) > _MAX_DATA_BYTES:
         causes.append(too_long("data", _MAX_DATA_BYTES))
     kind = text(obj, "type")

@@ -1,0 +1,145 @@
+"""Calls with much to do, carried out in a thread so that nobody else has to wait for them.
+
+Python takes seconds to walk what it decodes in milliseconds. So a call with a large body, on a large object or of a
+kind that takes long to check does its work in a thread, and what it asks of the store and of admission is done on the
+event loop, as for every other call. There is one such thread: more would only take more time from the loop. A call that
+turns out to be long only on the way (`TooLongError`) begins anew there; until its commit nothing has happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import wraps
+from typing import Any, cast
+
+from homeostat.server.call import Admission, Answer, Call
+from homeostat.store.base import Store
+
+LARGE_BYTES = 64 * 1024
+"""A body, or a stored object, from which on a call is carried out aside."""
+
+_thread = ThreadPoolExecutor(1, thread_name_prefix="homeostat-large-calls")
+_place = threading.local()
+
+Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
+
+
+class TooLongError(Exception):
+    """This has to go on in the thread; raised only outside of it."""
+
+
+def is_aside() -> bool:
+    """Whether this runs in the thread, where it may take its time."""
+    return getattr(_place, "is_aside", False)
+
+
+def aside(verb: Verb) -> Verb:
+    """The verb, with long calls carried out in the thread."""
+
+    @wraps(verb)
+    async def run(call: Call) -> Answer:
+        if _is_large(call):
+            return await _carry(verb, call)
+        try:
+            return await verb(call)
+        except TooLongError:
+            return await _carry(verb, call)
+
+    return run
+
+
+def _is_large(call: Call) -> bool:
+    if len(call.body) >= LARGE_BYTES or call.kind.behaviour.is_slow:
+        return True
+    record = call.store.get(call.key) if call.path.name else None
+    return record is not None and len(record.value) >= LARGE_BYTES
+
+
+async def _carry(verb: Verb, call: Call) -> Answer:
+    errand = _Errand(asyncio.get_running_loop())
+    backend = replace(
+        call.backend,
+        store=cast("Store", _OnLoop(call.backend.store, errand)),
+        admission=cast("Admission", _OnLoop(call.backend.admission, errand)),
+        require=errand.bound(call.backend.require),
+    )
+    carried = replace(call, backend=backend)
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_thread, _run, verb, carried)
+    except asyncio.CancelledError:
+        errand.give_up()
+        raise
+
+
+def _run(verb: Verb, call: Call) -> Answer:
+    _place.is_aside = True
+    coroutine = verb(call)
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return cast("Answer", stop.value)
+    coroutine.close()
+    raise RuntimeError(f"{verb.__name__} of {call.kind.group_resource} waited for what only the event loop can give")
+
+
+class _Errand:
+    """The way from the thread to the loop and back, until somebody gives the call up."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._loop_thread = threading.get_ident()
+        self._is_over = threading.Event()
+        self._asked: Future[Any] | None = None
+
+    def ask(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
+        """What the function gives when the loop calls it. The loop itself may ask too: of what it was passed."""
+        if self._is_over.is_set():
+            raise CancelledError
+        self._asked = asked = asyncio.run_coroutine_threadsafe(_call(function, *args, **more), self._loop)
+        if self._is_over.is_set():
+            asked.cancel()
+        return asked.result()
+
+    def bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, called on the loop whoever calls it."""
+        if inspect.iscoroutinefunction(function):
+
+            async def await_there(*args: Any, **more: Any) -> Any:
+                return await function(*args, **more) if self._is_there() else self.ask(function, *args, **more)
+
+            return await_there
+
+        def call_there(*args: Any, **more: Any) -> Any:
+            return function(*args, **more) if self._is_there() else self.ask(function, *args, **more)
+
+        return call_there
+
+    def give_up(self) -> None:
+        self._is_over.set()
+        if self._asked is not None:
+            self._asked.cancel()
+
+    def _is_there(self) -> bool:
+        return threading.get_ident() == self._loop_thread
+
+
+async def _call(function: Callable[..., Any], *args: Any, **more: Any) -> Any:
+    result = function(*args, **more)
+    return await result if isinstance(result, Awaitable) else result
+
+
+class _OnLoop:
+    """Something of the loop's, as the thread sees it: its methods are called on the loop."""
+
+    def __init__(self, target: object, errand: _Errand) -> None:
+        self._target = target
+        self._errand = errand
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        return self._errand.bound(found) if callable(found) else found

@@ -1,0 +1,138 @@
+"""Calls carried out in a thread: the loop does what is the loop's, and who gives up has written nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homeostat.edge.reply import Reply
+from homeostat.objects.errors import NotFoundError
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.server.aside import LARGE_BYTES, TooLongError, aside, is_aside
+from homeostat.server.call import Answer, Call
+from homeostat.server.encode import draft_of
+from homeostat.server.paths import ObjectPath
+from homeostat.server.user import SELF
+from homeostat.store.base import Event, Put
+
+LARGE = b"x" * LARGE_BYTES
+
+
+@pytest.fixture
+async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=tmp_path)) as opened:
+        yield opened
+
+
+def call_of(plane: Plane, body: bytes = LARGE) -> Call:
+    backend = plane.app.backend
+    kind = backend.registry.find("", "v1", "configmaps")
+    assert kind is not None
+    path = ObjectPath(group="", version="v1", plural="configmaps", namespace="default", name="there", subresource="")
+    return Call(backend, kind, path, SELF, body=body)
+
+
+def put_of(call: Call) -> Put:
+    obj: dict[str, Any] = {"metadata": {"name": call.name, "namespace": call.namespace}}
+    return Put(call.key, draft_of(call.kind, obj), 0)
+
+
+async def test_only_a_large_call_leaves_the_thread_of_the_loop(plane: Plane) -> None:
+    places = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        places.append((is_aside(), threading.current_thread() is threading.main_thread()))
+        return Reply(200)
+
+    await look(call_of(plane, b"{}"))
+    await look(call_of(plane))
+    assert places == [(False, True), (True, False)]
+
+
+async def test_a_call_on_a_large_object_is_large_however_small_its_body(plane: Plane) -> None:
+    places = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        places.append(is_aside())
+        return Reply(200)
+
+    call = call_of(plane, b"{}")
+    obj: dict[str, Any] = {"metadata": {"name": call.name, "namespace": "default"}, "data": {"all": LARGE.decode()}}
+    await call.store.write(Put(call.key, draft_of(call.kind, obj), 0))
+    await look(call)
+    assert places == [True]
+
+
+async def test_what_is_asked_of_the_store_happens_on_the_loop(plane: Plane) -> None:
+    delivered_in: list[int] = []
+    call = call_of(plane)
+    store = call.store
+
+    def deliver(_: Event) -> None:
+        delivered_in.append(threading.get_ident())
+
+    await store.subscribe(call.scope, since=store.revision, deliver=deliver)
+
+    @aside
+    async def write(call: Call) -> Answer:
+        assert call.store.get(call.key) is None
+        record = await call.store.write(put_of(call))
+        assert (record, call.store.revision) == (call.store.get(call.key), record.revision)
+        return Reply(200)
+
+    await write(call)
+    assert delivered_in == [threading.get_ident()]
+
+
+async def test_a_call_that_takes_too_long_begins_anew_in_the_thread(plane: Plane) -> None:
+    places = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        places.append(is_aside())
+        if not is_aside():
+            raise TooLongError
+        return Reply(200)
+
+    await look(call_of(plane, b"{}"))
+    assert places == [False, True]
+
+
+async def test_what_a_call_raises_in_the_thread_comes_out_of_it(plane: Plane) -> None:
+    @aside
+    async def fail(call: Call) -> Answer:
+        raise call.not_found()
+
+    with pytest.raises(NotFoundError, match="there"):
+        await fail(call_of(plane))
+
+
+async def test_who_gives_up_a_call_has_written_nothing(plane: Plane) -> None:
+    has_begun, may_go_on, has_ended = threading.Event(), threading.Event(), threading.Event()
+
+    @aside
+    async def write(call: Call) -> Answer:
+        has_begun.set()
+        may_go_on.wait(10)
+        try:
+            await call.store.write(put_of(call))
+        finally:
+            has_ended.set()
+        return Reply(200)
+
+    call = call_of(plane)
+    waiting = asyncio.ensure_future(write(call))
+    await asyncio.to_thread(has_begun.wait, 10)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    may_go_on.set()
+    assert await asyncio.to_thread(has_ended.wait, 10)
+    assert call.store.get(call.key) is None

@@ -1,0 +1,257 @@
+"""Nobody waits for the large calls of others: bodies of megabytes, while another connection asks again and again."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.served import ServedPlane, serve_plane
+
+LONGEST_GAP_S = 1.0
+"""Far more than it is on a quiet machine; each of these calls once held everybody up for longer."""
+PODS = "/api/v1/namespaces/default/pods"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlane]:
+    data: Path = tmp_path_factory.mktemp("plane") / "data"
+    with serve_plane(data) as served:
+        yield served
+
+
+class Gap:
+    longest_s = 0.0
+
+
+@contextmanager
+def other_connection(plane: ServedPlane) -> Iterator[Gap]:
+    """Another client, which asks again as soon as it has its answer, and for how long it had to wait at most."""
+    gap, is_over, has_begun = Gap(), threading.Event(), threading.Event()
+
+    def ask_again_and_again() -> None:
+        connection = plane.connect()
+        while not is_over.is_set():
+            began = time.perf_counter()
+            connection.request("GET", "/api/v1/namespaces/default")
+            connection.getresponse().read()
+            if has_begun.is_set():
+                gap.longest_s = max(gap.longest_s, time.perf_counter() - began)
+            has_begun.set()
+            time.sleep(0.005)
+        connection.close()
+
+    asking = threading.Thread(target=ask_again_and_again)
+    asking.start()
+    try:
+        has_begun.wait(10)
+        yield gap
+    finally:
+        is_over.set()
+        asking.join()
+
+
+def send(plane: ServedPlane, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
+    payload = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
+    kind = headers.pop("content_type", "application/json")
+    connection = http.client.HTTPSConnection("127.0.0.1", plane.port, context=plane.trust, timeout=60)
+    try:
+        connection.request(method, path, payload, {"Content-Type": kind, **headers})
+        answer = connection.getresponse()
+        return answer.status, msgspec.json.decode(answer.read())
+    finally:
+        connection.close()
+
+
+def definition(plural: str, schema: dict[str, Any], **names: object) -> dict[str, Any]:
+    kind = plural[:-1].capitalize()
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.large.dev"},
+        "spec": {
+            "group": "large.dev",
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind, **names},
+            "versions": [version],
+        },
+    }
+
+
+def custom(plural: str, name: str, **members: object) -> dict[str, Any]:
+    kind = plural[:-1].capitalize()
+    return {"apiVersion": "large.dev/v1", "kind": kind, "metadata": {"name": name}, **members}
+
+
+def objects_of(plural: str) -> str:
+    return f"/apis/large.dev/v1/namespaces/default/{plural}"
+
+
+def ruled(count: int, field: str = "size") -> dict[str, Any]:
+    rules = [{"rule": f"self.{field} != {at}"} for at in range(count)]
+    spec = {"type": "object", "properties": {"size": {"type": "integer"}}, "x-kubernetes-validations": rules}
+    return {"type": "object", "properties": {"spec": spec}}
+
+
+def chunk(number: int, content: bytes) -> bytes:
+    length, size = b"", len(content)
+    while size > 127:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + content
+
+
+def protobuf_map_with_finalizers(count: int) -> bytes:
+    raw = chunk(1, chunk(1, b"many") + chunk(14, b"") * count)
+    return b"k8s\0" + chunk(1, chunk(1, b"v1") + chunk(2, b"ConfigMap")) + chunk(2, raw)
+
+
+def config_map(**metadata: object) -> dict[str, Any]:
+    return {"metadata": {"name": "many", **metadata}}
+
+
+REFUSED: dict[str, tuple[str, object, str, int, str]] = {
+    "a list of nulls": (
+        PODS,
+        {"metadata": {"name": "many"}, "spec": {"containers": [None] * 600_000}},
+        "application/json",
+        400,
+        "spec.containers: has more than 100000 nulls",
+    ),
+    "finalizers without a name": (
+        CONFIG_MAPS,
+        config_map(finalizers=[""] * 900_000),
+        "application/json",
+        422,
+        'metadata.finalizers: Invalid value: "": name part must be non-empty',
+    ),
+    "finalizers in protobuf": (
+        CONFIG_MAPS,
+        protobuf_map_with_finalizers(1_400_000),
+        PROTOBUF,
+        422,
+        "name part must be non-empty",
+    ),
+    "labels that are none": (
+        CONFIG_MAPS,
+        config_map(labels={f"-{at}": "-" for at in range(190_000)}),
+        "application/json",
+        422,
+        "metadata.labels: Invalid value",
+    ),
+    "rules that do not compile": (
+        DEFINITIONS,
+        definition("wrongs", ruled(40_000, field="other")),
+        "application/json",
+        422,
+        "undefined field 'other'",
+    ),
+    "short names that are none": (
+        DEFINITIONS,
+        definition("shorts", {"type": "object"}, shortNames=["A"] * 600_000),
+        "application/json",
+        422,
+        "spec.names.shortNames[0]: Invalid value",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
+def test_a_body_with_many_faults_is_refused_and_holds_nobody_up(
+    plane: ServedPlane, case: tuple[str, object, str, int, str]
+) -> None:
+    path, body, content_type, code, told = case
+    payload = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    with other_connection(plane) as gap:
+        status, answer = send(plane, "POST", path, payload, content_type=content_type)
+    assert status == code
+    assert told in answer["message"]
+    assert len(answer.get("details", {}).get("causes", ())) <= 100
+    assert gap.longest_s < LONGEST_GAP_S
+
+
+def test_a_definition_with_many_rules_and_its_objects_hold_nobody_up(plane: ServedPlane) -> None:
+    body = msgspec.json.encode(definition("ruleds", ruled(25_000)))
+    with other_connection(plane) as gap:
+        assert send(plane, "POST", DEFINITIONS, body)[0] == 201
+        assert send(plane, "POST", objects_of("ruleds"), custom("ruleds", "good", spec={"size": -1}))[0] == 201
+        status, answer = send(plane, "POST", objects_of("ruleds"), custom("ruleds", "bad", spec={"size": 7}))
+    assert (status, answer["details"]["causes"]) == (
+        422,
+        [
+            {
+                "reason": "FieldValueInvalid",
+                "message": 'Invalid value: "object": failed rule: self.size != 7',
+                "field": "spec",
+            }
+        ],
+    )
+    assert gap.longest_s < LONGEST_GAP_S
+
+
+def test_an_object_whose_every_item_has_a_rule_holds_nobody_up(plane: ServedPlane) -> None:
+    item = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}
+    schema = {"type": "object", "properties": {"sizes": {"type": "array", "items": item}}}
+    assert send(plane, "POST", DEFINITIONS, definition("listeds", schema))[0] == 201
+    good = msgspec.json.encode(custom("listeds", "good", sizes=[1] * 1_400_000))
+    bad = msgspec.json.encode(custom("listeds", "bad", sizes=[0] * 1_400_000))
+    with other_connection(plane) as gap:
+        assert send(plane, "POST", objects_of("listeds"), good)[0] == 201
+        status, answer = send(plane, "POST", objects_of("listeds"), bad)
+    assert (status, len(answer["details"]["causes"])) == (422, 100)
+    assert gap.longest_s < LONGEST_GAP_S
+
+
+def test_rules_that_cost_much_on_a_small_object_have_their_whole_budget(plane: ServedPlane) -> None:
+    rules = [{"rule": f"self.sizes.map(each, each + {at}).size() > 0"} for at in range(1_200)]
+    sizes = {"type": "array", "maxItems": 1_000, "items": {"type": "integer"}}
+    schema = {"type": "object", "properties": {"sizes": sizes}, "x-kubernetes-validations": rules}
+    assert send(plane, "POST", DEFINITIONS, definition("costlies", schema))[0] == 201
+    affordable, _ = send(plane, "POST", objects_of("costlies"), custom("costlies", "affordable", sizes=[1] * 400))
+    status, answer = send(plane, "POST", objects_of("costlies"), custom("costlies", "dear", sizes=[1] * 1_000))
+    assert affordable == 201
+    assert (status, "running out of cost budget" in answer["message"]) == (422, True)
+
+
+def test_a_patch_of_a_large_object_holds_nobody_up(plane: ServedPlane) -> None:
+    arguments = ["x"] * 400_000
+    pod = {"metadata": {"name": "large"}, "spec": {"containers": [{"name": "a", "image": "b", "args": arguments}]}}
+    assert send(plane, "POST", PODS, pod)[0] == 201
+    operations = [{"op": "add", "path": "/spec/containers/0/args/0", "value": ""}] * 10_000
+    with other_connection(plane) as gap:
+        status, _ = send(plane, "PATCH", f"{PODS}/large", operations, content_type="application/json-patch+json")
+        labelled, answer = send(
+            plane,
+            "PATCH",
+            f"{PODS}/large",
+            {"metadata": {"labels": {"a": "b"}}},
+            content_type="application/merge-patch+json",
+        )
+    assert (status, labelled, answer["metadata"]["labels"]) == (422, 200, {"a": "b"})
+    assert gap.longest_s < LONGEST_GAP_S
+
+
+def test_many_versions_of_a_kind_are_told_without_holding_anybody_up(plane: ServedPlane) -> None:
+    many = definition("versioneds", {"type": "object"})
+    version = many["spec"]["versions"][0]
+    many["spec"]["versions"] = [{**version, "name": f"v{at}", "storage": at == 1} for at in range(1, 8_000)]
+    aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    with other_connection(plane) as gap:
+        assert send(plane, "POST", DEFINITIONS, many)[0] == 201
+        _, found = send(plane, "GET", "/apis", Accept=aggregated)
+        assert send(plane, "DELETE", f"{DEFINITIONS}/versioneds.large.dev")[0] == 200
+    versions = next(each["versions"] for each in found["items"] if each["metadata"]["name"] == "large.dev")
+    assert [each["resources"][0]["resource"] for each in versions[:2]] == ["versioneds", "versioneds"]
+    assert len(versions) == 7_999
+    assert gap.longest_s < LONGEST_GAP_S
