@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from pathlib import Path
 
 import msgspec
@@ -79,6 +80,10 @@ def test_commands_without_a_cluster_do_as_told(cli: Cli, monkeypatch: pytest.Mon
 
 def test_commands_on_a_plane_do_as_told(up: Up, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "policy-live")
+    until = time.monotonic() + 10
+    # A plane that has just begun gets the kinds of its operators one after the other.
+    while up.cli.here("get", "cdop").code and time.monotonic() < until:
+        time.sleep(0.05)
     for command in commands_of("Live") + commands_of("Policies as files"):
         if "watch" in command:
             continue
