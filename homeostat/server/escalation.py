@@ -15,8 +15,9 @@ from homeostat.objects.json import JsonObject
 from homeostat.server.aggregation import selectors_of
 from homeostat.server.attributes import Attributes
 from homeostat.server.authz import Authorizer, forbidden
+from homeostat.server.holdings import missing
 from homeostat.server.rbac import GROUP, RoleRef, role_ref
-from homeostat.server.rule import FULL_AUTHORITY, Rule, describe, missing, quoted_list, rule_of
+from homeostat.server.rule import FULL_AUTHORITY, Rule, describe, quoted_list, rule_of
 from homeostat.server.user import User
 
 _PLURALS = {

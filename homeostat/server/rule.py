@@ -1,15 +1,13 @@
 """A rule of a role: verbs on objects, or on URLs. Pure.
 
-Rules only ever allow. `allows` is the meaning of one rule for one call, and `missing` the question behind every check
-of escalation: which parts of some rules do other rules not hold? Wildcards are Kubernetes': `*` is any verb, group or
-resource, `*/scale` a subresource of any resource, a trailing `*` any rest of a URL. `pods/*` is none of these and means
-only itself.
+Rules only ever allow. `allows` is the meaning of one rule for one call. Wildcards are Kubernetes': `*` is any verb,
+group or resource, `*/scale` a subresource of any resource, a trailing `*` any rest of a URL. `pods/*` is none of these
+and means only itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Iterable
 
 import msgspec
 
@@ -55,16 +53,10 @@ def allows_any_name(rule: Rule, attributes: Attributes) -> bool:
     if not _has(rule.verbs, attributes.verb):
         return False
     if attributes.path:
-        return any(_url_covers(url, attributes.path) for url in rule.urls)
+        return any(url_covers(url, attributes.path) for url in rule.urls)
     return _has(rule.groups, attributes.group) and _has_resource(
         rule.resources, attributes.resource, attributes.subresource
     )
-
-
-def missing(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """What of `wanted` no rule of `held` covers, a rule for each group and resource."""
-    parts = (part for rule in wanted for part in _parts(rule))
-    return _joined(part for part in parts if not any(_covers(rule, part) for rule in held))
 
 
 def describe(rule: Rule) -> str:
@@ -102,38 +94,5 @@ def _has_resource(resources: tuple[str, ...], resource: str, subresource: str) -
     return _has(resources, f"{resource}/{subresource}") or f"*/{subresource}" in resources
 
 
-def _url_covers(held: str, url: str) -> bool:
+def url_covers(held: str, url: str) -> bool:
     return held == url or (held.endswith("*") and url.startswith(held.rstrip("*")))
-
-
-def _parts(rule: Rule) -> Iterator[Rule]:
-    """The rule as rules of one verb on one thing, each of which another rule covers wholly or not at all."""
-    for group, resource, verb, name in product(rule.groups, rule.resources, rule.verbs, rule.names or (None,)):
-        yield Rule((verb,), (group,), (resource,), () if name is None else (name,))
-    for url, verb in product(rule.urls, rule.verbs):
-        yield Rule((verb,), urls=(url,))
-
-
-def _covers(held: Rule, part: Rule) -> bool:
-    if not _has(held.verbs, part.verbs[0]):
-        return False
-    if part.urls:
-        return any(_url_covers(url, part.urls[0]) for url in held.urls)
-    resource, _, subresource = part.resources[0].partition("/")
-    return (
-        _has(held.groups, part.groups[0])
-        and _has_resource(held.resources, resource, subresource)
-        and (not held.names or (bool(part.names) and part.names[0] in held.names))
-    )
-
-
-def _joined(parts: Iterable[Rule]) -> list[Rule]:
-    """Parts that differ only in the verb as one rule; those with names or URLs stay as they are."""
-    verbs: dict[Rule, list[str]] = {}
-    single: list[Rule] = []
-    for part in parts:
-        if part.names or part.urls:
-            single.append(part)
-        else:
-            verbs.setdefault(Rule((), part.groups, part.resources), []).append(part.verbs[0])
-    return single + [msgspec.structs.replace(thing, verbs=tuple(found)) for thing, found in verbs.items()]

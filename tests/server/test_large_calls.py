@@ -255,3 +255,21 @@ def test_many_versions_of_a_kind_are_told_without_holding_anybody_up(plane: Serv
     assert [each["resources"][0]["resource"] for each in versions[:2]] == ["versioneds", "versioneds"]
     assert len(versions) == 7_999
     assert gap.longest_s < LONGEST_GAP_S
+
+
+def test_a_role_of_very_many_rights_is_refused_to_who_does_not_hold_them_and_holds_nobody_up(
+    plane: ServedPlane,
+) -> None:
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    may_write = {"verbs": ["create"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"]}
+    subject = {"kind": "User", "name": "mallory", "apiGroup": "rbac.authorization.k8s.io"}
+    ref = {"kind": "ClusterRole", "name": "writer", "apiGroup": "rbac.authorization.k8s.io"}
+    assert send(plane, "POST", f"{rbac}/clusterroles", {"metadata": {"name": "writer"}, "rules": [may_write]})[0] == 201
+    binding = {"metadata": {"name": "writer"}, "roleRef": ref, "subjects": [subject]}
+    assert send(plane, "POST", f"{rbac}/clusterrolebindings", binding)[0] == 201
+    many = [f"v{at}" for at in range(3_000)]
+    role = {"metadata": {"name": "huge"}, "rules": [{"verbs": many, "apiGroups": many, "resources": many}]}
+    with other_connection(plane) as gap:
+        status, answer = send(plane, "POST", f"{rbac}/clusterroles", role, **{"Impersonate-User": "mallory"})
+    assert (status, "attempting to grant RBAC permissions not currently held" in answer["message"]) == (403, True)
+    assert gap.longest_s < LONGEST_GAP_S

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.server.attributes import Attributes
-from homeostat.server.rule import FULL_AUTHORITY, Rule, allows, describe, missing, rule_object, rule_of
+from homeostat.server.holdings import MOST_LACKING, missing
+from homeostat.server.rule import FULL_AUTHORITY, Rule, allows, describe, rule_object, rule_of
 from tests.server.rbac_objects import rule, user
 
 ALICE = user("alice")
@@ -128,6 +129,22 @@ def test_whoever_misses_nothing_may_do_all_that_is_wanted(held: list[Rule], want
 def test_everybody_holds_what_they_hold_and_full_authority_holds_all(rules: list[Rule]) -> None:
     assert missing(rules, rules) == []
     assert missing(FULL_AUTHORITY, rules) == []
+
+
+MANY = tuple(f"v{at}" for at in range(3_000))
+
+
+def test_a_rule_with_very_many_parts_is_weighed_without_looking_at_each() -> None:
+    huge = Rule(MANY, MANY, MANY)
+    halves = [Rule(MANY[:1_500], MANY, MANY), Rule(MANY[1_500:], ("*",), ("*",))]
+    assert missing(halves, [huge]) == []
+    assert sum(len(rule.verbs) for rule in missing([], [huge])) == MOST_LACKING
+    assert missing(halves, [Rule(("v1", "get", "v2"), ("v0",), ("v0",))]) == [Rule(("get",), ("v0",), ("v0",))]
+
+
+def test_rules_made_to_have_very_many_classes_are_held_by_nobody() -> None:
+    held = [Rule((one,), (one,), (one,)) for one in MANY[:200]]
+    assert missing(held, [Rule(MANY[:200], MANY[:200], MANY[:200])]) == [Rule(("v0",), ("v0",), ("v0",))]
 
 
 @given(RULES)
