@@ -58,6 +58,8 @@ class Source:
     label_selector: str = ""
     field_selector: str = ""
     is_metadata_only: bool = False
+    skips_status: bool = False
+    """Who keeps nothing that a status write changes need not hear of it: a plane leaves it out, others tell it."""
 
     @property
     def place(self) -> Place:
@@ -69,7 +71,8 @@ class Source:
         return not self.label_selector and not self.field_selector
 
     def query(self) -> dict[str, object]:
-        return {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
+        query: dict[str, object] = {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
+        return query | {"homeostatSkipStatus": "true"} if self.skips_status else query
 
     def accept(self, kind: str) -> str:
         return accept_metadata(kind) if self.is_metadata_only else ""

@@ -36,6 +36,8 @@ class Options(msgspec.Struct, frozen=True, gc=False):
     grace_period_s: int | None = None
     orphan_dependents: bool | None = None
     include_object: str = "Metadata"
+    skip_status: bool = False
+    """Ours: a watch may leave out what only the status subresource changed."""
 
 
 NO_OPTIONS = Options()
@@ -72,6 +74,7 @@ def parse_options(query: str) -> Options:
         grace_period_s=_integer(values, "gracePeriodSeconds"),
         orphan_dependents=_boolean(values, "orphanDependents"),
         include_object=_choice(values, "includeObject", ("None", "Metadata", "Object")) or "Metadata",
+        skip_status=_boolean(values, "homeostatSkipStatus") or False,
     )
 
 

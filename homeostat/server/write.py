@@ -34,6 +34,9 @@ _RACE_TRIES = 20
 MAX_OBJECT_BYTES = 3 * 1024 * 1024
 """As many as a request may have: what is stored can be sent back. Patches could pile up more."""
 
+STATUS = "status"
+"""The subresource, and the tag of a change that touched nothing else."""
+
 Edit = Callable[[JsonObject], JsonObject]
 
 
@@ -131,7 +134,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
         refuse_invalid(call, new, causes)
     # One that came without is still about this revision, and admission and dry runs show it.
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    if call.subresource == "status":
+    if call.subresource == STATUS:
         new = strategy.prepare_status_update(new, old)
     else:
         strategy.prepare_update(kind, new, old, call.subresource)
@@ -145,13 +148,15 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     new = keep_times(old, new)
     if call.options.dry_run:
         return Written(encode(new), new)
-    record = await commit(call, Put(record.key, draft_of(kind, new), record.revision))
+    tag = STATUS if call.subresource == STATUS else ""
+    record = await commit(call, Put(record.key, draft_of(kind, new), record.revision, tag=tag))
     return Written(object_bytes(kind, record), new)
 
 
 def _update_causes(call: Call, new: JsonObject, old: JsonObject) -> list[Cause]:
     kind = call.kind
-    causes = check_metadata_update(new["metadata"], old["metadata"])
+    # A status write keeps the metadata as they were.
+    causes = [] if call.subresource == STATUS else check_metadata_update(new["metadata"], old["metadata"])
     causes += kind.behaviour.check_update(new, old)
     return causes or kind.behaviour.check_rules(new, old)
 
@@ -224,7 +229,7 @@ def untracked_fields(call: Call) -> JsonObject | None:
     """Fields that a write of this subresource cannot own."""
     if not call.kind.has_status:
         return None
-    return {"f:spec": {}} if call.subresource == "status" else {"f:status": {}}
+    return {"f:spec": {}} if call.subresource == STATUS else {"f:status": {}}
 
 
 def _place(call: Call, metadata: JsonObject) -> None:

@@ -65,6 +65,8 @@ class Put(NamedTuple):
     draft: Draft
     expect: int
     note: Any = None
+    tag: str = ""
+    """What the writer tells subscribers of the change; not stored, so those who read the log later are told nothing."""
 
 
 class Delete(NamedTuple):
@@ -86,6 +88,8 @@ class Event(msgspec.Struct, gc=False):
     previous: Record | None
     frames: dict[Any, bytes] | None = None
     """Encodings of this event that readers share; not stored."""
+    tag: str = ""
+    """As its `Put` had it."""
 
 
 class Page(NamedTuple):

@@ -47,7 +47,8 @@ def _decide(change: Change, current: Record | None, revision: int) -> Outcome:
         return Event("DELETED", Record(current.key, draft.at(revision), revision, current.created), current)
     if _is_same(change, current):
         return current
-    return Event("MODIFIED", Record(current.key, draft.at(revision), revision, current.created, change.note), current)
+    record = Record(current.key, draft.at(revision), revision, current.created, change.note)
+    return Event("MODIFIED", record, current, tag=change.tag)
 
 
 def _is_same(change: Put, current: Record) -> bool:

@@ -227,6 +227,24 @@ async def test_a_watch_follows_from_a_revision(api: Api) -> None:
     assert versions[-1] == api.plane.store.revision
 
 
+async def test_a_watch_may_leave_out_what_only_the_status_subresource_changed(api: Api) -> None:
+    await api("POST", CRDS, definition())
+    await api("POST", WIDGETS, widget())
+    since = api.plane.store.revision
+    few = await api.watch(WIDGETS, resourceVersion=since, homeostatSkipStatus="true")
+    all_of_them = await api.watch(WIDGETS, resourceVersion=since)
+    await api("PATCH", f"{WIDGETS}/w/status", {"status": {"phase": "Up"}}, type=MERGE_PATCH)
+    await api("PATCH", f"{WIDGETS}/w", {"spec": {"size": 2}}, type=MERGE_PATCH)
+    await api("PATCH", f"{WIDGETS}/w/status", {"status": {"phase": "Down"}}, type=MERGE_PATCH)
+    await api("DELETE", f"{WIDGETS}/w")
+
+    seen = [await few.next() for _ in range(2)]
+    assert [kind for kind, _ in seen] == ["MODIFIED", "DELETED"]
+    assert seen[0][1]["status"] == {"phase": "Up"}
+    assert [(await all_of_them.next())[0] for _ in range(4)] == ["MODIFIED", "MODIFIED", "MODIFIED", "DELETED"]
+    assert await few.is_silent()
+
+
 async def test_a_watch_from_anywhere_begins_with_what_is_there(api: Api) -> None:
     await make(api, "a", app="x")
     for version in ("", "0"):

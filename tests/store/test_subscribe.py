@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from homeostat.store.base import CompactedError, Event, FutureRevisionError, Key, Scope, Store, Subscription
-from tests.store.contract import PODS, StoreFactory, Told, pod, put, remove
+from homeostat.store.base import CompactedError, Event, FutureRevisionError, Key, Put, Scope, Store, Subscription
+from tests.store.contract import PODS, StoreFactory, Told, draft, pod, put, remove
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,19 @@ async def test_subscribers_share_one_event(store: Store) -> None:
     await put(store, pod("a"), "1")
 
     assert one.events[0] is two.events[0]
+
+
+async def test_a_writer_tells_subscribers_of_its_change_what_the_log_does_not(store_factory: StoreFactory) -> None:
+    store = await store_factory.open(history_events=0)
+    live, later = Told(), Told()
+    await store.subscribe(PODS, since=0, deliver=live)
+    made = await put(store, pod("a"), "1")
+    await store.write(Put(pod("a"), draft("2"), made.revision, tag="half"))
+    await store.subscribe(PODS, since=0, deliver=later)
+
+    assert [event.tag for event in live.events] == ["", "half"]
+    assert [event.tag for event in later.events] == ["", ""]
+    await store.close()
 
 
 async def test_the_change_is_readable_when_its_subscribers_are_called(store: Store) -> None:

@@ -84,7 +84,11 @@ class Feed:
 
     def _follow(self, kinds: dict[str, Kind], tasks: asyncio.TaskGroup) -> None:
         self.kinds = kinds
-        wanted = {key: Source(kind.path(""), is_metadata_only=True) for key, kind in kinds.items() if is_followed(kind)}
+        wanted = {
+            key: Source(kind.path(""), is_metadata_only=True, skips_status=key != DEFINITION_KEY)
+            for key, kind in kinds.items()
+            if is_followed(kind)
+        }
         for key, followed in list(self._followed.items()):
             if wanted.get(key) != followed.source:
                 followed.task.cancel()

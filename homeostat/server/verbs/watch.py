@@ -20,6 +20,7 @@ from homeostat.server.negotiate import JSON
 from homeostat.server.selection import Selection, selection_of
 from homeostat.server.versions import await_version, expired, reach, refuse_wrong_match, version_number
 from homeostat.server.views import View, bookmark_line, event_line, shared_frame, view_of, with_revision
+from homeostat.server.write import STATUS
 from homeostat.store.base import CompactedError, Event, FutureRevisionError, StoreError, Subscription
 
 log = logging.getLogger(__name__)
@@ -74,6 +75,7 @@ class Watcher:
         self._stream: Stream | None = None
         self._subscription: Subscription | None = None
         self._wants_bookmarks = call.options.allow_bookmarks
+        self._skips_status = call.options.skip_status
         self._is_live = False
         self._frames: list[bytes] = []
         loop_time = asyncio.get_running_loop().time()
@@ -124,6 +126,8 @@ class Watcher:
         return revision
 
     def _deliver(self, event: Event) -> None:
+        if self._skips_status and event.tag == STATUS:
+            return
         try:
             chunk = self._frame(event)
         except BaseException:
