@@ -26,6 +26,7 @@ _SETTLED_WITHIN_S = 40.0
 _IDLE_S = 3.0
 _CREATORS = 16
 _CALM_LOOKS, _CALM_LOOK_S = 30, 0.5
+_LONE, _LONE_GAP_S = 200, 0.01
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -50,6 +51,10 @@ class Figures(msgspec.Struct, kw_only=True):
     p99_ms: float
     change_cpu_ms: float
     more_rate: float
+    server_cpu_ms: float
+    """CPU of the server for each reconcile of the first sync, watches included."""
+    lone_ms: float
+    """One status patch by itself on the idle server, from the request to its answer: p50."""
     other: float
     """What share of one core everybody else used while the rate was measured."""
 
@@ -67,13 +72,29 @@ async def measure(side: Side, server: Server, load: Load) -> Figures:
     async with open_bench(server.target, processes, Scale()) as bench:
         await bench.define()
         await bench.fill(load.objects)
+        lone_ms = await _lone(bench)
         _, revision = await bench.objects()
         await _calm(processes)
         async with see_stamps(server.target, revision) as stamps:
             began = perf_counter()
             with operate(side, server.kubeconfig) as pid:
                 scene = _Scene(bench, stamps, pid)
-                return await _phases(scene, load, began)
+                figures = await _phases(scene, load, began)
+    figures.lone_ms = lone_ms
+    return figures
+
+
+async def _lone(bench: Bench) -> float:
+    """What no operator can be quicker than, for it has to write a status."""
+    taken = []
+    for number in range(_LONE):
+        await asyncio.sleep(_LONE_GAP_S)
+        began = perf_counter()
+        answer = await bench.caller.ask(bench.requests.observe(0, number + 1000))
+        if answer.status != 200:
+            raise UnexpectedAnswerError(f"a status patch: {answer.status} {answer.body[:300].decode(errors='replace')}")
+        taken.append(answer.at - began)
+    return percentile(sorted(taken), 0.5) * 1e3
 
 
 async def _calm(processes: Processes) -> None:
@@ -86,7 +107,7 @@ async def _calm(processes: Processes) -> None:
 
 
 async def _phases(scene: _Scene, load: Load, began: float) -> Figures:
-    start_s, rate, cpu_ms, other = await _sync(scene, load.objects, began)
+    start_s, rate, cpu_ms, server_cpu_ms, other = await _sync(scene, load.objects, began)
     await settle(scene.pid)
     rss, pss = rss_mib(scene.pid), pss_mib(scene.pid)
     idle_percent = await _idle(scene)
@@ -102,11 +123,13 @@ async def _phases(scene: _Scene, load: Load, began: float) -> Figures:
         p99_ms=p99_ms,
         change_cpu_ms=change_cpu_ms,
         more_rate=await _more(scene, load),
+        server_cpu_ms=server_cpu_ms,
+        lone_ms=0.0,
         other=other,
     )
 
 
-async def _sync(scene: _Scene, objects: int, began: float) -> tuple[float, float, float, float]:
+async def _sync(scene: _Scene, objects: int, began: float) -> tuple[float, float, float, float, float]:
     stamps, processes = scene.stamps, scene.bench.processes
     await stamps.stamped(1, within_s=_STAMPED_WITHIN_S)
     before, cpu_before = processes.usage(), scene.cpu_s()
@@ -114,7 +137,8 @@ async def _sync(scene: _Scene, objects: int, began: float) -> tuple[float, float
     cpu_s, used = scene.cpu_s() - cpu_before, processes.usage() - before
     times = stamps.first.values()
     rate = objects / (max(times) - min(times))
-    return min(times) - began, rate, cpu_s / objects * 1e3, max(0.0, used.other - cpu_s / used.at)
+    server_cpu_ms = used.server / objects * 1e3
+    return min(times) - began, rate, cpu_s / objects * 1e3, server_cpu_ms, max(0.0, used.other - cpu_s / used.at)
 
 
 async def settle(pid: int) -> None:

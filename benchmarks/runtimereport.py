@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.box import SIMPLE_HEAD
@@ -36,6 +37,7 @@ _ROWS = (
     _Row("CPU ms a change", "change_cpu_ms", ".3f", False),
     _Row("memory MiB (RSS)", "rss_mib", ".0f", False, 3),
     _Row("memory MiB (PSS)", "pss_mib", ".0f", False, 3),
+    _Row("server's CPU ms a reconcile", "server_cpu_ms", ".3f", False),
     _Row("start to first stamp s", "start_s", ".2f", False),
     _Row("idle, % of a core", "idle_percent", ".2f", False),
 )
@@ -51,9 +53,22 @@ def show_sides(console: Console, server: str, load: Load, found: Mapping[str, Fi
     for row in _ROWS:
         table.add_row(*_cells(row, *(getattr(each, row.field) for each in (theirs, ours, floor))))
     console.print(table)
+    console.print(_bounds(theirs, found.values()))
     for name, figures in found.items():
         if figures.other > DISTURBED:
             console.print(f"[dim]~ others used {figures.other:.2f} of a core during the first sync of {name}[/dim]")
+
+
+def _bounds(theirs: Figures, found: Iterable[Figures]) -> str:
+    """What the server leaves to any client on this machine, beside what is wanted of ours."""
+    figures = list(found)
+    cores, cpu_ms = os.cpu_count() or 1, min(each.server_cpu_ms for each in figures)
+    return (
+        f"[dim]Of any client: at {cpu_ms:.3f} ms of the server's CPU a reconcile, {cores} cores allow "
+        f"{cores * 1e3 / cpu_ms:,.0f} a second (wanted {theirs.rate * _ROWS[0].wanted:,.0f}); a status patch alone is "
+        f"answered within {min(each.lone_ms for each in figures):.1f} ms, p50 (wanted from change to status "
+        f"{theirs.p50_ms / 5:.1f})[/dim]"
+    )
 
 
 def _cells(row: _Row, theirs: float, ours: float, floor: float) -> list[str]:
