@@ -14,6 +14,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from types import CoroutineType
 from typing import cast
 
 from homeostat.edge.parser import Refusal, RequestParser
@@ -177,8 +178,13 @@ class Connection(asyncio.Protocol):
             self._await(cast(Awaitable[Answer], answer))
 
     def _await(self, awaitable: Awaitable[Answer]) -> None:
+        loop = self._service.loop
+        task: asyncio.Future[Answer]
         try:
-            task = asyncio.ensure_future(awaitable, loop=self._service.loop)
+            if type(awaitable) is CoroutineType:
+                task = loop.create_task(awaitable)
+            else:
+                task = asyncio.ensure_future(awaitable, loop=loop)
         except TypeError:
             self._write(self._service.failure(self._request))
             return

@@ -175,7 +175,7 @@ def _difference(held: Mapping[str, Json], wanted: Mapping[str, Json]) -> JsonObj
         if value is None:
             if name in held:
                 patch[name] = None
-        elif isinstance(value, Mapping) and isinstance(before, dict):
+        elif isinstance(before, dict) and isinstance(value, Mapping):
             removed = dict.fromkeys(before.keys() - value.keys())
             if below := _difference(before, {**removed, **value}):
                 patch[name] = below
@@ -184,9 +184,13 @@ def _difference(held: Mapping[str, Json], wanted: Mapping[str, Json]) -> JsonObj
     return patch
 
 
+_SCALAR = (str, int, float)
+"""Asked first: whether something is a mapping takes far longer to tell."""
+
+
 def _bare(value: Json) -> Json:
     """Without the fields that are None: in a new object there is nothing for them to remove."""
-    if isinstance(value, Mapping):
+    if not isinstance(value, _SCALAR) and isinstance(value, Mapping):
         return {name: _bare(each) for name, each in value.items() if each is not None}
     return value
 
@@ -195,6 +199,8 @@ def _is_same(one: Json, other: Json) -> bool:
     """As JSON: true is not 1, but 1.0 is 1."""
     if one is other:
         return True
+    if type(one) is type(other) is str:
+        return one == other
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_is_same(value, other[name]) for name, value in one.items())
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
