@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from homeostat.cli.failure import Failure
+from homeostat.client import discovery
 from homeostat.client.base import Client
-from homeostat.client.discovery import fetch_kinds
 from homeostat.objects.kind import Kind
 
 __all__ = ["Kind", "Kinds", "discover"]
@@ -21,8 +21,8 @@ __all__ = ["Kind", "Kinds", "discover"]
 class Kinds:
     """All kinds of a server, in its order of preference."""
 
-    def __init__(self, kinds: Sequence[Kind]) -> None:
-        self._kinds = kinds
+    def __init__(self, kinds: Sequence[Kind], *, stale: Sequence[str] = ()) -> None:
+        self._kinds, self._stale = kinds, stale
 
     def resolve(self, words: str) -> list[Kind]:
         """The kinds of a comma list, each once."""
@@ -61,7 +61,8 @@ class Kinds:
     def _hint(self, text: str) -> str:
         known = sorted({word for kind in self._kinds for word in kind.words()})
         near = get_close_matches(text, known, n=1)
-        return f'; did you mean "{near[0]}"?' if near else ""
+        unasked = f"; it does not tell of {', '.join(self._stale)} now" if self._stale else ""
+        return f'{unasked}; did you mean "{near[0]}"?' if near else unasked
 
 
 def _readings(rest: str) -> Iterable[tuple[str, str]]:
@@ -73,4 +74,5 @@ def _readings(rest: str) -> Iterable[tuple[str, str]]:
 
 
 async def discover(client: Client) -> Kinds:
-    return Kinds(await fetch_kinds(client))
+    told = await discovery.discover(client)
+    return Kinds(told.kinds, stale=told.stale)

@@ -3,40 +3,86 @@
 Promises: a kind that is known costs no request; one that is not known makes the server be asked anew, but at most
 every few seconds, so that an operator whose definition is not there yet does not flood it; all who miss something at
 the same time wait for the same answer. `NotFoundError` is said only after an answer: while the server cannot be asked,
-what is not known is `UnavailableError`.
+what is not known is `UnavailableError`. A group version that cannot be asked (its API server is away) takes no other
+with it: what was known of it stays, and what is not known of it is `UnavailableError`.
+
+A server that has no aggregated discovery, or a proxy that does not let it through, is asked for each group version.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 from math import ceil
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.kinds import read_discovery
+from homeostat.client.kinds import Discovered, GroupVersion, read_discovery, read_group_version
 from homeostat.objects.errors import ApiError, NotFoundError, UnavailableError
 from homeostat.objects.kind import Kind
 
-AGGREGATED = ",".join(
-    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
-)
+log = logging.getLogger(__name__)
+
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+_ACCEPT = ",".join([*map(_AGGREGATED.format, ("v2", "v2beta1")), "application/json"])
 _BETWEEN_S = 5.0
+_AT_ONCE = 8
+_Trouble = ApiError | UnreachableError
 
 
 async def fetch_kinds(client: Client) -> list[Kind]:
     """All that the server tells, in its order of preference: the core group first."""
-    documents = [await client.fetch("GET", path, accept=AGGREGATED) for path in ("/api", "/apis")]
-    return [kind for document in documents for kind in read_discovery(document)]
+    return (await discover(client)).kinds
+
+
+async def discover(client: Client) -> Discovered:
+    """All that the server tells, and what it could not be asked about."""
+    told = [await _discover_under(client, path) for path in ("/api", "/apis")]
+    return Discovered(
+        [kind for each in told for kind in each.kinds], tuple(name for each in told for name in each.stale)
+    )
+
+
+async def _discover_under(client: Client, path: str) -> Discovered:
+    found = read_discovery(await client.fetch("GET", path, accept=_ACCEPT))
+    return found if isinstance(found, Discovered) else await _ask_each(client, found)
+
+
+async def _ask_each(client: Client, versions: Sequence[GroupVersion]) -> Discovered:
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def ask(version: GroupVersion) -> list[Kind] | _Trouble:
+        async with slots:
+            try:
+                return read_group_version(await client.fetch("GET", version.path), version)
+            except NotFoundError:
+                # Removed since the list was made.
+                return []
+            except (ApiError, UnreachableError) as error:
+                return error
+
+    async with asyncio.TaskGroup() as tasks:
+        asked = [tasks.create_task(ask(each)) for each in versions]
+    answers = [each.result() for each in asked]
+    troubles = [each for each in answers if not isinstance(each, list)]
+    if troubles and len(troubles) == len(answers):
+        raise troubles[0]
+    stale = [each.api_version for each, answer in zip(versions, answers, strict=True) if not isinstance(answer, list)]
+    return Discovered([kind for each in answers if isinstance(each, list) for kind in each], tuple(stale))
 
 
 class Discovery:
+    """`stale` has the group versions that the server could not be asked about."""
+
     def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.stale: tuple[str, ...] = ()
         self._client = client
         self._clock = clock
         self._lock = asyncio.Lock()
         self._asked_at = float("-inf")
-        self._trouble: ApiError | UnreachableError | None = None
+        self._trouble: _Trouble | None = None
+        self._kinds: list[Kind] = []
         self._by_name: dict[tuple[str, str], Kind] = {}
         self._by_word: dict[tuple[str, str], Kind] = {}
 
@@ -44,6 +90,7 @@ class Discovery:
         """By what a manifest says: `apps/v1`, `Deployment`. `NotFoundError` where the server does not have it."""
         found = await self._look(lambda: self._by_name.get((api_version, kind)))
         if found is None:
+            self._check_asked([each for each in self.stale if each == api_version])
             raise NotFoundError(f'the server has no kind "{kind}" in {api_version}; is its definition installed?')
         return found
 
@@ -52,6 +99,7 @@ class Discovery:
         key = (word.lower(), "*" if group is None else group)
         found = await self._look(lambda: self._by_word.get(key))
         if found is None:
+            self._check_asked([each for each in self.stale if group in {None, each.rpartition("/")[0]}])
             told = f" in {group}" if group else ""
             raise NotFoundError(f'the server has no kind "{word}"{told}; is its definition installed?')
         return found
@@ -77,17 +125,32 @@ class Discovery:
                 raise UnavailableError(told, retry_after_s=ceil(_BETWEEN_S)) from self._trouble
         return found
 
+    def _check_asked(self, stale: Sequence[str]) -> None:
+        if stale:
+            told = f"the server cannot be asked for the kinds of {', '.join(stale)}; is what serves them up?"
+            raise UnavailableError(told, retry_after_s=ceil(_BETWEEN_S))
+
     async def _ask(self) -> None:
         # Counted from the question, so that a server that fails is not asked by everybody in turn.
         self._asked_at = self._clock()
         try:
-            self._learn(await fetch_kinds(self._client))
+            self._learn(await discover(self._client))
         except (ApiError, UnreachableError) as error:
             self._trouble = error
         else:
             self._trouble = None
 
-    def _learn(self, kinds: Sequence[Kind]) -> None:
+    def _learn(self, told: Discovered) -> None:
+        if told.stale and told.stale != self.stale:
+            log.warning("not all kinds are told", extra={"stale": ", ".join(told.stale)})
+        self.stale = told.stale
+        names = {(each.api_version, each.kind) for each in told.kinds}
+        kept = [
+            each
+            for each in self._kinds
+            if each.api_version in told.stale and (each.api_version, each.kind) not in names
+        ]
+        self._kinds = kinds = [*told.kinds, *kept]
         self._by_name = {(each.api_version, each.kind): each for each in reversed(kinds)}
         self._by_word = {
             (word, group): each for each in reversed(kinds) for word in each.words() for group in ("*", each.group)

@@ -54,6 +54,14 @@ def test_a_word_that_means_nothing_is_refused(words: str) -> None:
         KINDS.resolve(words)
 
 
+def test_what_the_server_does_not_tell_of_is_named() -> None:
+    kinds = Kinds([NODE], stale=["metrics.k8s.io/v1beta1"])
+    with pytest.raises(Failure, match=r'no kind "podmetrics"; it does not tell of metrics.k8s.io/v1beta1 now$'):
+        kinds.resolve("podmetrics")
+    with pytest.raises(Failure, match='now; did you mean "node"'):
+        kinds.resolve("nod")
+
+
 @pytest.mark.parametrize(
     ("kind", "namespace", "name", "path"),
     [
