@@ -1,9 +1,9 @@
-"""Fetches servers that tests talk to, RabbitMQ, OpenSSH's and OpenLDAP's, from Debian's archive; installs none.
+"""Fetches what tests talk to: RabbitMQ, OpenSSH's and OpenLDAP's servers and promtool, from Debian's archive.
 
     python -m tools.fetch_servers
 
-Into `.cache/servers`, as they lie in their packages; what is there already is left alone. It takes some 40 MB, and
-needs no root. Exits with `UNAVAILABLE` where there is no apt, or no archive that it can reach.
+Into `.cache/servers`, as they lie in their packages; nothing is installed, and what is there is left alone. It takes
+some 80 MB, and needs no root. Exits with `UNAVAILABLE` where there is no apt, or no archive that it can reach.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / ".cache" / "servers"
-PACKAGES = ("rabbitmq-server", "openssh-server", "slapd")
+PACKAGES = ("rabbitmq-server", "openssh-server", "slapd", "prometheus")
 UNAVAILABLE = 69
 """EX_UNAVAILABLE of sysexits.h."""
 

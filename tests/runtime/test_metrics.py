@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from homeostat.runtime.recorder import About, Recorder
 from homeostat.runtime.source import Source
 from tests.runtime.faulty import CONFIG_MAPS, write
 from tests.runtime.projections import Pod
+from tools.fetch_servers import MissingProgramError, find_program
 
 ALL = "/api/v1/configmaps"
 
@@ -159,8 +159,11 @@ def test_two_managers_do_not_share_figures() -> None:
     assert told(second) == {}
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool (package prometheus) is not installed")
 async def test_promtool_finds_nothing_to_complain_of(plane: Plane) -> None:
+    try:
+        promtool = find_program("promtool")
+    except MissingProgramError as missing:
+        pytest.skip(str(missing))
     metrics, informers = Metrics(), Informers(plane.client)
     informers.get(Source(ALL), Pod)
     metrics.reconciled('im"ag\\es', "decided\n", 0.1)
@@ -171,7 +174,7 @@ async def test_promtool_finds_nothing_to_complain_of(plane: Plane) -> None:
     metrics.watch_election("homeostat", lambda: True)
     metrics.register(Gauge("images_behind", "Images behind their tag", registry=None))
     process = await asyncio.create_subprocess_exec(
-        "promtool",
+        promtool,
         "check",
         "metrics",
         stdin=asyncio.subprocess.PIPE,
