@@ -7,8 +7,8 @@ async with open_plane(Settings(data=Path("data"))) as plane:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 
 from homeostat.client.base import Client
@@ -23,6 +23,7 @@ from homeostat.plane.plane import Plane
 from homeostat.plane.rest import RestUnavailableError, rest_served
 from homeostat.plane.settings import OPERATORS, Rest, Settings
 from homeostat.plane.storage import KeptStore, open_store
+from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.tracing import OFF, Tracer
 from homeostat.runtime.verdict import sole_error
 from homeostat.server.app import refusal
@@ -32,6 +33,8 @@ from homeostat.server.tls import Pki, server_context
 from homeostat.store.base import StoreError
 
 __all__ = ["OPERATORS", "Plane", "Rest", "RestUnavailableError", "Settings", "open_plane"]
+
+_KINDS_WITHIN_S = 5.0
 
 
 @asynccontextmanager
@@ -81,6 +84,7 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
         running = [tasks.create_task(each) for each in work]
         try:
             async with rest_served(plane, supervisors, context):
+                await _installed(supervisors)
                 yield plane
         finally:
             await asyncio.gather(*(each.stop() for each in supervisors))
@@ -91,6 +95,14 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
             plane.watches.close()
             await plane.server.stop(grace_s=3.0)
             await plane.admission.close()
+
+
+async def _installed(supervisors: Sequence[Supervisor]) -> None:
+    """Who is told that the plane serves should find the operators' kinds."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_KINDS_WITHIN_S):
+            for supervisor in supervisors:
+                await supervisor.installed()
 
 
 async def _bootstrap(client: Client) -> None:

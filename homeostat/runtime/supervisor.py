@@ -59,6 +59,7 @@ class Supervisor:
         self._grace_s, self._tracer, self._directory, self._environment = grace_s, tracer, directory, environment
         self._backoff, self._chance, self._leases = backoff, chance, leases
         self._ready = ready
+        self._tried = asyncio.Event()
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
         self._told = ""
 
@@ -72,12 +73,17 @@ class Supervisor:
                 try:
                     await self._run_once()
                 except Exception as error:
+                    self._tried.set()
                     failures = 1 if loop.time() - began >= _STEADY_S else failures + 1
                     self._complain(failures, error)
                     await self._pause(self._backoff.delay_s(failures, self._chance()))
         finally:
             self.manager = None
             self._ended.set()
+
+    async def installed(self) -> None:
+        """The server has its definitions, or they could not be put there at the first attempt."""
+        await self._tried.wait()
 
     async def stop(self) -> None:
         """Running work gets its grace; then `run` returns, or is for the caller to cancel."""
@@ -90,6 +96,7 @@ class Supervisor:
 
     async def _run_once(self) -> None:
         await install(self._client, self._module.KINDS)
+        self._tried.set()
         manager = Manager(
             self._client,
             leases=self._leases,

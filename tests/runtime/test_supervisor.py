@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.client.base import Client
+from homeostat.client.base import Client, Transport
 from homeostat.edge.exposition import exposition
 from homeostat.objects.errors import UnavailableError
 from homeostat.plane import Settings, open_plane
@@ -177,3 +177,27 @@ async def test_a_stop_is_bounded_whatever_hangs() -> None:
     assert loop.time() - began == 6
     await asyncio.sleep(1000)
     assert task.done()
+
+
+async def test_a_plane_that_serves_has_the_kinds_of_its_operators(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, port=0, is_open=True, operators=frozenset({"policy", "actions"}))
+    async with open_plane(settings) as plane:
+        found = await plane.client.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+        groups = {each["spec"]["group"] for each in found["items"]}
+
+    assert len(groups) == 2
+
+
+async def test_nobody_waits_for_kinds_that_cannot_be_installed(client: Client) -> None:
+    faulty: list[FaultyTransport] = []
+
+    def wrap(inner: Transport) -> Transport:
+        faulty.append(FaultyTransport(inner))
+        return faulty[0]
+
+    refused = client.over(wrap)
+    faulty[0].refusals.extend([UnavailableError("starting")] * 1000)
+    supervisor = Supervisor(refused, "fragile", Fragile(), grace_s=1.0, backoff=QUICK)
+    async with supervised(supervisor), asyncio.timeout(5):
+        await supervisor.installed()
+        assert supervisor.manager is None
