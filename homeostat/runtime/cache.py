@@ -57,6 +57,11 @@ class Cache(Generic[V]):
         """The resourceVersion of the newest list, event or bookmark."""
         return self._freshness.version
 
+    @property
+    def newest_known(self) -> int:
+        """The newest version that was seen, or that the server gave to a write."""
+        return max(self._freshness.version, self._freshness.told)
+
     def __len__(self) -> int:
         return self._count
 

@@ -18,17 +18,18 @@ _FEWEST_TO_SWEEP = 256
 
 
 class Freshness(Generic[K]):
-    """`version` is the newest that was seen. Remembers only the writes that were not seen yet."""
+    """`version` is the newest that was seen, `told` that of a write. Remembers only writes that were not seen yet."""
 
-    __slots__ = ("_pending", "_waiters", "_wanted", "version")
+    __slots__ = ("_pending", "_waiters", "_wanted", "told", "version")
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version = self.told = 0
         self._wanted: dict[K, int] = {}
         self._pending: list[tuple[int, K]] = []
         self._waiters: dict[K, deque[asyncio.Future[None]]] = {}
 
     def wrote(self, key: K, version: int) -> None:
+        self.told = max(self.told, version)
         if version > max(self.version, self._wanted.get(key, 0)):
             self._wanted[key] = version
             heapq.heappush(self._pending, (version, key))
@@ -69,6 +70,7 @@ class Freshness(Generic[K]):
         """
         is_put_back = version < self.version
         self.version = version
+        self.told = version if is_put_back else self.told
         self._release(max((each for each, _ in self._pending), default=0) if is_put_back else version)
 
     def let_go(self) -> None:

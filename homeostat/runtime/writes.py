@@ -113,6 +113,13 @@ class _Metadata(msgspec.Struct, rename="camel", gc=False):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    deletion_grace_period_seconds: int | None = None
+    finalizers: list[str] | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """A server removes what is being deleted with the write that takes its last finalizer."""
+        return self.deletion_grace_period_seconds == 0 and not self.finalizers
 
 
 class _Written(msgspec.Struct, gc=False):
@@ -154,22 +161,22 @@ class Watched:
         scope = None if method == "GET" else _current.get()
         if scope is not None:
             scope.check(method, path)
-        seen = self._seen(path) if scope is not None and method == "DELETE" else {}
+        known = self._known(path) if scope is not None and method == "DELETE" else {}
         response = await self._transport.send(
             method, path, query=query, body=body, content_type=content_type, accept=accept
         )
         if scope is not None and response.status < 300 and "dryRun=" not in query:
             self._tell(scope, path, response.body)
             if method == "DELETE" and not _is_dry_run(body):
-                self._tell_deleted(scope, path, response.body, seen)
+                self._tell_deleted(scope, path, response.body, known)
         return response
 
     async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
         return await self._transport.stream(path, query=query, accept=accept)
 
-    def _seen(self, path: str) -> dict[Informer[Any], int]:
+    def _known(self, path: str) -> dict[Informer[Any], int]:
         place = place_of(path)
-        return {each: each.cache.version for each in self._informers.of(place.group, place.plural)}
+        return {each: each.cache.newest_known for each in self._informers.of(place.group, place.plural)}
 
     def _tell(self, scope: Scope, path: str, body: bytes) -> None:
         try:
@@ -183,14 +190,17 @@ class Watched:
         for informer in self._informers.of(place.group, place.plural):
             if _is_about(informer.source, informer.cache, metadata):
                 informer.cache.wrote(metadata.namespace, metadata.name, version)
+                if metadata.is_gone:
+                    deletion = Deletion(metadata.uid, version, is_final=True)
+                    informer.cache.deleted(metadata.namespace, metadata.name, deletion)
                 scope.wrote(informer.cache, metadata.namespace, metadata.name)
 
-    def _tell_deleted(self, scope: Scope, path: str, body: bytes, seen: Mapping[Informer[Any], int]) -> None:
+    def _tell_deleted(self, scope: Scope, path: str, body: bytes, known: Mapping[Informer[Any], int]) -> None:
         place = place_of(path)
         for metadata in _deleted(body, place.namespace):
             for informer in self._informers.of(place.group, place.plural):
                 if _is_about(informer.source, informer.cache, metadata):
-                    deletion = Deletion(metadata.uid, seen.get(informer, 0))
+                    deletion = Deletion(metadata.uid, known.get(informer, 0))
                     informer.cache.deleted(metadata.namespace, metadata.name, deletion)
                     scope.wrote(informer.cache, metadata.namespace, metadata.name)
 

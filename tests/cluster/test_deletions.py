@@ -120,6 +120,30 @@ async def test_what_was_made_and_deleted_at_once_is_not_found_either(lagging: La
         assert lagging.holding() == [["a", "b"]] * 2
 
 
+@pytest.mark.parametrize("form", ["merge", "update"])
+async def test_a_look_after_the_last_finalizer_waits_until_the_object_is_gone(
+    lagging: Lagging, maps: Collection, form: str
+) -> None:
+    client, path = lagging.client, f"{maps.path}/b"
+    await client.merge(path, {"metadata": {"finalizers": ["example.com/a", "example.com/b"]}})
+    scope = Scope()
+    with writing_in(scope):
+        await client.delete(path)
+        left = await client.merge(path, {"metadata": {"finalizers": ["example.com/b"]}})
+        await asyncio.wait_for(scope.caught_up(), 10)
+        assert lagging.holding() == [["a", "b"]] * 2
+        held = lagging.hold()
+        if form == "merge":
+            await client.merge(path, {"metadata": {"finalizers": None}})
+        else:
+            await client.update(path, {**left, "metadata": {**left["metadata"], "finalizers": []}})
+    await asyncio.sleep(0.2)
+    assert (scope.is_behind, lagging.holding()) == (True, [["a", "b"]] * 2)
+    held.set()
+    await asyncio.wait_for(scope.caught_up(), 10)
+    assert lagging.holding() == [["a"]] * 2
+
+
 async def test_an_operator_deletes_once_though_its_watch_lags_behind(api: Api) -> None:
     way, held, widgets = FaultyTransport(api.client._transport), asyncio.Event(), Widgets()
     path, notes = WIDGETS.kind.path(api.namespace), f"/api/v1/namespaces/{api.namespace}/configmaps"

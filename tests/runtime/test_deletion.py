@@ -13,7 +13,7 @@ from homeostat.runtime.deletion import Deletion
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod, pod, pod_cache
 
-GONE = Deletion("u1", seen=5)
+GONE = Deletion("u1", known=5)
 
 
 class NameOnly(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ def bare(version: int, uid: str = "") -> Bare:
         pytest.param(pod("web", 7, uid="u1"), True, id="changed before it went"),
         pytest.param(pod("web", 7, uid="u1", end="2026-05-04T12:00:00Z"), False, id="being deleted"),
         pytest.param(pod("web", 3, uid="u2"), False, id="a namesake"),
-        pytest.param(bare(5), True, id="no uid, no newer than what was seen before"),
+        pytest.param(bare(5), True, id="no uid, no newer than what was known"),
         pytest.param(bare(6), False, id="no uid, newer"),
         pytest.param(bare(5, "u1"), True, id="deletion does not show, no newer"),
         pytest.param(bare(6, "u1"), False, id="deletion does not show, newer"),
@@ -46,6 +46,19 @@ def bare(version: int, uid: str = "") -> Bare:
 )
 def test_what_is_held_is_the_deleted_one_or_not(held: Projected, is_unseen: bool) -> None:
     assert GONE.is_unseen_in(held) == is_unseen
+
+
+@pytest.mark.parametrize(
+    ("held", "is_unseen"),
+    [
+        pytest.param(pod("web", 5, uid="u1", end="2026-05-04T12:00:00Z"), True, id="being deleted"),
+        pytest.param(pod("web", 9, uid="u2"), False, id="a namesake"),
+        pytest.param(bare(5), True, id="no uid, as it was in the end"),
+        pytest.param(bare(9), False, id="no uid, newer"),
+    ],
+)
+def test_what_went_with_its_last_finalizer_is_no_more_seen_as_being_deleted(held: Projected, is_unseen: bool) -> None:
+    assert Deletion("u1", known=5, is_final=True).is_unseen_in(held) == is_unseen
 
 
 def synced(*pods: Pod, version: int = 5) -> CacheWriter[Pod]:
@@ -106,6 +119,16 @@ async def test_one_that_was_made_and_deleted_before_the_watch_told_of_either_is_
     assert not look.done()
     writer.remove(pod("web", 7, uid="u1"))
     await asyncio.wait_for(look, 1)
+
+
+def test_versions_of_own_writes_are_known_unless_the_server_was_put_back() -> None:
+    writer = synced(version=5)
+    writer.cache.wrote("shop", "web", 8)
+    assert writer.cache.newest_known == 8
+    writer.advance(9)
+    assert writer.cache.newest_known == 9
+    writer.listing().swap(3)
+    assert writer.cache.newest_known == 3
 
 
 @virtual_time
