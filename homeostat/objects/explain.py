@@ -19,7 +19,7 @@ from homeostat.objects.identifiers import dns1035_label
 from homeostat.objects.json import Json, JsonObject, type_name
 from homeostat.objects.jsonschema import INT64_HIGHEST, INT64_LOWEST
 from homeostat.objects.listtypes import identity
-from homeostat.objects.pattern import PatternError, matcher
+from homeostat.objects.pattern import PatternError, fits, is_too_long
 from homeostat.objects.schema import UNSET, Schema
 from homeostat.objects.structural import schema_of
 
@@ -89,16 +89,23 @@ def _string_causes(value: str, node: Schema, path: str) -> list[Cause]:
     if (least := rules.get("minLength")) is not None and len(value) < least:
         causes.append(invalid(path, value, f"{path} in body should be at least {least} chars long"))
     if (pattern := rules.get("pattern")) and not _matches(pattern, value):
-        causes.append(invalid(path, value, f"{path} in body should match '{pattern}'"))
+        causes.append(_pattern_cause(value, pattern, path))
     check = format_check(node.format)
     if check and not check(value):
         causes.append(type_invalid(path, value, f"{path} in body must be of type {node.format}: {quoted(value)}"))
     return causes
 
 
+def _pattern_cause(value: str, pattern: str, path: str) -> Cause:
+    told = f"{path} in body should match '{pattern}'"
+    if not is_too_long(pattern, value):
+        return invalid(path, value, told)
+    return invalid(path, f"{value[:64]}...", f"{told}, and {len(value)} characters are too many to find out")
+
+
 def _matches(pattern: str, value: str) -> bool:
     try:
-        return matcher(pattern)(value)
+        return fits(pattern, value)
     except PatternError:
         return False
 

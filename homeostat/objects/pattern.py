@@ -3,6 +3,9 @@ r"""The regular expressions of schemas: Go's syntax, matched in linear time.
 A pattern comes from whoever may create a CustomResourceDefinition, so a backtracking engine is out of the question.
 The engine is the one of `jsonschema_rs`, which reads the syntax of ECMAScript; `translate` rewrites what Go spells
 differently: `\z`, `\A`, `\pL`, `\Q..\E`, `(?P<name>..)`, `(?i)` and `(?s)`, `[[:alpha:]]`, `\x{41}`, loose braces.
+
+Linear in the text is still the text times the pattern, in one step that nothing can interrupt: `fits` gives up on what
+would take longer than `MOST_STEPS`.
 """
 
 from __future__ import annotations
@@ -36,6 +39,12 @@ _MOST_REPEATS = 1000
 # Every alternative repeats the groups that flags have opened before it.
 _MOST_FLAGS = 20
 _MODIFIERS = ("i", "s")
+_ANY_WEIGHT, _UNICODE_WEIGHT = 3, 100
+
+MOST_STEPS = 8_000_000
+"""Characters of a text times the weight of a pattern: about 100 ms."""
+SLIGHT_WEIGHT = 15
+"""Up to here a text of any length is matched in no time: the engine can hold all that such a pattern may come to."""
 
 
 class PatternError(ValueError):
@@ -54,29 +63,55 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     return validator.is_valid
 
 
-@lru_cache(maxsize=2048)
+def fits(pattern: str, text: str) -> bool:
+    """Whether the text has a match, as far as that can be said in time; `PatternError` if the pattern is none."""
+    return not is_too_long(pattern, text) and matcher(pattern)(text)
+
+
+def is_too_long(pattern: str, text: str) -> bool:
+    try:
+        states = weight(pattern)
+    except PatternError:
+        return False
+    return states > SLIGHT_WEIGHT and len(text) * states > MOST_STEPS
+
+
+def weight(pattern: str) -> int:
+    """About how many states an engine has to follow at once, with all repeats written out; `PatternError`."""
+    return _read(pattern)[1]
+
+
 def translate(pattern: str) -> str:
     """The same expression in the syntax of ECMAScript."""
+    return _read(pattern)[0]
+
+
+@lru_cache(maxsize=2048)
+def _read(pattern: str) -> tuple[str, int]:
     reader = _Reader(pattern)
     translated = reader.sequence("")
     if reader.at < len(pattern):
         raise PatternError("unexpected )")
-    return translated
+    return translated, reader.weight
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.weight = 0
+        """Of what was read last: a character, a class, or a whole sequence."""
 
     def sequence(self, flags: str) -> str:
         """Reads up to the end or to the bracket that closes a group, which is left unread."""
         out: list[str] = []
+        weights = [0]
         opened: list[
             str
         ] = []  # groups that bare flags have opened: they end with the sequence, not with an alternative
         while self.at < len(self.text) and self.text[self.at] != ")":
             char = self.text[self.at]
+            self.weight = 1
             if char == "\\":
                 out.append(self.escape(in_class=False))
             elif char == "[":
@@ -89,14 +124,23 @@ class _Reader:
                     raise PatternError("flags are changed too often")
             elif char == "|":
                 self.at += 1
+                self.weight = 0
                 out += [")" * len(opened), "|", *opened]
             else:
                 self.at += 1
                 out.append(self.plain(char, flags))
+                if _REPEAT.fullmatch(out[-1]):
+                    weights[-1] *= max(map(int, re.findall(r"\d+", out[-1])))
+                    continue
+            weights.append(self.weight)
+        self.weight = sum(weights)
         return "".join(out) + ")" * len(opened)
 
     def plain(self, char: str, flags: str) -> str:
+        if char in "*+?^$":
+            self.weight = 0
         if char == ".":
+            self.weight = _ANY_WEIGHT
             return r"[\s\S]" if "s" in flags else r"[^\n]"
         if char == "{":
             repeat = _REPEAT.match(self.text, self.at - 1)
@@ -138,6 +182,7 @@ class _Reader:
             end = self.text.find(r"\E", self.at)
             literal = self.text[self.at : end if end >= 0 else len(self.text)]
             self.at = end + 2 if end >= 0 else len(self.text)
+            self.weight = len(literal)
             return "".join(_literal(each) for each in literal)
         if char in "pP":
             return self.unicode_class(char)
@@ -155,6 +200,7 @@ class _Reader:
         return f"\\{char}" if char.isalnum() else _literal(char)
 
     def unicode_class(self, negation: str) -> str:
+        self.weight = _UNICODE_WEIGHT
         if self.text.startswith("{", self.at):
             end = self.text.find("}", self.at)
             if end < 0:
@@ -174,6 +220,7 @@ class _Reader:
         if self.text.startswith("^", self.at):
             self.at += 1
             out.append("^")
+            self.weight = _ANY_WEIGHT
         first = True
         while first or not self.text.startswith("]", self.at):
             if self.at >= len(self.text):

@@ -18,30 +18,33 @@ from homeostat.objects.schema import Schema
 
 
 class Validator:
-    __slots__ = ("_accepts", "_lists", "schema")
+    __slots__ = ("_accepts", "_lists", "_may_take_long", "schema")
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self._accepts: Callable[[Json], bool] | None = None
         self._lists: ListPlan | None = None
+        self._may_take_long = False
 
-    def check(self, value: JsonObject) -> list[Cause]:
-        """Why the object is refused; empty if it fits."""
-        if self._accepted(value):
+    def check(self, value: JsonObject, *, is_large: bool = False) -> list[Cause]:
+        """Why the object is refused; empty if it fits. A large one may hold texts that are long for their patterns."""
+        if self._accepted(value, is_large):
             return self._lists.duplicates(value) if self._lists is not None else []
         return explain(value, self.schema) + self._duplicates(value)
 
-    def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
+    def check_update(self, new: JsonObject, old: JsonObject, *, is_large: bool = False) -> list[Cause]:
         """As `check`, but what was wrong before and did not change is let through."""
-        causes = [] if self._accepted(new) else explain(new, self.schema, old)
+        causes = [] if self._accepted(new, is_large) else explain(new, self.schema, old)
         repeated = self._duplicates(new)
         return causes if not repeated or self._duplicates(old) else causes + repeated
 
     def _duplicates(self, value: JsonObject) -> list[Cause]:
         return self._lists.duplicates(value) if self._lists is not None else []
 
-    def _accepted(self, value: JsonObject) -> bool:
+    def _accepted(self, value: JsonObject, is_large: bool) -> bool:
         accepts = self._accepts or self._compile()
+        if is_large and self._may_take_long:
+            return False
         try:
             return accepts(value)
         except ValueError:
@@ -51,7 +54,7 @@ class Validator:
     def _compile(self) -> Callable[[Json], bool]:
         self._lists = list_plan(self.schema)
         try:
-            self._accepts = accepter(self.schema)
+            self._accepts, self._may_take_long = accepter(self.schema)
         except ValueError:
             # A schema stored by an older version may hold what the engine refuses: then every object is walked.
             self._accepts = _walk_all

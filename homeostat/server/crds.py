@@ -77,10 +77,10 @@ class CustomBehaviour:
         pass
 
     def check(self, obj: JsonObject) -> list[Cause]:
-        return self._validator.check(obj)
+        return self._validator.check(obj, is_large=is_aside())
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
-        return self._validator.check_update(new, old)
+        return self._validator.check_update(new, old, is_large=is_aside())
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         """`TooLongError` where the rules cost more than the event loop has time for."""

@@ -35,6 +35,14 @@ def test_a_bomb_ends_quickly(pattern: str, text: str) -> None:
     assert time.perf_counter() - started < 2
 
 
+def test_a_text_too_long_for_its_pattern_has_no_answer() -> None:
+    heavy = compile_pattern("[ab]*a[ab]{900}c")
+    assert heavy.is_match("a" * 901 + "c")
+    with pytest.raises(EvaluationError, match="a text of 1000000 characters is too long to be matched"):
+        heavy.is_match("ab" * 500_000)
+    assert not compile_pattern("^[ab]+c$").is_match("ab" * 1_500_000)
+
+
 def test_finding_with_a_bomb_is_bounded_too() -> None:
     started = time.perf_counter()
     machine = Machine(parse_pattern("(a*)*c|a"))

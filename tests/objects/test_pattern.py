@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from homeostat.objects.pattern import PatternError, matcher
+from homeostat.objects.pattern import MOST_STEPS, SLIGHT_WEIGHT, PatternError, fits, is_too_long, matcher, weight
 
 CASES: list[tuple[str, list[str], list[str]]] = [
     ("b", ["abc"], ["ac"]),
@@ -77,3 +77,31 @@ def test_any_text_is_a_pattern_or_refused(pattern: str, text: str) -> None:
     except PatternError:
         return
     assert matches(text) in (True, False)
+
+
+WEIGHTS = {
+    "^abc$": 3,
+    "^[a-z]{1,500}$": 500,
+    "(ab|c){3}d": 10,
+    "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$": 63,
+    "((a{10}){10}){5}": 500,
+    r"^\Qabcd\E\d*$": 5,
+}
+
+
+@pytest.mark.parametrize(("pattern", "states"), WEIGHTS.items(), ids=WEIGHTS)
+def test_the_weight_of_a_pattern_is_about_what_it_is_written_out(pattern: str, states: int) -> None:
+    assert abs(weight(pattern) - states) <= 1
+
+
+def test_a_text_too_long_for_its_pattern_fits_it_as_little_as_one_that_does_not() -> None:
+    heavy = "^[ab]*a[ab]{900}$"
+    assert fits(heavy, "a" * 5_000)
+    assert is_too_long(heavy, "a" * MOST_STEPS)
+    assert not fits(heavy, "a" * MOST_STEPS)
+
+
+def test_a_slight_pattern_is_matched_against_a_text_of_any_length() -> None:
+    base64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+    assert weight(base64) <= SLIGHT_WEIGHT
+    assert fits(base64, "abcd" * 700_000)

@@ -375,6 +375,37 @@ def test_a_schema_that_the_engine_cannot_take_is_still_enforced() -> None:
     assert cause.message == "Invalid value: \"a\": x in body should match '('"
 
 
+MATCHED: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
+    "a heavy pattern": ({"pattern": "^[ab]{1,900}c$"}, ["abc"], ["c", "abd"]),
+    "a heavy pattern and a format": ({"pattern": "^.{1,900}$", "format": "date"}, ["2024-01-01"], ["2024-1-1", ""]),
+}
+
+
+@pytest.mark.parametrize(("schema", "good", "bad"), MATCHED.values(), ids=MATCHED)
+@pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])
+def test_a_heavy_pattern_is_asked_aside_of_the_engine(
+    schema: dict[str, Any], good: list[str], bad: list[str], is_large: bool
+) -> None:
+    validator = Validator(schema_of({"type": "object", "properties": {"x": text(**schema)}}))
+    assert [each for each in good + bad if not validator.check({"x": each}, is_large=is_large)] == good
+
+
+def test_patterns_are_held_to_however_many_they_are() -> None:
+    members = {f"m{at}": text(pattern=f"^v{at}$") for at in range(1_000)}
+    validator = Validator(schema_of({"type": "object", "properties": members}))
+    assert validator.check({f"m{at}": f"v{at}" for at in range(1_000)}) == []
+    assert [cause.field for cause in validator.check({"m3": "v3", "m700": "v7", "m999": "v999"})] == ["m700"]
+
+
+def test_a_text_too_long_for_its_pattern_is_refused_in_words() -> None:
+    validator = Validator(schema_of({"type": "object", "properties": {"x": text(pattern="[ab]*a[ab]{900}c")}}))
+    (cause,) = validator.check({"x": "ab" * 1_000_000})
+    assert cause.message == (
+        f'Invalid value: "{"ab" * 32}...": x in body should match '
+        "'[ab]*a[ab]{900}c', and 2000000 characters are too many to find out"
+    )
+
+
 @settings(max_examples=150, deadline=None)
 @given(object_schemas, objects)
 def test_an_object_may_always_be_stored_again_as_it_is(raw: dict[str, Any], value: dict[str, Any]) -> None:

@@ -224,6 +224,19 @@ def test_rules_that_cost_much_on_a_small_object_have_their_whole_budget(plane: S
     assert (status, "running out of cost budget" in answer["message"]) == (422, True)
 
 
+def test_patterns_that_take_long_to_compile_or_to_match_hold_nobody_up(plane: ServedPlane) -> None:
+    members = {f"m{at}": {"type": "string", "pattern": f"^[a-z]{{1,500}}x{at}$"} for at in range(6_000)}
+    members["slow"] = {"type": "string", "pattern": "[ab]*a[ab]{900}c"}
+    body = definition("matcheds", {"type": "object", "properties": members})
+    with other_connection(plane) as gap:
+        assert send(plane, "POST", DEFINITIONS, body)[0] == 201
+        assert send(plane, "POST", objects_of("matcheds"), custom("matcheds", "good", m7="ax7"))[0] == 201
+        assert send(plane, "POST", objects_of("matcheds"), custom("matcheds", "bad", m7="ax8"))[0] == 422
+        slow, answer = send(plane, "POST", objects_of("matcheds"), custom("matcheds", "slow", slow="ab" * 400_000))
+    assert (slow, "800000 characters are too many" in answer["message"]) == (422, True)
+    assert gap.longest_s < LONGEST_GAP_S
+
+
 def test_a_patch_of_a_large_object_holds_nobody_up(plane: ServedPlane) -> None:
     arguments = ["x"] * 400_000
     pod = {"metadata": {"name": "large"}, "spec": {"containers": [{"name": "a", "image": "b", "args": arguments}]}}

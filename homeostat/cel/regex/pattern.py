@@ -7,22 +7,31 @@ from functools import lru_cache
 
 import jsonschema_rs
 
+from homeostat.cel.errors import EvaluationError
 from homeostat.cel.regex.machine import Machine
 from homeostat.cel.regex.rendering import render
-from homeostat.cel.regex.syntax import Tree, parse_pattern
+from homeostat.cel.regex.syntax import Alternate, Concat, Repeat, Tree, parse_pattern
+
+MOST_STEPS = 8_000_000
+"""Characters of a text times the weight of a pattern: about 100 ms, in which nothing can interrupt the engine."""
+_SLIGHT_WEIGHT = 15
+"""Up to here a text of any length is matched in no time: the engine can hold all that such a pattern may come to."""
 
 
 class Pattern:
-    """`is_match` says whether a text has a match anywhere in it."""
-
-    __slots__ = ("_machine", "_tree", "is_match")
-
-    is_match: Callable[[str], bool]
+    __slots__ = ("_accepts", "_machine", "_tree", "_weight")
 
     def __init__(self, pattern: str) -> None:
         self._tree = parse_pattern(pattern)
+        self._weight = _weight(self._tree)
         self._machine: Machine | None = None
-        self.is_match = _accepting(self._tree) or self._is_found
+        self._accepts = _accepting(self._tree) or self._is_found
+
+    def is_match(self, text: str) -> bool:
+        """Whether a text has a match anywhere in it; `EvaluationError` where that would take too long to say."""
+        if self._weight > _SLIGHT_WEIGHT and len(text) * self._weight > MOST_STEPS:
+            raise EvaluationError(f"a text of {len(text)} characters is too long to be matched against this pattern")
+        return self._accepts(text)
 
     @property
     def machine(self) -> Machine:
@@ -46,6 +55,17 @@ class Pattern:
 def compile_pattern(pattern: str) -> Pattern:
     """`EvaluationError` for a pattern that RE2 would refuse."""
     return Pattern(pattern)
+
+
+def _weight(tree: Tree) -> int:
+    """About how many states an engine has to follow at once, with all repeats written out."""
+    match tree:
+        case Concat() | Alternate():
+            return sum(map(_weight, tree.items))
+        case Repeat():
+            return _weight(tree.item) * max(tree.low, tree.high or 1)
+        case _:
+            return 1
 
 
 def _accepting(tree: Tree) -> Callable[[str], bool] | None:
