@@ -14,7 +14,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -195,53 +195,56 @@ async def _is_gone(client: Client, things: Things) -> bool:
     return True
 
 
-def forked(folder: Path, plugin: str, database: str | None, moment: int) -> int:
-    """How a process ended that lives until the moment: minus the signal, or its exit code."""
+def forked(work: Coroutine[Any, Any, None]) -> int:
+    """How a process of its own ended: minus the signal, or its exit code. All planes are opened in such: what a plane
+    leaves in this process, a thread say, would be half there in the next one.
+    """
     pid = os.fork()
     if pid == 0:
         try:
-            asyncio.run(live(folder, plugin, database, moment))
+            asyncio.run(work)
         except BaseException as error:
-            sys.stderr.write(f"{plugin} at {moment}: {error!r}\n")
+            sys.stderr.write(f"{work!r}: {error!r}\n")
             sys.stderr.flush()
             os._exit(1)
         os._exit(0)
+    work.close()
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def tell(folder: Path, database: str | None, moment: int, *, is_killed: bool) -> None:
+async def tell(folder: Path, database: str | None, moment: int, *, is_killed: bool) -> None:
     effects = Lines(folder / "effects", Moments(0)).read()
-    told = Told(moment, is_killed, effects, asyncio.run(entries(folder, database)))
+    told = Told(moment, is_killed, effects, await entries(folder, database))
     sys.stdout.write(f"{msgspec.json.encode(told).decode()}\n")
     sys.stdout.flush()
 
 
 def every_moment(folder: Path, plugin: str) -> None:
     before = folder / "before"
-    asyncio.run(prepare(before, plugin, None))
+    forked(prepare(before, plugin, None))
     for moment in range(1, _MOST):
         here = folder / str(moment)
         shutil.copytree(before, here)
-        ended = forked(here, plugin, None, moment)
+        ended = forked(live(here, plugin, None, moment))
         if ended == -signal.SIGKILL:
-            ended = forked(here, plugin, None, 0)
+            ended = forked(live(here, plugin, None, 0))
             is_killed = True
         else:
             is_killed = False
         if ended != 0:
             raise SystemExit(f"{plugin} at {moment}: a process ended with {ended}")
-        tell(here, None, moment, is_killed=is_killed)
+        forked(tell(here, None, moment, is_killed=is_killed))
         if not is_killed:
             return
 
 
 def again_and_again(folder: Path, plugin: str, database: str) -> None:
     """Each process is killed two moments later than the one before."""
-    asyncio.run(prepare(folder, plugin, database))
+    forked(prepare(folder, plugin, database))
     for moment in range(1, _MOST, 2):
-        ended = forked(folder, plugin, database, moment)
+        ended = forked(live(folder, plugin, database, moment))
         if ended == 0:
-            tell(folder, database, moment, is_killed=False)
+            forked(tell(folder, database, moment, is_killed=False))
             return
         if ended != -signal.SIGKILL:
             raise SystemExit(f"{plugin} at {moment}: a process ended with {ended}")
