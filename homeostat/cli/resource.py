@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "delete": "Delete resources, and what they stand for.",
     "reconcile": "Have resources looked at now.",
     "history": "List past reconciliations, also of resources that are gone.",
+    "logs": "Print what the run of a resource prints.",
     "outputs": "Print the outputs of a resource.",
     "watch": "Show resources and their phases, live.",
 }

@@ -12,7 +12,7 @@ import asyncio
 import fcntl
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +65,9 @@ class Program:
     """Between asking it to stop and making it."""
     lock: Path | None = None
     """A file that is locked as long as the program runs."""
+    on_stdout: Callable[[bytes], None] | None = None
+    on_stderr: Callable[[bytes], None] | None = None
+    """Told what is printed, as it comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ async def _together(process: asyncio.subprocess.Process, program: Program) -> tu
     try:
         async with asyncio.TaskGroup() as tasks:
             stdout = tasks.create_task(_read(process.stdout, program))
-            stderr = tasks.create_task(_read_end(process.stderr, program.largest_output))
+            stderr = tasks.create_task(_read_end(process.stderr, program))
             tasks.create_task(_feed(process, program.stdin))
     except* ProcessError as errors:
         raise errors.exceptions[0] from None
@@ -150,15 +153,19 @@ async def _read(stream: asyncio.StreamReader, program: Program) -> bytes:
     data = bytearray()
     while chunk := await stream.read(_CHUNK):
         data += chunk
+        if program.on_stdout is not None:
+            program.on_stdout(chunk)
         if len(data) > program.largest_output:
             raise OutputTooLargeError(f"{_name(program)} printed more than {program.largest_output} bytes")
     return bytes(data)
 
 
-async def _read_end(stream: asyncio.StreamReader, largest: int) -> bytes:
-    data = bytearray()
+async def _read_end(stream: asyncio.StreamReader, program: Program) -> bytes:
+    data, largest = bytearray(), program.largest_output
     while chunk := await stream.read(_CHUNK):
         data += chunk
+        if program.on_stderr is not None:
+            program.on_stderr(chunk)
         if len(data) > 2 * largest:
             del data[:-largest]
     return bytes(data[-largest:])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 
 from homeostat.operators.actions.plugin import Job, Tools
+from homeostat.operators.actions.printed import EVERY_S
 from homeostat.operators.actions.run import Outcome
 from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Plan
@@ -24,7 +27,10 @@ class StatefulPlugin:
         return Plan(await job.state.load() != _wanted(job))
 
     async def apply(self, job: Job[StatefulConfig]) -> Outcome:
-        await job.secrets.reveal(job.config.token)
+        token = await job.secrets.reveal(job.config.token)
+        if job.spec["text"] == "slow":
+            job.echo(f"it takes a while with {token}\n")
+            await asyncio.sleep(2 * EVERY_S)
         await job.state.save(_wanted(job))
         return Outcome(is_success=True, outputs={"text": job.spec["text"]})
 

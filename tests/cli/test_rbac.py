@@ -16,7 +16,7 @@ from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import DEFINITION, EVENT, LEASE, SECRET, Kind
 from homeostat.operators import actions, policy
-from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, RESOURCES, Keep
+from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, RESOURCES, RUN_OUTPUT, Keep
 from homeostat.operators.actions.discovery import ACTIONS
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.operators.actions.sweep import sweep_history
@@ -105,9 +105,13 @@ async def declare_and_withdraw(estate: Estate, inventory: Inventory, url: str) -
     one = await estate.is_ready(estate.path("v1", "one"))
     assert one["status"]["outputs"] == {"text": "a"}
     assert await found(admin, SECRET.path(space, f"homeostat-state-{one['metadata']['uid']}"))
-    inventory.body = encode([estate.thing("one", "b")])
+    inventory.body = encode([estate.thing("one", "slow")])
     await estate.is_gone(estate.path("v1", "two"))
-    await eventually(lambda: admin.get(estate.path("v1", "one")), lambda obj: obj["status"]["outputs"] == {"text": "b"})
+    await eventually(
+        lambda: admin.get(estate.path("v1", "one")), lambda obj: obj["status"]["outputs"] == {"text": "slow"}
+    )
+    (output,), _ = await admin.list(RUN_OUTPUT.kind.path(space))
+    assert (output["spec"]["text"], output["spec"]["isEnded"]) == ("it takes a while with ***\n", True)
     await eventually(lambda: admin.list(EVENT.path(space)), lambda events: events[0])
     await admin.delete(RESOURCE_INPUT.kind.path(space, "shop"))
     await estate.is_gone(RESOURCE_INPUT.kind.path(space, "shop"))

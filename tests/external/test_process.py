@@ -40,6 +40,15 @@ async def test_what_it_reads_prints_and_returns_comes_through(tmp_path: Path) ->
     assert (done.code, done.stdout, done.stderr) == (3, b"HELLO", b"told\n")
 
 
+async def test_what_it_prints_is_told_as_it_comes(tmp_path: Path) -> None:
+    told: list[tuple[str, bytes]] = []
+    code = "import sys; print('out', flush=True); print('err', file=sys.stderr, flush=True); sys.stdin.read()"
+    listening = {name: lambda chunk, name=name: told.append((name, chunk)) for name in ("on_stdout", "on_stderr")}
+    done = await run_program(python(code, tmp_path, **listening))
+    assert sorted(told) == [("on_stderr", b"err\n"), ("on_stdout", b"out\n")]
+    assert (done.stdout, done.stderr) == (b"out\n", b"err\n")
+
+
 async def test_nothing_of_this_environment_reaches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN_OF_OURS", "secret")
     done = await run_program(python("import os; print(sorted(os.environ))", tmp_path, environment={"GIVEN": "1"}))

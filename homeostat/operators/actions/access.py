@@ -19,6 +19,7 @@ RULES: Final[list[JsonObject]] = [
     rule(GROUP, _DECLARED, [*FOLLOW, "patch"]),
     rule(GROUP, [f"{each}/status" for each in _DECLARED], ["patch"]),
     rule(GROUP, ["reconciliations"], ["list", "create", "delete"]),
+    rule(GROUP, ["runoutputs"], ["create", "patch"]),
     # Their status too; inputs make and delete them.
     rule(RESOURCES, ["*"], ["get", *FOLLOW, "create", "patch", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], ["get", "create", "patch", "delete"]),

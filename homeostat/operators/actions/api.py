@@ -17,7 +17,7 @@ from homeostat.objects.kind import Kind
 from homeostat.objects.schema import Rule
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.operators.actions.restapi import KINDS as REST_KINDS
-from homeostat.operators.actions.run import Changes, Count, Part, Run, Time, Trigger
+from homeostat.operators.actions.run import Changes, Count, Part, Purpose, Run, Time, Trigger
 
 GROUP: Final = "homeostat.dev"
 RESOURCES: Final = "resources.homeostat.dev"
@@ -159,6 +159,22 @@ class Reconciliation(Declared, frozen=True):
     spec: ReconciliationSpec
 
 
+class RunOutputSpec(Part, frozen=True, kw_only=True):
+    """What a run that takes more than a moment has printed so far; of much, the end."""
+
+    ticket: str
+    purpose: Purpose
+    began: Time
+    text: str = ""
+    length: Count = 0
+    """Of all that was printed, in characters."""
+    is_ended: bool = False
+
+
+class RunOutput(Declared, frozen=True):
+    spec: RunOutputSpec
+
+
 RESOURCE_TYPE: Final = CustomKind(
     Kind(GROUP, "v1alpha1", "resourcetypes", "ResourceType", is_namespaced=False, short_names=("rt",)),
     spec=ResourceTypeSpec,
@@ -190,4 +206,16 @@ RECONCILIATION: Final = CustomKind(
     description="One reconciliation of a resource, for the record.",
     selectable=(".spec.resourceKind", ".spec.resourceName", ".spec.resourceUid"),
 )
-KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, RESOURCE_INPUT, *REST_KINDS)
+RUN_OUTPUT: Final = CustomKind(
+    Kind(GROUP, "v1alpha1", "runoutputs", "RunOutput", is_namespaced=True),
+    spec=RunOutputSpec,
+    status=None,
+    columns=(
+        Column("Purpose", ".spec.purpose"),
+        Column("Ended", ".spec.isEnded", "boolean"),
+        Column("Length", ".spec.length", "integer"),
+        AGE_COLUMN,
+    ),
+    description="What the run of a resource prints, while it runs.",
+)
+KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, RUN_OUTPUT, RESOURCE_INPUT, *REST_KINDS)

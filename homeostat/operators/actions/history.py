@@ -36,10 +36,15 @@ class Prune(msgspec.Struct, frozen=True):
     name: str
 
 
-def entry_name(resource: Resource, number: int) -> str:
+def record_name(resource: Resource) -> str:
+    """What the names of all that is recorded of a resource begin with."""
     metadata = resource.metadata
     stem = metadata.name[:_LONGEST_NAME].rstrip("-.")
-    return f"{stem}-{digest_of(metadata.uid)[:8]}-{number}"
+    return f"{stem}-{digest_of(metadata.uid)[:8]}"
+
+
+def entry_name(resource: Resource, number: int) -> str:
+    return f"{record_name(resource)}-{number}"
 
 
 def entry_object(record: Record, namespace: str) -> JsonObject:

@@ -6,6 +6,7 @@ have been started by a process that is gone: then the plugin is asked, or the wo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +16,15 @@ from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RECONCILIATION, Resource, ResourceStatus, ResourceTypeSpec
-from homeostat.operators.actions.assignment import Assignments, Wanted
+from homeostat.operators.actions.assignment import Assignment, Assignments, Wanted
 from homeostat.operators.actions.conclusion import Action
 from homeostat.operators.actions.decide import decide, need_of
 from homeostat.operators.actions.history import Prune, Record, entry_object
 from homeostat.operators.actions.jobs import called
 from homeostat.operators.actions.means import Means
+from homeostat.operators.actions.naming import resource_kind
 from homeostat.operators.actions.plugin import Job, Local, Plugin, Remote
+from homeostat.operators.actions.printed import publishing
 from homeostat.operators.actions.run import Outcome, Run
 from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Seen, Underway, World
@@ -120,9 +123,7 @@ class ResourceOperator:
         if isinstance(ready, Fault):
             return _ended(run, ready)
         try:
-            end = await called(
-                ready.job.secrets, ready.plugin.name, _started(ready.plugin, ready.job), (Underway, Outcome)
-            )
+            end = await self._told(obj, run, ready)
         except Wait:
             # It says that nothing was done.
             fresh.add(run.ticket)
@@ -137,6 +138,13 @@ class ResourceOperator:
                 return run
             case Fault() as fault:
                 return _ended(run, fault)
+
+    async def _told(self, obj: Resource, run: Run, ready: Assignment) -> Underway | Outcome | Fault:
+        """What the plugin says of the run; what it prints meanwhile can be read."""
+        means, secrets, kind = self._means, ready.job.secrets, resource_kind(self._type_of(obj))
+        async with publishing(means.client, kind, obj, run, scrub=secrets.scrub) as printed:
+            job = dataclasses.replace(ready.job, echo=printed.add)
+            return await called(secrets, ready.plugin.name, _started(ready.plugin, job), (Underway, Outcome))
 
     async def _record(self, record: Record, namespace: str) -> None:
         """What is there under the name was written by a look that came to no end; this one knows better."""

@@ -18,6 +18,7 @@ just now. What all plugins have besides is in `anyplugin.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
@@ -44,11 +45,16 @@ class State(Protocol):
         """On disk when it returns; nothing at all removes what was saved."""
 
 
+def _ignore(_: str) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(AnyJob[C]):
     """One thing to do for one resource. `ticket` and `handle` are those of the run; without a run they are empty.
 
-    `is_applied`: the resource's declaration, as it is now, was applied before.
+    `is_applied`: the resource's declaration, as it is now, was applied before. `echo` takes what is printed on the way,
+    for people to read before the run has ended; secrets are taken out of it.
     """
 
     kind: str
@@ -64,6 +70,7 @@ class Job(AnyJob[C]):
     ticket: str = ""
     began: datetime | None = None
     handle: JsonObject | None = None
+    echo: Callable[[str], None] = _ignore
 
 
 class Plugin(AnyPlugin[C_co], Protocol[C_co]):

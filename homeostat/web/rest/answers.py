@@ -102,6 +102,16 @@ class OutputsAnswer(msgspec.Struct):
     outputs: dict[str, Any]
 
 
+class LogsAnswer(msgspec.Struct, kw_only=True):
+    """The end of what was printed, which was so many characters long."""
+
+    resource_id: int
+    run: str
+    is_running: bool
+    output: str
+    length: int
+
+
 class EventAnswer(msgspec.Struct, kw_only=True):
     """The data of one event. RESYNC is told where history does not reach; its resource_data is null."""
 

@@ -19,6 +19,7 @@ from homeostat.web.rest.description import Description
 from homeostat.web.rest.face import API, Face
 from homeostat.web.rest.figures import RestFigures
 from homeostat.web.rest.history import History
+from homeostat.web.rest.logs import Logs
 from homeostat.web.rest.plugins import PluginPages
 from homeostat.web.rest.refusal import RefusalError, refusal_reply
 from homeostat.web.rest.resources import Resources
@@ -60,7 +61,7 @@ def _types(face: Face) -> AddRoutes:
 
 
 def _resources(face: Face) -> AddRoutes:
-    resources, history = Resources(face), History(face)
+    resources, history, logs = Resources(face), History(face), Logs(face)
 
     def add_routes(add: Add) -> None:
         add("POST", f"{API}/resources", resources.create)
@@ -74,6 +75,7 @@ def _resources(face: Face) -> AddRoutes:
         add("POST", f"{API}/resources/{{id}}/reconcile", resources.reconcile)
         add("GET", f"{API}/resources/{{id}}/history", history.show)
         add("GET", f"{API}/resources/{{id}}/outputs", resources.show_outputs)
+        add("GET", f"{API}/resources/{{id}}/logs", logs.show)
 
     return add_routes
 

@@ -149,6 +149,9 @@ _RESOURCES: Final[dict[Route, Operation]] = {
         query=HistoryQuery,
     ),
     ("GET", "/resources/{id}/outputs"): _op("What a resource has put out", "READ", _A.OutputsAnswer, 200, 404, 422),
+    ("GET", "/resources/{id}/logs"): _op(
+        "What the run of a resource prints, or the last one has printed", "READ", _A.LogsAnswer, 200, 404, 422
+    ),
     ("GET", "/events"): _op(
         "Follow what becomes of resources", "READ", _A.EventAnswer, 200, 422, query=EventsQuery, media=STREAM
     ),

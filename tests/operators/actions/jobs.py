@@ -38,6 +38,7 @@ class Desk:
         self.secrets = Secrets({"env": EnvironmentStore(secrets, "")})
         self.outputs: dict[str, Any] = {}
         self.applied = ""
+        self.echoed: list[str] = []
         self.now = START
 
     def job(
@@ -69,6 +70,7 @@ class Desk:
             ticket=ticket,
             began=began,
             handle=handle,
+            echo=self.echoed.append,
         )
 
 

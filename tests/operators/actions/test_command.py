@@ -56,6 +56,7 @@ async def test_a_program_plans_applies_and_destroys(tmp_path: Path) -> None:
     outcome = await plugin(here).apply(here.job({"text": "hello"}, "apply"))
     assert (outcome.outputs, [each.type for each in outcome.conditions]) == ({"size": 5}, ["Written"])
     assert outcome.output == "working on db\n"
+    assert here.echoed == ["working on db\n"] * 2
     assert (tmp_path / "work" / "note").read_text() == "hello"
     assert (await plugin(here).plan(here.job({"text": "hello"}))).is_changed is False
     assert (await plugin(here).destroy(here.job({}, "destroy"))).changes.deleted == 1

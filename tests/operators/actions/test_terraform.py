@@ -52,6 +52,8 @@ async def test_a_whole_life(tmp_path: Path) -> None:
     assert outcome.message == "1 sensitive outputs are kept in the state only"
     assert here.secrets.scrub("it is quite-a-secret") == "it is ***"
     assert json.loads(here.state.data)["resources"]
+    assert any("Apply complete! Resources: 1 added" in each for each in here.echoed)
+    assert "quite-a-secret" not in str(here.echoed)
 
     # Another machine has nothing but what the plane keeps.
     shutil.rmtree(tmp_path / "work")

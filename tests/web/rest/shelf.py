@@ -46,6 +46,7 @@ class ShelfPlugin:
         world.applies += 1
         world.running += 1
         world.most_running = max(world.most_running, world.running)
+        job.echo(f"shelving {job.name}\n")
         try:
             await asyncio.sleep(world.takes_s)
         finally:

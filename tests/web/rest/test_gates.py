@@ -83,6 +83,7 @@ ALLOWED = [
     ("reader", "GET", "/resources/2", 403),
     ("reader", "GET", "/resources/2/history", 403),
     ("reader", "GET", "/resources/2/outputs", 403),
+    ("reader", "GET", "/resources/2/logs", 403),
     ("reader", "GET", "/resources/by-name/Page/v1/one", 403),
     ("reader", "DELETE", "/resources/1", 403),
     ("reader", "POST", "/resources/1/reconcile", 403),

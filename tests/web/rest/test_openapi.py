@@ -89,6 +89,7 @@ async def test_answers_have_the_shapes_that_are_told(whole: Api) -> None:
         (made, answers.TypeAnswer),
         (resource, answers.ResourceAnswer),
         (history[0], answers.HistoryAnswer),
+        ((await whole.get(f"/resources/{number}/logs")).body, answers.LogsAnswer),
         (user, answers.UserAnswer),
         (role, answers.RoleAnswer),
         (role["permissions"][0], answers.PermissionAnswer),

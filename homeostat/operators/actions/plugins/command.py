@@ -24,7 +24,7 @@ from homeostat.external.process import Finished, Program
 from homeostat.objects.conditions import Condition
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.plugin import ActionError, Job, Tools
-from homeostat.operators.actions.plugins.workplace import LOCK, enter, run_alone
+from homeostat.operators.actions.plugins.workplace import LOCK, as_text, enter, run_alone
 from homeostat.operators.actions.run import Changes, Outcome, Purpose, shortened
 from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Plan
@@ -93,6 +93,7 @@ class CommandPlugin:
             timeout_s=float(job.config.timeout_seconds),
             memory_bytes=job.config.memory_mebibytes << 20,
             lock=job.directory / LOCK,
+            on_stderr=as_text(job.echo),
         )
         finished = await run_alone(program)
         printed = finished.stderr.decode(errors="replace")

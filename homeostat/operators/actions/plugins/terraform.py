@@ -29,7 +29,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.tfstate import newer_state
-from homeostat.operators.actions.plugins.workplace import LOCK, enter, run_alone
+from homeostat.operators.actions.plugins.workplace import LOCK, as_lines, enter, run_alone
 from homeostat.operators.actions.run import Changes, Outcome, shortened
 from homeostat.operators.actions.secrets import Secrets, SecretText
 from homeostat.operators.actions.world import Plan
@@ -142,6 +142,7 @@ class TerraformPlugin:
             stop_signal=signal.SIGINT,
             grace_s=_GRACE_S,
             lock=job.directory / LOCK,
+            on_stdout=as_lines(lambda line: _echo(job, line)) if "-json" in options and command != "output" else None,
         )
         done = await run_alone(program)
         if done.code not in expected:
@@ -182,17 +183,24 @@ def _read(path: Path) -> bytes:
 
 
 def _lines(done: Finished) -> list[Line]:
-    lines = []
-    for each in done.stdout.splitlines():
-        try:
-            lines.append(_read_line(each))
-        except msgspec.DecodeError:
-            lines.append(Line(message=each.decode(errors="replace")))
-    return lines
+    return [_line(each) for each in done.stdout.splitlines()]
+
+
+def _line(text: bytes) -> Line:
+    try:
+        return _read_line(text)
+    except msgspec.DecodeError:
+        return Line(message=text.decode(errors="replace"))
 
 
 def _text(done: Finished) -> str:
     return "\n".join(each.message for each in _lines(done) if each.type != "version")
+
+
+def _echo(job: Job[TerraformConfig], text: str) -> None:
+    line = _line(text.encode())
+    if line.type != "version":
+        job.echo(f"{line.message}\n")
 
 
 def _changes(done: Finished, operation: str) -> Changes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -28,6 +30,25 @@ async def run_alone(program: Program) -> Finished:
         return await run_program(program)
     except ProgramBusyError as error:
         raise _later(error) from error
+
+
+def as_text(echo: Callable[[str], None]) -> Callable[[bytes], None]:
+    """Characters may come in halves."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    return lambda chunk: echo(decode(chunk))
+
+
+def as_lines(echo: Callable[[str], None]) -> Callable[[bytes], None]:
+    """Of what comes in pieces, one whole line after the other, without its end."""
+    held = ""
+
+    def take(text: str) -> None:
+        nonlocal held
+        *lines, held = (held + text).split("\n")
+        for each in lines:
+            echo(each)
+
+    return as_text(take)
 
 
 def _later(error: ProgramBusyError) -> Wait:

@@ -1,0 +1,35 @@
+"""`/resources/{id}/logs`: what the run of a resource has printed so far, or what the last one has printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.declared import Metadata
+from homeostat.objects.json import encode
+from homeostat.operators.actions.api import Resource
+from homeostat.operators.actions.lastoutput import last_output
+from homeostat.web.form import read_number
+from homeostat.web.rest.face import Face
+from homeostat.web.rest.lookup import find_numbered
+
+
+class Logs:
+    def __init__(self, face: Face) -> None:
+        self._face = face
+
+    async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller, number = await self._face.identify(request), read_number(captured, "id")
+        found = await find_numbered(self._face, caller, number, "READ")
+        metadata = found.entry.metadata
+        resource = Resource(metadata=Metadata(metadata.name, metadata.namespace, metadata.uid))
+        output = await last_output(self._face.client, resource, found.entry.read_status())
+        body = {
+            "resource_id": number,
+            "run": output.ticket,
+            "is_running": output.is_running,
+            "output": output.text,
+            "length": output.length,
+        }
+        return Reply(200, encode(body))
