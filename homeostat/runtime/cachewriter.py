@@ -73,11 +73,13 @@ class CacheWriter(Generic[V]):
         return self._carry_out(Change(namespace, name, held, None))
 
     def leave_out(self, namespace: str, name: str, version: int) -> Change[V] | None:
-        """What cannot be read is not shown, rather than shown as it was."""
+        """What cannot be read is not shown, rather than shown as it was; None where it is newer and can be read."""
         self.advance(version)
         self._note_removal(namespace, name, version)
         held = self.cache.get(namespace, name)
-        return None if held is None else self._carry_out(Change(namespace, name, held, None))
+        if held is None or version < self._version_of(held):
+            return None
+        return self._carry_out(Change(namespace, name, held, None))
 
     def advance(self, version: int) -> None:
         """BOOKMARK: everything up to this version was sent."""

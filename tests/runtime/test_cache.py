@@ -176,3 +176,13 @@ def test_an_unknown_index_is_an_error_and_an_unknown_key_is_not() -> None:
     assert cache.indexed("app", "nothing") == []
     with pytest.raises(KeyError):
         cache.indexed("no such index", "nothing")
+
+
+def test_what_cannot_be_read_is_left_out_unless_what_is_held_is_newer() -> None:
+    writer = pod_cache()
+    held = pod("web", 5)
+    listed(writer, [held], 7)
+    assert writer.leave_out("shop", "web", 4) is None
+    assert writer.cache.get("shop", "web") is held
+    assert writer.leave_out("shop", "web", 8) == Change("shop", "web", held, None)
+    assert (len(writer.cache), writer.cache.version) == (0, 8)
