@@ -12,7 +12,7 @@ from collections.abc import Callable
 import click
 
 from homeostat.cli.output import print_object, without_managed_fields
-from homeostat.cli.rows import TABLE, Columns, fetch_table
+from homeostat.cli.rows import TABLE, Columns, as_table, fetch_table
 from homeostat.cli.table import Table
 from homeostat.cli.targets import Target
 from homeostat.client.base import Client, Event
@@ -107,7 +107,7 @@ class _RowPrinter:
         self._table = Table([])
 
     def on_event(self, event: Event) -> None:
-        self.print(event.obj, event.type)
+        self.print(as_table(event.obj), event.type)
 
     def print(self, table: JsonObject, event: str) -> None:
         if self._columns is None:

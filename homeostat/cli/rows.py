@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 
 from homeostat.cli.kinds import Kind
 from homeostat.client.base import Client
+from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.json import JsonObject
 
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _PAGE = 500
+_PLAIN: list[JsonObject] = [{"name": "Name"}, {"name": "Age"}]
 
 
 class Columns:
@@ -33,12 +36,27 @@ class Columns:
             yield cells
 
 
+def as_table(answer: JsonObject) -> JsonObject:
+    """The answer, made a Table where a server knows none and sent the objects themselves."""
+    if answer.get("kind") == "Table":
+        return answer
+    objects = answer.get("items", [answer])
+    now = time.time()
+    rows = [{"cells": [each["metadata"]["name"], _age(each, now)], "object": each} for each in objects]
+    return {"metadata": answer["metadata"], "columnDefinitions": _PLAIN, "rows": rows}
+
+
+def _age(obj: JsonObject, now: float) -> str:
+    at = epoch_of(obj["metadata"].get("creationTimestamp"))
+    return "" if at is None else human_duration(now - at)
+
+
 async def fetch_table(client: Client, path: str, **query: object) -> JsonObject:
     """The whole table of a path, in pages; one object's path gives one row."""
-    table = page = await client.request("GET", path, {"limit": _PAGE, **query}, accept=TABLE)
+    table = page = as_table(await client.request("GET", path, {"limit": _PAGE, **query}, accept=TABLE))
     rows = table["rows"] = list(table.get("rows") or ())
     while token := page["metadata"].get("continue", ""):
-        page = await client.request("GET", path, {"limit": _PAGE, "continue": token, **query}, accept=TABLE)
+        page = as_table(await client.request("GET", path, {"limit": _PAGE, "continue": token, **query}, accept=TABLE))
         rows += page.get("rows") or ()
         table["metadata"] = page["metadata"]
     return table
