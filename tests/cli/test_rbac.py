@@ -73,13 +73,6 @@ class Estate:
     async def is_gone(self, path: str) -> None:
         await eventually(lambda: found(self.client, path), lambda obj: not obj, within_s=20)
 
-    async def is_undefined(self) -> None:
-        """Or about to be: on a plane alone nobody ends what is asked for here."""
-        path = DEFINITION.path("", f"{self.plural}.{RESOURCES}")
-        await eventually(
-            lambda: found(self.client, path), lambda obj: not obj or "deletionTimestamp" in obj["metadata"], within_s=20
-        )
-
 
 def _of(kind: Kind) -> JsonObject:
     return {"apiVersion": kind.api_version, "kind": kind.kind}
@@ -90,6 +83,14 @@ async def found(client: Client, path: str) -> JsonObject:
         return await client.get(path)
     except NotFoundError:
         return {}
+
+
+async def is_undefined(client: Client, plural: str) -> None:
+    """Or about to be: on a plane alone nobody ends what is asked for here."""
+    path = DEFINITION.path("", f"{plural}.{RESOURCES}")
+    await eventually(
+        lambda: found(client, path), lambda obj: not obj or "deletionTimestamp" in obj["metadata"], within_s=20
+    )
 
 
 async def declare_and_withdraw(estate: Estate, inventory: Inventory, url: str) -> None:
@@ -122,7 +123,7 @@ async def declare_and_withdraw(estate: Estate, inventory: Inventory, url: str) -
     await admin.delete(estate.path("v2", "one"))
     await estate.is_gone(estate.path("v2", "one"))
     await admin.delete(estate.type_path("v2"))
-    await estate.is_undefined()
+    await is_undefined(admin, estate.plural)
 
 
 def as_granted(used: Used, plural: str) -> Used:
