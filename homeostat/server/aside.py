@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import wraps
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from homeostat.server.call import Admission, Answer, Call
 from homeostat.store.base import Store
@@ -26,6 +26,7 @@ LARGE_BYTES = 64 * 1024
 _thread = ThreadPoolExecutor(1, thread_name_prefix="homeostat-large-calls")
 _place = threading.local()
 
+T = TypeVar("T")
 Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
 
 
@@ -36,6 +37,11 @@ class TooLongError(Exception):
 def is_aside() -> bool:
     """Whether this runs in the thread, where it may take its time."""
     return getattr(_place, "is_aside", False)
+
+
+async def in_thread(look: Callable[[], T]) -> T:
+    """What a long look at things that do not change shows."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, look)
 
 
 def aside(verb: Verb) -> Verb:

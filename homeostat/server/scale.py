@@ -68,9 +68,13 @@ def with_replicas(kind: Kind, obj: JsonObject, replicas: int) -> JsonObject:
     return result
 
 
-@aside
 async def get_scale(call: Call) -> Answer:
     await await_version(call)
+    return await _shown(call)
+
+
+@aside
+async def _shown(call: Call) -> Answer:
     return one(call, encode(scale_of(call.kind, object_of(call.kind, call.record()))))
 
 

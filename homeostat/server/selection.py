@@ -7,24 +7,33 @@ from typing import Literal
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.selectors import FieldTerm, LabelSelector, parse_fields, parse_labels
+from homeostat.server.aside import in_thread
 from homeostat.server.call import Call
 from homeostat.server.encode import note_of, object_of
 from homeostat.server.kinds import Kind
 from homeostat.store.base import Event, Record, Scope
 
 Test = Callable[[Record], bool]
+_MANY_QUESTIONS = 50_000
 
 
 class Selection:
     """`tests` all hold for what is selected; without any, the whole scope is."""
 
-    def __init__(self, scope: Scope, tests: Sequence[Test]) -> None:
+    def __init__(self, scope: Scope, tests: Sequence[Test], *, terms: int = 0) -> None:
         self.scope = scope
         self.is_all = not tests
         self._tests = tuple(tests)
+        self._terms = terms
 
     def matches(self, record: Record) -> bool:
         return all(test(record) for test in self._tests)
+
+    async def pick(self, records: Sequence[Record]) -> Sequence[Record]:
+        """Those that match; many records or terms are gone through aside."""
+        if len(records) * self._terms < _MANY_QUESTIONS:
+            return self.filter(records)
+        return await in_thread(lambda: self.filter(records))
 
     def filter(self, records: Sequence[Record]) -> Sequence[Record]:
         for test in self._tests:
@@ -44,6 +53,7 @@ class Selection:
 def selection_of(call: Call) -> Selection:
     scope = call.scope
     tests: list[Test] = []
+    terms = 0
     for term in parse_fields(call.options.field_selector) if call.options.field_selector else ():
         scope, test = _narrowed(call.kind, scope, term)
         if test is not None:
@@ -52,7 +62,8 @@ def selection_of(call: Call) -> Selection:
         selector = parse_labels(call.options.label_selector)
         if selector:
             tests.append(_by_labels(selector))
-    return Selection(scope, tests)
+            terms += len(selector.requirements)
+    return Selection(scope, tests, terms=terms + len(tests))
 
 
 def _by_labels(selector: LabelSelector) -> Test:
@@ -81,6 +92,7 @@ def _narrowed(kind: Kind, scope: Scope, term: FieldTerm) -> tuple[Scope, Test | 
 
 def _fields(kind: Kind, record: Record) -> dict[str, str]:
     note = note_of(record)
-    if note.fields is None or note.fields[0] is not kind:
-        note.fields = (kind, kind.behaviour.selectable(object_of(kind, record)))
-    return note.fields[1]
+    held = note.fields
+    if held is None or held[0] is not kind:
+        held = note.fields = (kind, kind.behaviour.selectable(object_of(kind, record)))
+    return held[1]

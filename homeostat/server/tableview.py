@@ -7,9 +7,13 @@ from typing import Any, cast
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.call import Call
-from homeostat.server.encode import joined, metadata_bytes, note_of, object_bytes, object_of
+from homeostat.server.encode import Note, joined, metadata_bytes, note_of, object_bytes, object_of
 from homeostat.server.table import Columns, Row
 from homeostat.store.base import Record
+
+_MANY_ROWS = 10_000
+_MANY_BYTES = 2_000_000
+"""Of objects times columns: some tens of milliseconds."""
 
 
 class TableView:
@@ -23,6 +27,17 @@ class TableView:
     def item(self, record: Record) -> bytes:
         row = self._row(record, self._backend.now().timestamp())
         return b"".join(self._document([row], {"resourceVersion": str(record.revision)}))
+
+    def takes_long(self, records: Sequence[Record]) -> bool:
+        """By how much there is to read for rows that nobody has prepared yet: a path may look at all of an object."""
+        if len(records) > _MANY_ROWS:
+            return True
+        unread = sum(len(record.value) for record in records if not self._is_prepared(record))
+        return unread * len(self._columns.columns) > _MANY_BYTES
+
+    def _is_prepared(self, record: Record) -> bool:
+        note: Note | None = record.note
+        return note is not None and note.row is not None and note.row[0] is self._columns
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return b"".join(self._document([_row(b"[]", _partial(encode(metadata)))], metadata))
@@ -47,9 +62,10 @@ class TableView:
 
     def _row(self, record: Record, now: float) -> bytes:
         note = note_of(record)
-        if note.row is None or note.row[0] is not self._columns:
-            note.row = (self._columns, self._columns.prepare(object_of(self._kind, record)))
-        row = cast(Row, note.row[1])
+        held = note.row
+        if held is None or held[0] is not self._columns:
+            held = note.row = (self._columns, self._columns.prepare(object_of(self._kind, record)))
+        row = cast(Row, held[1])
         return _row(self._columns.render(row, now), self._object(record))
 
     def _object(self, record: Record) -> bytes:

@@ -13,6 +13,8 @@ from homeostat.server.kinds import Kind
 from homeostat.store.base import Event, Record
 
 _MARK = b'"metadata":{"resourceVersion":"'
+_MANY_DECODED = 1_000
+_MANY_CUT = 10_000
 
 
 class View(Protocol):
@@ -25,6 +27,9 @@ class View(Protocol):
         """One object as a document of its own."""
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes: ...
+
+    def takes_long(self, records: Sequence[Record]) -> bool:
+        """Whether others should not have to wait for a list of them."""
 
     def list_parts(
         self, records: Sequence[Record], *, revision: int, continue_token: str = "", remaining: int = 0
@@ -70,6 +75,9 @@ class ObjectView:
     def item(self, record: Record) -> bytes:
         return object_bytes(self._kind, record)
 
+    def takes_long(self, records: Sequence[Record]) -> bool:
+        return self._kind.from_storage is not None and len(records) > _MANY_DECODED
+
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return encode({"apiVersion": self._kind.api_version, "kind": self._kind.kind, "metadata": metadata})
 
@@ -99,6 +107,9 @@ class PartialView:
 
     def item(self, record: Record) -> bytes:
         return partial_bytes(record)
+
+    def takes_long(self, records: Sequence[Record]) -> bool:
+        return len(records) > _MANY_CUT
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return encode({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})

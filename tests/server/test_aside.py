@@ -16,16 +16,20 @@ from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.aside import LARGE_BYTES, TooLongError, aside, is_aside
 from homeostat.server.call import Answer, Call
 from homeostat.server.encode import draft_of
+from homeostat.server.negotiate import Representation
 from homeostat.server.paths import ObjectPath
+from homeostat.server.selection import Selection
 from homeostat.server.user import SELF
-from homeostat.store.base import Event, Put
+from homeostat.server.verbs.get import get
+from homeostat.server.verbs.list import list_objects
+from homeostat.store.base import Event, Key, Put, Record, Scope
 
 LARGE = b"x" * LARGE_BYTES
 
 
 @pytest.fixture
 async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path)) as opened:
+    async with open_plane(Settings(data=tmp_path, port=0)) as opened:
         yield opened
 
 
@@ -136,3 +140,81 @@ async def test_who_gives_up_a_call_has_written_nothing(plane: Plane) -> None:
     may_go_on.set()
     assert await asyncio.to_thread(has_ended.wait, 10)
     assert call.store.get(call.key) is None
+
+
+class Turns:
+    """How often the loop came round to somebody else."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def __aenter__(self) -> Turns:
+        self._task = asyncio.ensure_future(self._turn())
+        await asyncio.sleep(0)
+        self.count = 0
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+
+    async def _turn(self) -> None:
+        while True:
+            self.count += 1
+            await asyncio.sleep(0)
+
+
+FORMS = {
+    "yaml": Representation(yaml=True),
+    "table": Representation(form="table"),
+    "metadata": Representation(form="partial"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+async def test_a_large_object_in_another_form_holds_nobody_up(plane: Plane, form: Representation) -> None:
+    call = call_of(plane, b"")
+    obj: dict[str, Any] = {
+        "metadata": {"name": call.name, "namespace": "default", "uid": "u"},
+        "data": {f"k{at}": "v" for at in range(20_000)},
+    }
+    await call.store.write(Put(call.key, draft_of(call.kind, obj), 0))
+    call.representation = form
+    async with Turns() as turns:
+        answer = await get(call)
+        assert turns.count > 0
+    assert isinstance(answer, Reply)
+    assert answer.status == 200
+
+
+async def test_many_rows_that_nobody_has_prepared_hold_nobody_up(plane: Plane) -> None:
+    call = call_of(plane, b"")
+    text = "x" * 40_000
+    for at in range(30):
+        key = call.key._replace(name=f"c{at}")
+        obj: dict[str, Any] = {"metadata": {"name": key.name, "namespace": "default", "uid": key.name}}
+        await call.store.write(Put(key, draft_of(call.kind, {**obj, "data": {"text": text}}), 0))
+    call.path = call.path._replace(name="")
+    call.representation = Representation(form="table")
+    async with Turns() as turns:
+        first = await list_objects(call)
+        assert turns.count > 0
+        turns.count = 0
+        again = await list_objects(call)
+        assert turns.count == 0
+    assert isinstance(first, Reply)
+    assert isinstance(again, Reply)
+    assert list(first.body) == list(again.body)
+
+
+async def test_many_questions_to_many_records_are_asked_in_the_thread() -> None:
+    places: list[bool] = []
+
+    def is_even(record: Record) -> bool:
+        places.append(threading.current_thread() is threading.main_thread())
+        return record.revision % 2 == 0
+
+    records = [Record(Key("configmaps", "default", f"c{at}"), b"{}", at, at) for at in range(100)]
+    for terms in (1, 1_000):
+        picked = await Selection(Scope("configmaps"), [is_even], terms=terms).pick(records)
+        assert list(picked) == records[::2]
+    assert places == [True] * 100 + [False] * 100

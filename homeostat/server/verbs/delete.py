@@ -167,7 +167,7 @@ async def delete_collection(call: Call) -> Answer:
     options = read_options(call)
     await await_version(call)
     selection = selection_of(call)
-    records = selection.filter(call.store.select(selection.scope))
+    records = await selection.pick(call.store.select(selection.scope))
     deleted: list[bytes] = []
     for start in range(0, len(records), _AT_ONCE):
         some = records[start : start + _AT_ONCE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from homeostat.server.answer import one
+from homeostat.server.aside import aside
 from homeostat.server.call import Answer, Call
 from homeostat.server.encode import object_bytes
 from homeostat.server.versions import await_version
@@ -10,4 +11,11 @@ from homeostat.server.versions import await_version
 
 async def get(call: Call) -> Answer:
     await await_version(call)
+    if call.representation.form == "object" and not call.representation.yaml:
+        return one(call, object_bytes(call.kind, call.record()))
+    return await _in_another_form(call)
+
+
+@aside
+async def _in_another_form(call: Call) -> Answer:
     return one(call, object_bytes(call.kind, call.record()))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import encode
 from homeostat.server.answer import many
+from homeostat.server.aside import in_thread
 from homeostat.server.call import Answer, Call
 from homeostat.server.selection import Selection, selection_of
 from homeostat.server.versions import await_version, expired, reach, refuse_wrong_match, version_number
@@ -55,13 +57,15 @@ async def list_objects(call: Call) -> Answer:
     if page.remaining:
         last = page.records[-1].key
         token = encode_token(Continue(page.revision, (last.namespace, last.name)))
-    parts = view_of(call).list_parts(
+    view = view_of(call)
+    parts = partial(
+        view.list_parts,
         page.records,
         revision=page.revision,
         continue_token=token,
         remaining=page.remaining if selection.is_all else 0,
     )
-    return await many(call, parts)
+    return await many(call, await in_thread(parts) if view.takes_long(page.records) else parts())
 
 
 async def _page(call: Call, selection: Selection) -> Page:
@@ -76,8 +80,16 @@ async def _page(call: Call, selection: Selection) -> Page:
         await reach(call, asked)
         return await _snapshot(call, selection, at=asked, after=None)
     await await_version(call)
-    records = selection.filter(call.store.select(selection.scope))
-    return _cut(records, call.store.revision, options.limit)
+    return await _newest(call, selection)
+
+
+async def _newest(call: Call, selection: Selection, after: tuple[str, str] | None = None) -> Page:
+    """The current state; of it, what comes behind (namespace, name) `after`."""
+    records, revision = call.store.select(selection.scope), call.store.revision
+    records = await selection.pick(records)
+    if after is not None:
+        records = [record for record in records if (record.key.namespace, record.key.name) > after]
+    return _cut(records, revision, call.options.limit)
 
 
 async def _next_page(call: Call, selection: Selection) -> Page:
@@ -91,9 +103,7 @@ async def _next_page(call: Call, selection: Selection) -> Page:
     if token.rv != _LATEST:
         return await _snapshot(call, selection, at=token.rv, after=token.after)
     await call.store.sync()
-    records = selection.filter(call.store.select(selection.scope))
-    later = [record for record in records if (record.key.namespace, record.key.name) > token.after]
-    return _cut(later, call.store.revision, call.options.limit)
+    return await _newest(call, selection, token.after)
 
 
 async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[str, str] | None) -> Page:
@@ -110,7 +120,7 @@ async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[s
         ) from error
     if selection.is_all:
         return page
-    return _cut(selection.filter(page.records), page.revision, limit)
+    return _cut(await selection.pick(page.records), page.revision, limit)
 
 
 def _cut(records: Sequence[Record], revision: int, limit: int) -> Page:
