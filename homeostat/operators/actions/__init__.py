@@ -46,7 +46,7 @@ def register(setup: Setup) -> None:
     setup.guard(RESOURCE_TYPE, TypeGuard(setup.client).check)
     setup.run(offices.run)
     setup.run(InputOffice(setup, types).run)
-    setup.run(lambda: sweep_regularly(setup.client, offices.keep_of))
+    setup.run(lambda: sweep_regularly(setup.client, offices.keep_of, namespace=setup.namespace))
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.projection import Projection
+from homeostat.client.requests import Selection
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.operators.actions.api import RECONCILIATION, Keep
 from homeostat.operators.actions.history import Census, Kept
@@ -21,11 +22,11 @@ _AT_ONCE = 16
 """Deletions under way together, so that they share commits."""
 
 
-async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: datetime) -> int:
+async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: datetime, namespace: str = "") -> int:
     """How many entries were removed. `keep_of` says by the kind of a resource what is kept."""
     entries = Projection(client, RECONCILIATION.kind, Kept)
     census, surplus = Census(keep_of, now=now), []
-    async for page in entries.pages():
+    async for page in entries.pages(Selection(namespace)):
         surplus += census.take(page.items)
     surplus += census.end()
     for at in range(0, len(surplus), _AT_ONCE):
@@ -41,15 +42,20 @@ async def _remove(entries: Projection[Kept], each: Kept) -> None:
 
 
 async def sweep_regularly(
-    client: Client, keep_of: Callable[[str], Keep], *, first_after_s: float = _FIRST_AFTER_S, every_s: float = _EVERY_S
+    client: Client,
+    keep_of: Callable[[str], Keep],
+    *,
+    namespace: str = "",
+    first_after_s: float = _FIRST_AFTER_S,
+    every_s: float = _EVERY_S,
 ) -> None:
-    """Until cancelled. What cannot be removed now is removed the next time."""
+    """Until cancelled; of one namespace, or of all. What cannot be removed now is removed the next time."""
     wait_s = min(first_after_s, every_s)
     while True:
         await asyncio.sleep(wait_s)
         wait_s = every_s
         try:
-            removed = await sweep_history(client, keep_of, now=datetime.now(UTC))
+            removed = await sweep_history(client, keep_of, now=datetime.now(UTC), namespace=namespace)
         except* (ApiError, UnreachableError) as errors:
             log.warning("history was not swept", extra={"error": str(errors.exceptions[0])})
         else:

@@ -161,6 +161,21 @@ async def test_a_sweep_goes_through_all_pages(tmp_path: Path) -> None:
         assert len((await client.list(RECONCILIATION.kind.path("default")))[0]) == 20
 
 
+async def test_an_operator_of_one_namespace_sweeps_no_other(tmp_path: Path) -> None:
+    async with open_plane(Settings(data=tmp_path / "plane", port=0, operators=frozenset())) as plane:
+        client: Client = plane.client
+        await install(client, KINDS)
+        life = Life(Here())
+        life.settle()
+        (record,) = life.history.values()
+        for namespace in ("default", "kube-system"):
+            for number in range(3):
+                body = entry_object(Record(f"e-{number}", record.spec), namespace)
+                await client.create(RECONCILIATION.kind.path(namespace), body)
+        assert await sweep_history(client, lambda _: Keep(entries=1), now=START, namespace="default") == 2
+        assert len((await client.list(RECONCILIATION.kind.path("kube-system")))[0]) == 3
+
+
 def declared(name: str, kept_entries: int) -> ResourceType:
     spec = ResourceTypeSpec(name=name, history=Keep(entries=kept_entries))
     return ResourceType(metadata=Metadata(name=name.lower()), spec=spec)
