@@ -56,7 +56,13 @@ class Printed:
 
     def _show(self, text: str) -> None:
         self.length += len(text)
-        self.text = (self.text + text)[-LONGEST_TEXT:]
+        self.text = end_of(self.text + text)
+
+
+def end_of(text: str) -> str:
+    """As much as is kept, from where a line begins."""
+    kept = text[-LONGEST_TEXT:]
+    return kept if kept == text else kept.partition("\n")[2] or kept
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import KINDS, RUN_OUTPUT, Resource, ResourceTypeSpec
 from homeostat.operators.actions.history import record_name
 from homeostat.operators.actions.naming import resource_kind
-from homeostat.operators.actions.printed import Printed, publishing
+from homeostat.operators.actions.printed import Printed, end_of, publishing
 from homeostat.operators.actions.run import LONGEST_TEXT, Run
 from homeostat.operators.actions.secrets import Secrets
 from homeostat.runtime.installation import install
@@ -52,7 +52,16 @@ def test_in_whatever_pieces_it_comes_no_secret_is_shown_and_nothing_else_is_lost
     if max(map(len, text.split("\n"))) <= 60_000:
         whole = text if text.endswith("\n") or not text else f"{text}\n"
         expected = whole.replace(SECRET, "***")
-        assert (shown.text, shown.length) == (expected[-LONGEST_TEXT:], len(expected))
+        assert (shown.text, shown.length) == (end_of(expected), len(expected))
+
+
+def test_of_much_the_end_is_kept_from_where_a_line_begins() -> None:
+    shown = printed()
+    for number in range(10_000):
+        shown.add(f"line {number}\n")
+    lines = shown.text.splitlines()
+    assert (lines[-1], LONGEST_TEXT - 10 <= len(shown.text) <= LONGEST_TEXT) == ("line 9999", True)
+    assert all(each.startswith("line ") for each in lines)
 
 
 def test_of_a_line_without_an_end_no_part_is_shown() -> None:
