@@ -28,6 +28,8 @@ from homeostat.runtime.source import Source, place_of
 K = TypeVar("K", bound=Hashable)
 _MOST_PENDING = 1000
 _FEWEST_TO_SWEEP = 256
+_HELD_OTHERWISE = frozenset({("", "namespaces")})
+"""Not gone with the last finalizer of its metadata: a namespace has others in its spec."""
 
 
 class RefusedWriteError(Exception):
@@ -165,9 +167,11 @@ class Watched:
         response = await self._transport.send(
             method, path, query=query, body=body, content_type=content_type, accept=accept
         )
-        if scope is not None and response.status < 300 and "dryRun=" not in query:
+        is_deletion = method == "DELETE"
+        is_dry_run = "dryRun=" in query or (is_deletion and _is_dry_run(body))
+        if scope is not None and response.status < 300 and not is_dry_run:
             self._tell(scope, path, response.body)
-            if method == "DELETE" and not _is_dry_run(body):
+            if is_deletion:
                 self._tell_deleted(scope, path, response.body, known)
         return response
 
@@ -187,10 +191,11 @@ class Watched:
         if not version or not metadata.name:
             return
         place = place_of(path)
+        is_gone = metadata.is_gone and (place.group, place.plural) not in _HELD_OTHERWISE
         for informer in self._informers.of(place.group, place.plural):
             if _is_about(informer.source, informer.cache, metadata):
                 informer.cache.wrote(metadata.namespace, metadata.name, version)
-                if metadata.is_gone:
+                if is_gone:
                     deletion = Deletion(metadata.uid, version, is_final=True)
                     informer.cache.deleted(metadata.namespace, metadata.name, deletion)
                 scope.wrote(informer.cache, metadata.namespace, metadata.name)

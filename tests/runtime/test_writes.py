@@ -175,10 +175,37 @@ async def test_a_deletion_is_waited_for_where_the_deleted_one_is_held(
         await asyncio.wait_for(caught_up, 1)
 
 
+def being_deleted(name: str, version: int, *, namespace: str, uid: str) -> JsonObject:
+    """As a server answers a write to an object that goes at once, if only finalizers could hold it."""
+    obj = thing(name, version, namespace=namespace, uid=uid)
+    obj["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0}
+    return obj
+
+
 @virtual_time
-async def test_a_deletion_that_was_only_tried_is_not_waited_for() -> None:
+async def test_a_namespace_that_its_contents_hold_is_waited_for_only_until_the_write_is_seen() -> None:
     async with watching() as at:
-        at.wire.answer = answer(status("held", "u1"))
+        terminating = being_deleted("shop", 20, namespace="", uid="n1")
+        at.wire.answer = answer(terminating)
+        scope = Scope()
+        with writing_in(scope):
+            await at.client.delete("/api/v1/namespaces/shop")
+        assert at.told("", "shop") == {"namespaces"}
+        at.wire.feed("/api/v1/namespaces", "ADDED", terminating)
+        await asyncio.wait_for(scope.caught_up(), 1)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(status("held", "u1"), id="a status"),
+        pytest.param(being_deleted("held", 11, namespace="shop", uid="u1"), id="the object"),
+    ],
+)
+@virtual_time
+async def test_a_deletion_that_was_only_tried_is_not_waited_for(told: JsonObject) -> None:
+    async with watching() as at:
+        at.wire.answer = answer(told)
         scope = Scope()
         with writing_in(scope):
             await at.client.delete(f"{SHOP}/held", {"dryRun": ["All"]})
