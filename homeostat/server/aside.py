@@ -2,8 +2,9 @@
 
 Python takes seconds to walk what it decodes in milliseconds. So a call with a large body, on a large object or of a
 kind that takes long to check does its work in a thread, and what it asks of the store and of admission is done on the
-event loop, as for every other call. There is one such thread: more would only take more time from the loop. A call that
-turns out to be long only on the way (`TooLongError`) begins anew there; until its commit nothing has happened.
+event loop, as for every other call. There is one such thread: more would only take more time from the loop. While a
+call waits for a webhook or a commit, it is there for others. A call that turns out to be long only on the way
+(`TooLongError`) begins anew there; until its commit nothing has happened.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from homeostat.server.call import Admission, Answer, Call
 from homeostat.store.base import Store
 
 LARGE_BYTES = 64 * 1024
 """A body, or a stored object, from which on a call is carried out aside."""
+DENSE_ITEMS = 1_000
+"""Objects, arrays and nulls from which on a smaller one is too: they are what takes the time."""
+_SMALL_BYTES = 4 * 1024
 
 _thread = ThreadPoolExecutor(1, thread_name_prefix="homeostat-large-calls")
 _place = threading.local()
@@ -60,37 +64,77 @@ def aside(verb: Verb) -> Verb:
 
 
 def _is_large(call: Call) -> bool:
-    if len(call.body) >= LARGE_BYTES or call.kind.behaviour.is_slow:
+    if call.kind.behaviour.is_slow or (len(call.body) > _SMALL_BYTES and _is_much(call.body, call.content_type)):
         return True
     record = call.store.get(call.key) if call.path.name else None
-    return record is not None and len(record.value) >= LARGE_BYTES
+    return record is not None and len(record.value) > _SMALL_BYTES and _is_much(record.value)
+
+
+def _is_much(data: bytes, content_type: str = "") -> bool:
+    """More than a few kilobytes of something; protobuf and YAML do not show how much they hold."""
+    if len(data) >= LARGE_BYTES or "protobuf" in content_type or ("yaml" in content_type and b"&" in data):
+        return True
+    return data.count(b"{") + data.count(b"[") + data.count(b"null") > DENSE_ITEMS
 
 
 async def _carry(verb: Verb, call: Call) -> Answer:
-    errand = _Errand(asyncio.get_running_loop())
+    loop = asyncio.get_running_loop()
+    errand = _Errand(loop)
     backend = replace(
         call.backend,
         store=cast("Store", _OnLoop(call.backend.store, errand)),
         admission=cast("Admission", _OnLoop(call.backend.admission, errand)),
         require=errand.bound(call.backend.require),
     )
-    carried = replace(call, backend=backend)
+    work = verb(replace(call, backend=backend))
+    granted: Future[Any] | None = None
     try:
-        return await asyncio.get_running_loop().run_in_executor(_thread, _run, verb, carried)
-    except asyncio.CancelledError:
+        while True:
+            reached = await loop.run_in_executor(_thread, _go_on, work, granted)
+            if isinstance(reached, _Done):
+                return reached.answer
+            if not isinstance(reached, _Wish):
+                told = f"{verb.__name__} of {call.kind.group_resource} waited for what only the event loop can give"
+                raise RuntimeError(told)
+            granted = await _grant(reached)
+    except BaseException:
         errand.give_up()
+        _thread.submit(work.close)  # there, since it may just be running
         raise
 
 
-def _run(verb: Verb, call: Call) -> Answer:
+class _Done(NamedTuple):
+    answer: Answer
+
+
+class _Wish(NamedTuple):
+    """What a call in the thread waits for; the loop grants it, and the thread is another's meanwhile."""
+
+    function: Callable[..., Awaitable[Any]]
+    args: tuple[Any, ...]
+    more: dict[str, Any]
+
+    def __await__(self) -> Generator[_Wish, Future[Any], Any]:
+        granted = yield self
+        return granted.result()
+
+
+def _go_on(work: Coroutine[Any, Any, Answer], granted: Future[Any] | None) -> object:
+    """In the thread, up to the next wish or to the end."""
     _place.is_aside = True
-    coroutine = verb(call)
     try:
-        coroutine.send(None)
+        return work.send(granted)
     except StopIteration as stop:
-        return cast("Answer", stop.value)
-    coroutine.close()
-    raise RuntimeError(f"{verb.__name__} of {call.kind.group_resource} waited for what only the event loop can give")
+        return _Done(stop.value)
+
+
+async def _grant(wish: _Wish) -> Future[Any]:
+    granted: Future[Any] = Future()
+    try:
+        granted.set_result(await wish.function(*wish.args, **wish.more))
+    except Exception as error:
+        granted.set_exception(error)  # raised where it was wished for
+    return granted
 
 
 class _Errand:
@@ -103,7 +147,7 @@ class _Errand:
         self._asked: Future[Any] | None = None
 
     def ask(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
-        """What the function gives when the loop calls it. The loop itself may ask too: of what it was passed."""
+        """What the function gives when the loop calls it, which it does at once."""
         if self._is_over.is_set():
             raise CancelledError
         self._asked = asked = asyncio.run_coroutine_threadsafe(_call(function, *args, **more), self._loop)
@@ -112,11 +156,11 @@ class _Errand:
         return asked.result()
 
     def bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, called on the loop whoever calls it."""
+        """The function, called on the loop whoever calls it. The loop itself may too: of what it was passed."""
         if inspect.iscoroutinefunction(function):
 
             async def await_there(*args: Any, **more: Any) -> Any:
-                return await function(*args, **more) if self._is_there() else self.ask(function, *args, **more)
+                return await (function(*args, **more) if self._is_there() else _Wish(function, args, more))
 
             return await_there
 
@@ -135,8 +179,7 @@ class _Errand:
 
 
 async def _call(function: Callable[..., Any], *args: Any, **more: Any) -> Any:
-    result = function(*args, **more)
-    return await result if isinstance(result, Awaitable) else result
+    return function(*args, **more)
 
 
 class _OnLoop:

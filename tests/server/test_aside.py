@@ -29,7 +29,7 @@ LARGE = b"x" * LARGE_BYTES
 
 @pytest.fixture
 async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    async with open_plane(Settings(data=tmp_path, port=0)) as opened:
+    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as opened:
         yield opened
 
 
@@ -72,6 +72,33 @@ async def test_a_call_on_a_large_object_is_large_however_small_its_body(plane: P
     await call.store.write(Put(call.key, draft_of(call.kind, obj), 0))
     await look(call)
     assert places == [True]
+
+
+BODIES = {
+    "long": (b'{"a":"%s"}' % (b"x" * 60_000), "application/json", False),
+    "many objects": (b"[%s1]" % (b"{}," * 2_000), "application/json", True),
+    "many nulls": (b"[%snull]" % (b"null," * 2_000), "application/json", True),
+    "many objects in little space": (b"k8s" + b"\x12\0" * 3_000, "application/vnd.kubernetes.protobuf", True),
+    "aliases": (b"a: &a {}\nb: [%s*a]" % (b"*a, " * 2_000), "application/yaml", True),
+    "a document of YAML": (b"a: b\n" * 1_000, "application/yaml", False),
+}
+
+
+@pytest.mark.parametrize(("body", "content_type", "is_much"), BODIES.values(), ids=BODIES)
+async def test_a_small_body_is_large_if_it_holds_much(
+    plane: Plane, body: bytes, content_type: str, is_much: bool
+) -> None:
+    places = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        places.append(is_aside())
+        return Reply(200)
+
+    call = call_of(plane, body)
+    call.content_type = content_type
+    await look(call)
+    assert places == [is_much]
 
 
 async def test_what_is_asked_of_the_store_happens_on_the_loop(plane: Plane) -> None:
