@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,8 +21,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture
-def client(plane: ServedPlane, namespace: str) -> Any:
-    return Client(KubeConfig.from_file(str(plane.kubeconfig)), namespace=namespace, field_manager="tests")
+def client(plane: ServedPlane, namespace: str) -> Iterator[Any]:
+    settings = KubeConfig.from_file(str(plane.kubeconfig))
+    with Client(settings, namespace=namespace, field_manager="tests") as client:
+        yield client
 
 
 def config_map(name: str, label: str = "web", **data: str) -> Any:
