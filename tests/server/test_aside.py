@@ -145,6 +145,35 @@ async def test_what_a_call_raises_in_the_thread_comes_out_of_it(plane: Plane) ->
         await fail(call_of(plane))
 
 
+async def test_while_a_call_waits_the_thread_is_there_for_others(plane: Plane) -> None:
+    has_come, may_go_on = asyncio.Event(), asyncio.Event()
+    order: list[str] = []
+
+    async def check(*_: object) -> None:
+        order.append("waits")
+        has_come.set()
+        await may_go_on.wait()
+
+    @aside
+    async def wait(call: Call) -> Answer:
+        await call.backend.admission.validate(call, {}, None, "CREATE")
+        order.append("goes on")
+        return Reply(200)
+
+    @aside
+    async def look(call: Call) -> Answer:
+        order.append("another")
+        return Reply(200)
+
+    plane.admission.guards.put("test", {"configmaps": check})
+    waiting = asyncio.ensure_future(wait(call_of(plane)))
+    await asyncio.wait_for(has_come.wait(), 10)
+    await asyncio.wait_for(look(call_of(plane)), 10)
+    may_go_on.set()
+    await asyncio.wait_for(waiting, 10)
+    assert order == ["waits", "another", "goes on"]
+
+
 async def test_who_gives_up_a_call_has_written_nothing(plane: Plane) -> None:
     has_begun, may_go_on, has_ended = threading.Event(), threading.Event(), threading.Event()
 
