@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def full_disk() -> Iterator[None]:
-    """No file of this process may grow beyond one page: what the kernel answers is a real refusal."""
+def full_disk(most_bytes: int = 4096) -> Iterator[None]:
+    """No file of this process may grow beyond that, one page: what the kernel answers is a real refusal."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
     try:
         yield
     finally:

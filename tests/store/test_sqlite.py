@@ -324,3 +324,36 @@ async def test_a_journal_that_grew_behind_a_long_read_is_cut(store: SqliteStore,
 
     assert size_of(journal) <= JOURNAL_BYTES
     assert store.get(pod("a")) is not None
+
+
+async def test_a_disk_without_room_for_a_long_journal_is_not_filled_with_it(store: SqliteStore, path: Path) -> None:
+    journal = path.with_name("plane.db-wal")
+    with full_disk(JOURNAL_BYTES // 4):
+        for step in range(400):
+            await put(store, pod("a"), f"{step}" * 3000)
+            if step % 50 == 0:
+                await store.tidy(keep_s=0)
+    assert size_of(journal) < JOURNAL_BYTES / 8
+
+    await store.tidy(keep_s=0)
+    for step in range(100):
+        await put(store, pod("a"), f"{step}" * 3000)
+    assert size_of(journal) == JOURNAL_BYTES
+
+
+@pytest.fixture
+def real(path: Path, tmp_path: Path) -> Path:
+    """What `path` is a link to."""
+    real = tmp_path / "elsewhere" / "real.db"
+    real.parent.mkdir()
+    real.touch()
+    path.symlink_to(real)
+    return real
+
+
+async def test_the_journal_of_a_linked_database_is_found(path: Path, real: Path) -> None:
+    store = await SqliteStore.open(path)
+    for step in range(100):
+        await put(store, pod("a"), f"{step}" * 3000)
+    assert size_of(real.with_name("real.db-wal")) == JOURNAL_BYTES
+    await store.close()

@@ -18,23 +18,28 @@ _STEP = bytes(1 << 20)
 
 class Journal:
     def __init__(self, database: Path) -> None:
+        database = database.resolve()  # beside the file itself, and not beside a link to it
         self._path = database.with_name(database.name + "-wal")
         self.is_long = False
-        """Once it is, commits overwrite it; it was tried once, where the disk had no room."""
+        """Then commits overwrite it."""
+        self.was_tried = False
 
     @property
     def is_oversize(self) -> bool:
         return self._size() > JOURNAL_BYTES
 
     def lengthen(self) -> None:
-        """Only in the thread that commits: nobody else may lengthen the file meanwhile."""
-        self.is_long = True
-        with suppress(OSError):  # a disk without room is told by the commits that need it
+        """Only in the thread that commits: nobody else may lengthen the file meanwhile. Where there is little room, it
+        is left to the database, which could not take in the log otherwise.
+        """
+        self.was_tried = True
+        with suppress(OSError):
             file = os.open(self._path, os.O_WRONLY)
             try:
-                at = os.fstat(file).st_size
-                while at < JOURNAL_BYTES:
-                    at += os.pwrite(file, _STEP[: JOURNAL_BYTES - at], at)
+                lacking = JOURNAL_BYTES - os.fstat(file).st_size
+                if lacking <= 0 or _room(file) >= lacking + JOURNAL_BYTES:
+                    _fill(file)
+                    self.is_long = True
             finally:
                 os.close(file)
 
@@ -42,3 +47,18 @@ class Journal:
         with suppress(FileNotFoundError):
             return self._path.stat().st_size
         return 0
+
+
+def _room(file: int) -> int:
+    disk = os.fstatvfs(file)
+    return disk.f_bavail * disk.f_frsize
+
+
+def _fill(file: int) -> None:
+    began = at = os.fstat(file).st_size
+    try:
+        while at < JOURNAL_BYTES:
+            at += os.pwrite(file, _STEP[: JOURNAL_BYTES - at], at)
+    except OSError:
+        os.ftruncate(file, began)
+        raise

@@ -79,9 +79,9 @@ class Writer:
 
     def check(self) -> None:
         """Keep the write-ahead log as long as it should be."""
-        if not self._journal.is_long:
+        if not self._journal.was_tried:
             self._journal.lengthen()
-        if self._unchecked_bytes >= _CHECKPOINT_BYTES:
+        if not self._journal.is_long or self._unchecked_bytes >= _CHECKPOINT_BYTES:
             self.checkpoint("PASSIVE")
 
     def checkpoint(self, mode: str) -> None:
@@ -91,11 +91,12 @@ class Writer:
     def empty_log(self) -> None:
         """Bring the write-ahead log into the database, and cut it if it is too long, unless somebody reads: a backup
         may take long, and commits wait for whoever waits for it."""
-        if not self._journal.is_oversize:
+        if self._journal.is_oversize:
+            self._cut_log()
+            self._journal.is_long = False
+        else:
             self.checkpoint("PASSIVE")
-            return
-        self._cut_log()
-        self._journal.is_long = False
+        self._journal.was_tried = self._journal.is_long  # there may be room again
 
     def _cut_log(self) -> None:
         self._connection.execute("PRAGMA busy_timeout = 0")
