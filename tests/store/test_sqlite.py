@@ -357,3 +357,10 @@ async def test_the_journal_of_a_linked_database_is_found(path: Path, real: Path)
         await put(store, pod("a"), f"{step}" * 3000)
     assert size_of(real.with_name("real.db-wal")) == JOURNAL_BYTES
     await store.close()
+
+
+async def test_a_database_that_is_open_is_not_opened_through_a_link(path: Path, real: Path) -> None:
+    store = await SqliteStore.open(real)
+    with pytest.raises(StoreError, match="is in use"):
+        await SqliteStore.open(path)
+    await store.close()

@@ -20,8 +20,9 @@ class Lock:
 
     @classmethod
     def take(cls, database: Path) -> Lock:
+        real = database.resolve()  # so that a link to it is no way around
         try:
-            lock = cls(database.with_name(database.name + ".lock"))
+            lock = cls(real.with_name(real.name + ".lock"))
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f'cannot make a lock file beside "{database}": {error}') from error
         try:
