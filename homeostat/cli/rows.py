@@ -40,7 +40,7 @@ def as_table(answer: JsonObject) -> JsonObject:
     """The answer, made a Table where a server knows none and sent the objects themselves."""
     if answer.get("kind") == "Table":
         return answer
-    objects = answer.get("items", [answer])
+    objects = [answer] if answer["metadata"].get("name") else answer.get("items") or ()
     now = time.time()
     rows = [{"cells": [each["metadata"]["name"], _age(each, now)], "object": each} for each in objects]
     return {"metadata": answer["metadata"], "columnDefinitions": _PLAIN, "rows": rows}

@@ -44,3 +44,12 @@ async def test_a_server_without_tables_shows_its_objects(tmp_path: Path) -> None
 
 def test_an_object_without_a_time_has_no_age() -> None:
     assert as_table({"kind": "Thing", "metadata": {"name": "x"}})["rows"][0]["cells"] == ["x", ""]
+
+
+def test_an_empty_list_has_no_rows_however_it_is_written() -> None:
+    assert as_table({"kind": "ThingList", "metadata": {"resourceVersion": "1"}, "items": None})["rows"] == []
+
+
+def test_an_object_with_items_of_its_own_is_one_row() -> None:
+    thing = {"kind": "Menu", "metadata": {"name": "x"}, "items": ["soup"]}
+    assert [row["cells"][0] for row in as_table(thing)["rows"]] == ["x"]
