@@ -20,6 +20,7 @@ from homeostat.objects.structural import schema_of
 
 INT64_LOWEST, INT64_HIGHEST = -(2**63), 2**63 - 1
 
+_MOST_NODES = 20_000
 _MOST_PATTERNS = 500
 _MOST_WEIGHT = 100
 """Patterns that the engine compiles, all in one go, and asks itself; the others are asked for when they are needed."""
@@ -38,11 +39,12 @@ _EMBEDDED: JsonObject = {
 class _Asked:
     """What the engine leaves to others, by the name of a format; and what it has been given to do itself."""
 
-    __slots__ = ("formats", "has_weight", "inlined")
+    __slots__ = ("formats", "has_weight", "inlined", "nodes")
 
     def __init__(self) -> None:
         self.formats: dict[str, Check] = {}
         self.inlined = 0
+        self.nodes = 0
         self.has_weight = False
 
 
@@ -54,7 +56,7 @@ class Accepter(NamedTuple):
 
 
 def accepter(schema: Schema) -> Accepter:
-    """`ValueError` if the schema itself is not sound."""
+    """`ValueError` if the schema itself is not sound, or too large for the engine to take in without a pause."""
     asked = _Asked()
     definitions: dict[str, JsonObject] = {}
     translated = _translate(schema, definitions, asked)
@@ -80,6 +82,9 @@ def _translate(node: Schema, definitions: dict[str, JsonObject], asked: _Asked) 
 
 
 def _written(node: Schema, definitions: dict[str, JsonObject], asked: _Asked) -> JsonObject:
+    asked.nodes += 1
+    if asked.nodes > _MOST_NODES:
+        raise ValueError(f"the schema has more than {_MOST_NODES} parts")
     out: JsonObject = {word: node.constraints[word] for word in _PLAIN if word in node.constraints}
     _write_type(node, out)
     _write_bounds(node, out)

@@ -56,7 +56,8 @@ class Validator:
         try:
             self._accepts, self._may_take_long = accepter(self.schema)
         except ValueError:
-            # A schema stored by an older version may hold what the engine refuses: then every object is walked.
+            # A schema may be too large, or stored by an older version that took what the engine refuses: then every
+            # object is walked.
             self._accepts = _walk_all
         return self._accepts
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from homeostat.objects.jsonschema import accepter
 from homeostat.objects.schema import Schema
 from homeostat.objects.structural import schema_of
 from homeostat.objects.validate import Validator
@@ -395,6 +396,14 @@ def test_patterns_are_held_to_however_many_they_are() -> None:
     validator = Validator(schema_of({"type": "object", "properties": members}))
     assert validator.check({f"m{at}": f"v{at}" for at in range(1_000)}) == []
     assert [cause.field for cause in validator.check({"m3": "v3", "m700": "v7", "m999": "v999"})] == ["m700"]
+
+
+def test_a_very_large_schema_is_held_to_as_well() -> None:
+    validator = Validator(schema_of({"type": "object", "properties": {f"m{at}": WHOLE for at in range(25_000)}}))
+    with pytest.raises(ValueError, match="more than 20000 parts"):
+        accepter(validator.schema)
+    assert validator.check({"m0": 1, "m24999": 2}) == []
+    assert [cause.field for cause in validator.check({"m0": 1, "m24999": "2"})] == ["m24999"]
 
 
 def test_a_text_too_long_for_its_pattern_is_refused_in_words() -> None:
