@@ -73,6 +73,22 @@ def test_a_list_given_up_leaves_no_trace() -> None:
     assert listed(writer, [pod("web", 3)], 9) == []
 
 
+def test_a_list_that_becomes_the_state_ends_a_comparison_on_either_side_of_its_beginning() -> None:
+    writer = pod_cache()
+    listed(writer, [pod("web", 3)], 7)
+    before = writer.comparison()
+    before.put(pod("web", 3))
+    before.put(pod("db", 2))
+    listing = writer.listing()
+    assert before.merge(8) == []
+
+    after = writer.comparison()
+    after.put(pod("web", 3))
+    listing.swap(9)
+    assert after.merge(8) == []
+    assert held(writer.cache) == []
+
+
 def test_events_change_the_cache() -> None:
     writer = pod_cache()
     listed(writer, [], 1)

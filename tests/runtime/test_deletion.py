@@ -149,6 +149,18 @@ async def test_a_list_asked_for_after_the_deletion_is_right_whatever_it_says() -
 
 
 @virtual_time
+async def test_a_list_that_is_only_compared_is_right_about_it_too() -> None:
+    writer = synced(pod("web", 3, uid="u1"))
+    writer.cache.deleted("shop", "web", GONE)
+    look = asyncio.create_task(writer.cache.await_version("shop", "web"))
+    await asyncio.sleep(1)
+    later = writer.comparison()
+    later.put(pod("web", 3, uid="u1"))
+    assert later.merge(900) == []
+    await asyncio.wait_for(look, 1)
+
+
+@virtual_time
 async def test_a_cache_that_nobody_fills_any_more_holds_up_nobody() -> None:
     writer = synced(pod("web", 3, uid="u1"))
     writer.cache.deleted("shop", "web", GONE)
