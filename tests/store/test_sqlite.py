@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import stat
 import subprocess
@@ -14,8 +15,11 @@ from pathlib import Path
 import pytest
 
 from homeostat.store.base import Put, RevisionMismatchError, StoreError, UnwritableError
+from homeostat.store.log import events_of, plan
+from homeostat.store.seal import Seal
 from homeostat.store.sqlite import SqliteStore
 from homeostat.store.sqlite.journal import JOURNAL_BYTES
+from homeostat.store.sqlite.writer import Writer
 from tests.fulldisk import full_disk
 from tests.store.contract import PODS, Told, draft, names, pod, put, remove
 
@@ -324,6 +328,9 @@ async def test_a_journal_that_grew_behind_a_long_read_is_cut(store: SqliteStore,
 
     assert size_of(journal) <= JOURNAL_BYTES
     assert store.get(pod("a")) is not None
+    for step in range(100):
+        await put(store, pod("a"), f"{step}" * 3000)
+    assert size_of(journal) == JOURNAL_BYTES
 
 
 async def test_a_disk_without_room_for_a_long_journal_is_not_filled_with_it(store: SqliteStore, path: Path) -> None:
@@ -364,3 +371,23 @@ async def test_a_database_that_is_open_is_not_opened_through_a_link(path: Path, 
     with pytest.raises(StoreError, match="is in use"):
         await SqliteStore.open(path)
     await store.close()
+
+
+async def test_what_room_there_is_on_a_nearly_full_disk_is_left_to_the_database(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nearly_full = os.statvfs_result((4096, 4096, 4096, 4096, JOURNAL_BYTES // 4096, 9, 9, 9, 0, 255))
+    monkeypatch.setattr(os, "fstatvfs", lambda _: nearly_full)
+    for step in range(100):
+        await put(store, pod("a"), f"{step}" * 3000)
+    assert size_of(path.with_name("plane.db-wal")) < JOURNAL_BYTES / 8
+
+
+def test_what_was_checked_is_not_checked_again(path: Path) -> None:
+    writer = Writer(path, Seal(frozenset(), None))
+    large = events_of(plan([Put(pod("a"), draft("x" * JOURNAL_BYTES), 0)], 0, lambda _: None))
+    small = events_of(plan([Put(pod("b"), draft("x"), 0)], 1, lambda _: None))
+    assert writer.commit(large, 0.0)
+    writer.check()
+    assert not writer.commit(small, 0.0)
+    writer.close()
