@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -10,10 +11,14 @@ from pathlib import Path
 import pytest
 
 from homeostat.client.base import Client
+from homeostat.edge.reply import Reply
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.aside import LARGE_BYTES, in_thread
+from homeostat.server.aside import LARGE_BYTES, aside, in_thread
+from homeostat.server.call import Answer, Call
+from homeostat.server.paths import ObjectPath
+from homeostat.server.user import SELF
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 asked_by: ContextVar[str] = ContextVar("asked_by", default="nobody")
@@ -103,3 +108,29 @@ async def test_who_gives_up_while_a_check_is_asked_has_written_nothing(plane: Pl
         await has_ended.wait()
         await in_thread(lambda: None)
     assert await found(plane.client) == []
+
+
+async def test_who_is_given_up_is_told_nothing_more(plane: Plane) -> None:
+    """Else it would wait for a loop that may have ended, and the process for it."""
+    has_begun, may_go_on = threading.Event(), threading.Event()
+    told: list[object] = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        has_begun.set()
+        may_go_on.wait(10)
+        told.append(call.store.get(call.key))
+        return Reply(200)
+
+    backend = plane.app.backend
+    kind = backend.registry.find("", "v1", "configmaps")
+    assert kind is not None
+    path = ObjectPath(group="", version="v1", plural="configmaps", namespace="default", name="there", subresource="")
+    waiting = asyncio.ensure_future(look(Call(backend, kind, path, SELF, body=b"x" * LARGE_BYTES)))
+    await asyncio.to_thread(has_begun.wait, 10)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    may_go_on.set()
+    await in_thread(lambda: None)
+    assert told == []
