@@ -14,8 +14,9 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar, cast
 
 from homeostat.server.call import Admission, Answer, Call
@@ -45,7 +46,7 @@ def is_aside() -> bool:
 
 async def in_thread(look: Callable[[], T]) -> T:
     """What a long look at things that do not change shows."""
-    return await asyncio.get_running_loop().run_in_executor(_thread, look)
+    return await _there(look)
 
 
 def aside(verb: Verb) -> Verb:
@@ -87,10 +88,10 @@ async def _carry(verb: Verb, call: Call) -> Answer:
         require=errand.bound(call.backend.require),
     )
     work = verb(replace(call, backend=backend))
-    granted: Future[Any] | None = None
+    granted: _Box | None = None
     try:
         while True:
-            reached = await loop.run_in_executor(_thread, _go_on, work, granted)
+            reached = await _there(partial(_go_on, work, granted))
             if isinstance(reached, _Done):
                 return reached.answer
             if not isinstance(reached, _Wish):
@@ -101,6 +102,45 @@ async def _carry(verb: Verb, call: Call) -> Answer:
         errand.give_up()
         _thread.submit(work.close)  # there, since it may just be running
         raise
+
+
+_Box = list[tuple[Any, BaseException | None]]
+"""What came of something, until it is taken out: an error that were still held here would hold its frames, and with
+them the body, until the next collection."""
+
+
+def _taken(box: _Box) -> Any:
+    value, error = box.pop()
+    try:
+        if error is not None:
+            raise error
+        return value
+    finally:
+        del error
+
+
+async def _there(function: Callable[[], T]) -> T:
+    """What the function gives in the thread."""
+    loop = asyncio.get_running_loop()
+    is_done: asyncio.Future[None] = loop.create_future()
+    box: _Box = []
+
+    def run() -> None:
+        try:
+            box.append((function(), None))
+        except BaseException as error:
+            box.append((None, error))
+        with suppress(RuntimeError):  # the loop may have been closed
+            loop.call_soon_threadsafe(_wake, is_done)
+
+    _thread.submit(run)
+    await is_done
+    return cast("T", _taken(box))
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 class _Done(NamedTuple):
@@ -114,12 +154,11 @@ class _Wish(NamedTuple):
     args: tuple[Any, ...]
     more: dict[str, Any]
 
-    def __await__(self) -> Generator[_Wish, Future[Any], Any]:
-        granted = yield self
-        return granted.result()
+    def __await__(self) -> Generator[_Wish, _Box, Any]:
+        return _taken((yield self))
 
 
-def _go_on(work: Coroutine[Any, Any, Answer], granted: Future[Any] | None) -> object:
+def _go_on(work: Coroutine[Any, Any, Answer], granted: _Box | None) -> object:
     """In the thread, up to the next wish or to the end."""
     _place.is_aside = True
     try:
@@ -128,13 +167,11 @@ def _go_on(work: Coroutine[Any, Any, Answer], granted: Future[Any] | None) -> ob
         return _Done(stop.value)
 
 
-async def _grant(wish: _Wish) -> Future[Any]:
-    granted: Future[Any] = Future()
+async def _grant(wish: _Wish) -> _Box:
     try:
-        granted.set_result(await wish.function(*wish.args, **wish.more))
+        return [(await wish.function(*wish.args, **wish.more), None)]
     except Exception as error:
-        granted.set_exception(error)  # raised where it was wished for
-    return granted
+        return [(None, error)]  # raised where it was wished for
 
 
 class _Errand:

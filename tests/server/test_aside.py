@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from homeostat.server.selection import Selection
 from homeostat.server.user import SELF
 from homeostat.server.verbs.get import get
 from homeostat.server.verbs.list import list_objects
-from homeostat.store.base import Event, Key, Put, Record, Scope
+from homeostat.store.base import Event, Key, Put, Record, RevisionMismatchError, Scope
 
 LARGE = b"x" * LARGE_BYTES
 
@@ -143,6 +145,32 @@ async def test_what_a_call_raises_in_the_thread_comes_out_of_it(plane: Plane) ->
 
     with pytest.raises(NotFoundError, match="there"):
         await fail(call_of(plane))
+
+
+async def test_what_a_call_has_failed_on_is_forgotten_with_its_error(plane: Plane) -> None:
+    class Body:
+        """Stands for megabytes, in the frames of what failed."""
+
+    held: list[weakref.ref[Body]] = []
+
+    @aside
+    async def fail(call: Call) -> Answer:
+        body = Body()
+        held.append(weakref.ref(body))
+        if len(held) == 1:
+            raise call.not_found()
+        await call.store.write(put_of(call)._replace(expect=7))
+        raise AssertionError(body)
+
+    gc.disable()
+    try:
+        for expected in (NotFoundError, RevisionMismatchError):
+            with pytest.raises(expected):
+                await fail(call_of(plane))
+        await asyncio.sleep(0.01)
+        assert [each() for each in held] == [None, None]
+    finally:
+        gc.enable()
 
 
 async def test_while_a_call_waits_the_thread_is_there_for_others(plane: Plane) -> None:
