@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.plane import Settings, open_plane
-from tests.operators.world import HOLD, World, configmap_path, owner, widget_path
+from tests.operators.world import CRDS, HOLD, World, configmap_path, owner, widget_path
 
 
 async def test_dependents_go_with_their_owner(world: World) -> None:
@@ -230,3 +230,20 @@ async def test_objects_of_a_new_kind_are_collected(world: World) -> None:
     await world.widget("leaf", owner(top))
     await world.delete(configmap_path("top"))
     await world.gone(widget_path("leaf"))
+
+
+async def test_objects_of_a_definition_that_a_status_write_has_established_own_others(world: World) -> None:
+    path = await world.definition()
+    other = await world.client.get(path)
+    names = {"plural": "gadgets", "singular": "gadget", "kind": "Widget", "listKind": "WidgetList"}
+    late = {**other, "metadata": {"name": "gadgets.example.com"}, "spec": {**other["spec"], "names": names}}
+    await world.client.create(CRDS, {**late, "status": None})
+    await world.delete(path)
+    await world.gone(path)
+    await world.quiet()
+    await world.client.merge(f"{CRDS}/gadgets.example.com/status", {"status": {"storedVersions": ["v1"]}})
+    gadgets = "/apis/example.com/v1/namespaces/default/gadgets"
+    gadget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "g"}}
+    await world.configmap("a", owner(await world.client.create(gadgets, gadget)))
+    await world.delete(f"{gadgets}/g")
+    await world.gone(configmap_path("a"))
