@@ -115,6 +115,7 @@ class _Metadata(msgspec.Struct, rename="camel", gc=False):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    deletion_timestamp: str | None = None
     deletion_grace_period_seconds: int | None = None
     finalizers: list[str] | None = None
 
@@ -222,7 +223,9 @@ def _deleted(body: bytes, namespace: str) -> list[_Metadata]:
     try:
         answer = _written.decode(body)
         if answer.metadata.name:
-            return []
+            # Some kinds are answered with what went, as it was: what stays for a while is marked.
+            is_gone = answer.metadata.uid and answer.metadata.deletion_timestamp is None
+            return [answer.metadata] if is_gone else []
         if answer.kind == "Status":
             details = _status.decode(body).details
             return [_Metadata(details.name, namespace, details.uid)] if details.uid else []

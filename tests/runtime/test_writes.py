@@ -149,6 +149,9 @@ def deleted_list(*uids: str) -> JsonObject:
     [
         pytest.param("DELETE", f"{SHOP}/held", status("held", "u1"), {"pods with app=web"}, id="one"),
         pytest.param("DELETE", SHOP, deleted_list("u1"), {"pods with app=web"}, id="a collection"),
+        pytest.param(
+            "DELETE", f"{SHOP}/held", thing("held", 10, uid="u1"), {"pods with app=web"}, id="one, shown as it was"
+        ),
         pytest.param("DELETE", f"{SHOP}/held", status("held", "u2"), set(), id="a namesake"),
         pytest.param("DELETE", SHOP, deleted_list("u2"), set(), id="a collection with a namesake"),
         pytest.param("DELETE", f"{SHOP}/held", status("held"), set(), id="without a uid"),
