@@ -13,6 +13,7 @@ import click
 from homeostat.cli.connection import reporting_errors
 from homeostat.cli.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.failure import Failure
+from homeostat.cli.hosted import refuse_hosted
 from homeostat.cli.operators import check_environments, chosen_operators, operators_option
 from homeostat.cli.programs import environment_with, programs_option, refuse_programs
 from homeostat.cli.rest import REST_OPTIONS, RestChoice, read_rest, rest_options, serve_beside
@@ -140,6 +141,7 @@ async def _run(choice: Choice) -> None:
         if choice.is_dry_run:
             await _plan(manager, choice.output)
         else:
+            await refuse_hosted(client, choice.operators, leases=leases)
             await _check_leases(client, leases)
             where = await _serve_rest(stack, client, manager, choice, leases)
             await _operate(stack, manager, choice, endpoint, where)

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 
 from homeostat import __version__
 from homeostat.objects.json import JsonObject
+from homeostat.operators.catalog import operator_name
+from homeostat.plane.chores import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import KeptStore
@@ -24,7 +26,7 @@ from homeostat.server.crds import Definitions, builtin_behaviours
 from homeostat.server.encode import uid_of
 from homeostat.server.kinds import Registry, builtin_kinds
 from homeostat.server.metrics import Metrics
-from homeostat.server.pages import Pages
+from homeostat.server.pages import Pages, version_info
 from homeostat.server.rbac import Rbac
 from homeostat.server.reviews import Reviews
 from homeostat.server.rolefeed import follow_roles
@@ -67,7 +69,7 @@ async def assemble(settings: Settings, pki: Pki, store: KeptStore) -> Plane:
     pages = Pages(
         Catalog(registry),
         metrics,
-        version=__version__,
+        version=_version(settings),
         is_ready=lambda: [f"the store refuses writes: {store.trouble}"] if store.trouble else [],
         jwks=accounts.jwks,
         issuer=accounts.issuer,
@@ -83,6 +85,11 @@ async def assemble(settings: Settings, pki: Pki, store: KeptStore) -> Plane:
     )
     _measure(metrics, store, watches)
     return Plane(settings, store, app, watches, admission)
+
+
+def _version(settings: Settings) -> JsonObject:
+    operators = sorted(map(operator_name, settings.operators))
+    return version_info(__version__, operators=operators, leases=LEASES if settings.is_shared else "")
 
 
 def _uids(store: Store) -> Callable[[str, str, str], str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from homeostat.edge.reply import Reply
@@ -23,7 +23,10 @@ KUBERNETES_VERSION = ("1", "34")
 """The API whose behaviour this server follows, as clients that look at versions need to know."""
 
 
-def version_info(homeostat_version: str) -> JsonObject:
+def version_info(homeostat_version: str, *, operators: Sequence[str] = (), leases: str = "") -> JsonObject:
+    """Operators that run in the server, and the namespace of the Leases that they stand for, are told to who would run
+    them a second time; clients of Kubernetes leave out what they do not know.
+    """
     major, minor = KUBERNETES_VERSION
     return {
         "major": major,
@@ -35,6 +38,7 @@ def version_info(homeostat_version: str) -> JsonObject:
         "goVersion": "none",
         "compiler": platform.python_implementation().lower(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
+        "homeostat": {"operators": list(operators), "leases": leases},
     }
 
 
@@ -44,7 +48,7 @@ class Pages:
         catalog: Catalog,
         metrics: Metrics,
         *,
-        version: str,
+        version: JsonObject,
         is_ready: Callable[[], list[str]],
         jwks: Callable[[], JsonObject],
         issuer: str,
@@ -52,7 +56,7 @@ class Pages:
         """`is_ready` names what is not ready; empty means all is."""
         self._catalog = catalog
         self._metrics = metrics
-        self._version = encode(version_info(version))
+        self._version = encode(version)
         self._is_ready = is_ready
         self._exact: dict[str, SystemPage] = {
             "/": self._root,

@@ -244,6 +244,21 @@ def test_one_who_may_not_read_namespaces_stands_for_the_lead_anyway(ready: Cli, 
         assert run.end()[0] == 0
 
 
+@pytest.mark.parametrize("election", [(), ("--leader-elect", "--lease-namespace", "kube-system")])
+def test_what_the_plane_runs_itself_is_not_run_a_second_time(up: Up, election: tuple[str, ...]) -> None:
+    ended = up.cli("run", "--health", "none", *election)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        "error: the server runs policy, actions itself, so all work would be done twice; leave out here what it runs, "
+        "or start the plane without: homeostat up --operators housekeeping\n"
+    )
+
+
+def test_what_the_plane_runs_itself_may_be_run_dry(up: Up) -> None:
+    ended = up.cli("run", "--operators", "actions", "--dry-run")
+    assert (ended.code, ended.err) == (0, "")
+
+
 def test_a_busy_health_port_is_told(ready: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
@@ -289,7 +304,10 @@ def test_up_runs_a_file_in_process_and_installs_its_definitions(tmp_path: Path, 
         greet(cli, "inside")
         until(lambda: status(cli, "inside").get("said") == "hello")
         namespaces = cli.here("get", "cm", "kube-root-ca.crt")
+        again = cli("run", "--operators", GREETER, "--health", "none")
         code, seconds = up.end()
     assert namespaces.code == 0
+    assert again.err.startswith("error: the server runs greeter itself")
+    assert again.err.endswith("homeostat up --operators housekeeping,policy,actions\n")
     assert (code, up.err) == (0, [])
     assert seconds < 5

@@ -1,0 +1,22 @@
+"""An operator beside replicas that run it: it stands for their Lease, or it is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from homeostat.cli.failure import Failure
+from homeostat.cli.hosted import refuse_hosted
+from homeostat.client.base import Client
+from homeostat.objects.kind import LEASE
+from homeostat.testing.eventually import eventually
+
+
+@pytest.mark.parametrize("leases", ["", "default"])
+async def test_one_that_does_not_stand_for_their_lease_is_refused(clients: list[Client], leases: str) -> None:
+    with pytest.raises(Failure, match=r"stand for its Lease \(--leader-elect --lease-namespace kube-system"):
+        await refuse_hosted(clients[0], ["actions"], leases=leases)
+
+
+async def test_one_that_stands_for_their_lease_is_not(clients: list[Client]) -> None:
+    await refuse_hosted(clients[0], ["actions"], leases="kube-system")
+    await eventually(lambda: clients[0].get(LEASE.path("kube-system", "homeostat-actions")))
