@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from homeostat.plane import Plane, Rest, Settings
 
 _STOP_WITHIN_S = 4.8
+HOUSEKEEPING = "housekeeping"
 
 
 @click.command(short_help="Start the control plane.")
@@ -48,7 +49,8 @@ _STOP_WITHIN_S = 4.8
     default="all",
     show_default=True,
     metavar="all|none|A,B",
-    help="Operators to run; also a file (./greeter.py) or a module of your own.",
+    help="Operators to run; also a file (./greeter.py) or a module of your own. Housekeeping (garbage collection, "
+    "deletion of namespaces and definitions) runs beside whatever is named; none leaves out that, too.",
 )
 @programs_option
 @click.option(
@@ -80,6 +82,7 @@ def command(
       homeostat up --data ./plane --port 7444
       homeostat up --open            # plain HTTP for this machine, no credentials
       homeostat up --operators all,./greeter.py
+      homeostat up --operators ./greeter.py   # that and housekeeping, neither policy nor actions
       homeostat up --open --rest-port 8080    # the REST API of resources at http://127.0.0.1:8080
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
@@ -143,11 +146,11 @@ def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
     if "all" in wanted:
         wanted = (wanted - {"all"}) | known
     for name in wanted - known:
-        _load(name, known)
-    return wanted
+        _load(name)
+    return wanted | {HOUSEKEEPING}
 
 
-def _load(name: str, known: frozenset[str]) -> None:
+def _load(name: str) -> None:
     """An operator that is not there, or has kinds that no server takes, is told of before anything is started."""
     from homeostat.operators.catalog import BrokenOperatorError, UnknownOperatorError, definitions_of, load_operator
 
@@ -156,13 +159,15 @@ def _load(name: str, known: frozenset[str]) -> None:
     except BrokenOperatorError as error:
         raise Failure(str(error)) from error
     except UnknownOperatorError as error:
-        raise click.UsageError(f"{error}; with the plane come: {', '.join(sorted(known))} (or all, none)") from error
+        raise click.UsageError(
+            f"{error}; or say all or none; housekeeping runs also where it is not named, but not with none"
+        ) from error
 
 
 def _check(settings: Settings) -> None:
     from homeostat.operators.catalog import load_operator
 
-    names = settings.operators - {"housekeeping"}
+    names = settings.operators - {HOUSEKEEPING}
     check_environments({name: load_operator(name) for name in names}, settings.environment)
 
 
@@ -216,6 +221,7 @@ def _welcome(plane: Plane) -> str:
         f"  use it      export KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
         f"{_rest_line(plane)}"
+        f"{_housekeeping_line(plane)}"
         "  end it      Ctrl-C"
     )
 
@@ -226,6 +232,15 @@ def _rest_line(plane: Plane) -> str:
     if not plane.rest_url:
         return ""
     return f"  REST API    {plane.rest_url}/api/v1\n  dashboard   {plane.rest_url}/dashboard\n"
+
+
+def _housekeeping_line(plane: Plane) -> str:
+    if HOUSEKEEPING in plane.settings.operators:
+        return ""
+    return (
+        "  left out    housekeeping: nothing collects garbage, and deleted namespaces and definitions stay;\n"
+        "              it runs with any --operators but none\n"
+    )
 
 
 def _program() -> str:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.cli.running import HOMEOSTAT, Cli, Up, https, running, trust
 
+GREETER = Path(__file__).with_name("greeter.py")
+NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: passing}}"
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\ndata: {a: b}\n"
 
 
@@ -120,6 +122,19 @@ def test_the_database_may_be_elsewhere(cli: Cli, tmp_path: Path) -> None:
     with running(cli, "--database", f"sqlite:///{tmp_path}/objects.db", "--operators", "none") as up:
         assert (tmp_path / "objects.db").exists()
         assert not (up.data / "homeostat.db").exists()
+
+
+@pytest.mark.parametrize("named", ["policy", str(GREETER), "housekeeping"])
+def test_housekeeping_runs_beside_whatever_operators_are_named(cli: Cli, named: str) -> None:
+    with running(cli, "--no-rest", "--operators", named) as up:
+        assert up.welcome[-1].split()[:2] == ["end", "it"]
+        assert cli.here("apply", "-f", "-", stdin=NAMESPACE).code == 0
+        assert cli.here("delete", "ns", "passing", "--wait", "--timeout", "20").code == 0
+
+
+def test_a_start_without_housekeeping_says_so(cli: Cli) -> None:
+    with running(cli, "--operators", "none") as up:
+        assert up.welcome[-1].startswith("  left out    housekeeping")
 
 
 @pytest.mark.parametrize(
