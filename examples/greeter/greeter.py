@@ -7,6 +7,7 @@ from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, CustomKind
 from homeostat.objects.decision import Decision, Notice, Stalled
 from homeostat.objects.declared import Declared, Metadata, owner_reference
 from homeostat.objects.kind import CONFIG_MAP, Kind
+from homeostat.objects.roles import READ, control_rules, rule
 from homeostat.runtime.routes import to_itself
 from homeostat.runtime.setup import Setup
 
@@ -30,6 +31,7 @@ class Write(Struct, frozen=True):
 
 GREETING = Kind("example.dev", "v1", "greetings", "Greeting", is_namespaced=True, short_names=("gr",))
 KINDS = (CustomKind(GREETING, spec=Spec, columns=(READY_COLUMN, AGE_COLUMN)),)
+RULES = (*control_rules(GREETING), rule("", ["configmaps"], [*READ, "create", "patch"]))
 
 
 class Greeter:

@@ -15,6 +15,7 @@ from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.declared import Declared
 from homeostat.objects.fieldmeta import rule
 from homeostat.objects.kind import Kind
+from homeostat.objects.roles import control_rules
 from homeostat.runtime.look import Options
 from homeostat.runtime.setup import Setup
 
@@ -38,6 +39,7 @@ class Postcard(Declared, frozen=True):
 POSTCARD = Kind("example.dev", "v1", "postcards", "Postcard", is_namespaced=True)
 COLUMNS = (Column("Number", ".status.number"), READY_COLUMN, AGE_COLUMN)
 KINDS = (CustomKind(POSTCARD, spec=Spec, status=PostcardStatus, columns=COLUMNS),)
+RULES = control_rules(POSTCARD, has_finalizer=True)
 POSTED = Condition(READY, "True", "Posted")
 UNPOSTED = Condition(READY, "False", "NotPosted", "the card is not in the box")
 

@@ -36,7 +36,8 @@ def command(operators: str, namespace: str, account: str, has_election: bool, se
       homeostat rbac --operators actions --rest default      # for homeostat run --rest
       homeostat rbac --operators ./greeter.py -o json
     """
-    from homeostat.operators.catalog import UnknownOperatorError, rules_of
+    from homeostat.operators.access import rules_of
+    from homeostat.operators.catalog import UnknownOperatorError
 
     chosen = chosen_operators(operators)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
 
 _GROUP = "rbac.authorization.k8s.io"
 READ = ("get", "list", "watch")
@@ -13,6 +14,18 @@ FOLLOW = ("list", "watch")
 
 def rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> JsonObject:
     return {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
+
+
+def control_rules(kind: Kind, *, has_finalizer: bool = False) -> list[JsonObject]:
+    """What the runtime does for a kind that an operator controls: reads, status, finalizer, Events. What the operator
+    watches besides, and what its actions write, is not in it.
+    """
+    return [
+        # A finalizer is part of the object itself, and may not be set by who may not change it.
+        rule(kind.group, [kind.plural], [*READ, "patch"] if has_finalizer else READ),
+        rule(kind.group, [f"{kind.plural}/status"], ["patch"]),
+        rule("", ["events"], ["create", "patch"]),
+    ]
 
 
 LEASE_RULES = [rule("coordination.k8s.io", ["leases"], ["get", "create", "update"])]

@@ -4,8 +4,8 @@
     ./greeter.py          a file
     shop.operators.stock  a module
 
-An operator is a module with `register(setup)` and the `KINDS` that it declares; it may also have `RULES`, which are
-those of a role that lets it do its work. It is imported when it is asked for.
+An operator is a module with `register(setup)` and the `KINDS` that it declares; it may also have `RULES`
+(`access.py`). It is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -68,14 +68,6 @@ def definitions_of(name: str, module: OperatorModule) -> list[JsonObject]:
         return [kind.definition() for kind in module.KINDS]
     except Exception as error:
         raise BrokenOperatorError(name, "say what its kinds are", error) from error
-
-
-def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
-    """What it may do, as rules of a role; `UnknownOperatorError` where it does not say."""
-    rules = getattr(module, "RULES", None)
-    if rules is None:
-        raise UnknownOperatorError(f'the operator "{name}" does not say what it does; give its module RULES, of a role')
-    return list(rules)
 
 
 def check_environment(name: str, module: OperatorModule, environment: Mapping[str, str]) -> None:

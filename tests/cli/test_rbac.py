@@ -13,7 +13,7 @@ from homeostat.cli.rbac import access_documents
 from homeostat.client.base import Client
 from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError, NotFoundError
-from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.objects.kind import DEFINITION, EVENT, LEASE, SECRET, Kind
 from homeostat.operators import actions, policy
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, RESOURCES, RUN_OUTPUT, Keep
@@ -34,6 +34,7 @@ from tests.operators.actions.inputs.test_url import Inventory
 ACCOUNT = "homeostat"
 GREETER = Path(__file__).with_name("greeter.py")
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+GIVEN: JsonObject = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 ACTION = {"plugin": "stateful", "config": {"token": {"store": "secret", "key": "door/key"}}}
 
 
@@ -194,3 +195,37 @@ def test_an_operator_that_does_not_say_what_it_does_is_told_how_to(cli: Cli) -> 
     ended = cli.here("rbac", "--operators", GREETER)
     assert (ended.code, ended.out) == (1, "")
     assert 'the operator "greeter" does not say what it does; give its module RULES' in ended.err
+    assert 'RULES = [*control_rules(KINDS[0].kind), rule("", ["configmaps"], ' in ended.err
+
+
+def test_the_rules_of_a_file_of_ones_own_are_printed(cli: Cli, tmp_path: Path) -> None:
+    """As the refusal says to write them."""
+    words = cli.here("rbac", "--operators", GREETER).err
+    example, _, imported = words.partition("RULES = ")[2].removesuffix(")\n").rpartition(" (")
+    own = tmp_path / "own.py"
+    own.write_text(f"{GREETER.read_text()}\n{imported}\n\nRULES = {example}\n")
+    printed = cli.here("rbac", "--operators", own, "-o", "json")
+    (role,) = [each for each in printed.json["items"] if each["kind"] == "ClusterRole"]
+    resources = [name for rule in role["rules"] for name in rule["resources"]]
+    assert resources == ["greetings", "greetings/status", "events", "configmaps"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        pytest.param([{**GIVEN, "resource": ["pods"]}], "unknown field `resource` - at `RULES[0]`", id="unknown key"),
+        pytest.param([GIVEN, {"verbs": ["get"]}], "apiGroups and resources, or nonRes", id="nothing to do it to"),
+        pytest.param([{**GIVEN, "verbs": "get"}], "got `str` - at `RULES[0].verbs`", id="a text for a list"),
+        pytest.param([{**GIVEN, "verbs": []}], "length >= 1 - at `RULES[0].verbs`", id="no verb"),
+        pytest.param([{**GIVEN, "verbs": [1]}], "got `int` - at `RULES[0].verbs[0]`", id="a number for a verb"),
+        pytest.param(GIVEN, "Expected `array`, got `object`", id="no list"),
+        pytest.param(["get pods"], "Expected `object`, got `str` - at `RULES[0]`", id="words"),
+    ],
+)
+def test_rules_that_no_role_has_are_refused(cli: Cli, tmp_path: Path, rules: Json, words: str) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(f"{GREETER.read_text()}\nRULES = {rules!r}\n")
+    ended = cli.here("rbac", "--operators", own)
+    assert (ended.code, ended.out) == (1, "")
+    assert 'the operator "own" has RULES that are not those of a role' in ended.err
+    assert words in ended.err

@@ -1,0 +1,49 @@
+"""What an operator's module says it may do: its `RULES`, held to the shape that a server takes for those of a role."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.operators.catalog import UnknownOperatorError
+from homeostat.runtime.setup import OperatorModule
+
+_EXAMPLE = 'rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"])'
+_Texts = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+
+
+class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    verbs: _Texts
+    api_groups: _Texts | None = None
+    resources: _Texts | None = None
+    resource_names: _Texts | None = None
+    non_resource_urls: _Texts | None = msgspec.field(default=None, name="nonResourceURLs")
+
+    def __post_init__(self) -> None:
+        if self.non_resource_urls is None and (self.api_groups is None or self.resources is None):
+            raise ValueError("a rule has apiGroups and resources, or nonResourceURLs")
+
+
+def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
+    """What it may do, as rules of a role; `UnknownOperatorError` where it does not say, or not so that it is one."""
+    rules: Any = getattr(module, "RULES", None)
+    if rules is None:
+        raise UnknownOperatorError(
+            f'the operator "{name}" does not say what it does; give its module RULES, those of a role, such as: '
+            f"RULES = {_example(module)} (from homeostat.objects.roles import control_rules, rule)"
+        )
+    try:
+        msgspec.convert(rules, list[_Rule])
+    except msgspec.ValidationError as error:
+        told = str(error).replace("`$", "`RULES")
+        raise UnknownOperatorError(
+            f'the operator "{name}" has RULES that are not those of a role: {told}; a rule is made by '
+            f"{_EXAMPLE} of homeostat.objects.roles"
+        ) from error
+    return list(rules)
+
+
+def _example(module: OperatorModule) -> str:
+    return f"[*control_rules(KINDS[0].kind), {_EXAMPLE}]" if module.KINDS else f"[{_EXAMPLE}]"
