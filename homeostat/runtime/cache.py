@@ -8,6 +8,7 @@ each tested:
 - an object that is listed again unchanged is the same value as before, so a relist does not hold everything twice
 - a list that is compared changes only what it shows to be wrong: what events have told since is newer than the list
 - what is iterated is the state at that moment, whatever comes meanwhile
+- an object that is there and does not fit is not absent: to ask for it by name is an error, and lists leave it out
 - `await_version` returns when the cache has seen the newest own write to an object, and its deletion
 
 What an object looks like is the reader's business: a small frozen struct of the fields it needs, with a name and a
@@ -20,9 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
+from homeostat.runtime.decoding import Unfit
 from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.freshness import Freshness
 from homeostat.runtime.index import Index, Name
+from homeostat.runtime.unreadable import Unreadable
 
 V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
@@ -43,7 +46,7 @@ class Change(NamedTuple, Generic[V_co]):
 class Cache(Generic[V]):
     """Reads only. Before the first list is whole (`is_synced`) an object that is not found may well exist."""
 
-    def __init__(self, is_unseen: Callable[[Deletion, V], bool]) -> None:
+    def __init__(self, is_unseen: Callable[[Deletion, V], bool], unreadable: Unreadable | None = None) -> None:
         self.is_synced = False
         self._objects: _Objects[V] = {}
         self._count = 0
@@ -51,6 +54,7 @@ class Cache(Generic[V]):
         self._freshness: Freshness[Name] = Freshness()
         self._deletions: dict[Name, Deletion] = {}
         self._is_unseen = is_unseen
+        self._unreadable = unreadable or Unreadable()
 
     @property
     def version(self) -> int:
@@ -69,8 +73,20 @@ class Cache(Generic[V]):
         return iter([obj for each in self._objects.values() for obj in each.values()])
 
     def get(self, namespace: str, name: str) -> V | None:
-        objects = self._objects.get(namespace)
-        return None if objects is None else objects.get(name)
+        """None where there is no such object; `UnreadableError` where there is one that does not fit."""
+        found = self._held(namespace, name)
+        if found is None and (namespace, name) in self._unreadable.found:
+            raise self._unreadable.error((namespace, name))
+        return found
+
+    def knows(self, namespace: str, name: str) -> bool:
+        """Whether there is such an object, fit or not."""
+        return self._held(namespace, name) is not None or (namespace, name) in self._unreadable.found
+
+    @property
+    def unreadable(self) -> list[Unfit]:
+        """The objects that are there and do not fit, which everything else leaves out."""
+        return list(self._unreadable.found.values())
 
     def names(self) -> list[Name]:
         return [(namespace, name) for namespace, each in self._objects.items() for name in each]
@@ -111,8 +127,14 @@ class Cache(Generic[V]):
 
     def _has_seen_deletion(self, key: Name) -> bool:
         """If so, it is forgotten."""
-        held = self.get(*key)
-        if held is not None and self._is_unseen(self._deletions[key], held):
+        held, unfit, deletion = self._held(*key), self._unreadable.found.get(key), self._deletions[key]
+        if held is not None and self._is_unseen(deletion, held):
+            return False
+        if unfit is not None and unfit.version <= deletion.known:
             return False
         del self._deletions[key]
         return True
+
+    def _held(self, namespace: str, name: str) -> V | None:
+        objects = self._objects.get(namespace)
+        return None if objects is None else objects.get(name)

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from homeostat.runtime.cache import Cache, Change
+from homeostat.runtime.decoding import Unfit
 from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.index import Index, KeysOf, Name
+from homeostat.runtime.unreadable import Unreadable
 
 V = TypeVar("V")
 _Objects = dict[str, dict[str, V]]
@@ -27,8 +29,9 @@ class CacheWriter(Generic[V]):
         version_of: Callable[[V], int],
         is_unseen: Callable[[Deletion, V], bool],
         indexes: Mapping[str, KeysOf[V]] | None = None,
+        unreadable: Unreadable | None = None,
     ) -> None:
-        self.cache: Cache[V] = Cache(is_unseen)
+        self.cache: Cache[V] = Cache(is_unseen, unreadable)
         self._name_of, self._version_of = name_of, version_of
         self._comparison: Listing[V] | None = None
         for index, keys_of in (indexes or {}).items():
@@ -52,13 +55,15 @@ class CacheWriter(Generic[V]):
         cache = self.cache
         namespace, name = self._name_of(obj)
         version = self._version_of(obj)
-        held = cache.get(namespace, name)
+        held = cache._held(namespace, name)
         if version < self._version_of(held) if held is not None else version <= cache.version:
             return None
         cache._freshness.advance(version)
         if held == obj:
             return None
-        return self._carry_out(Change(namespace, name, held, obj))
+        change = self._carry_out(Change(namespace, name, held, obj))
+        cache._unreadable.drop((namespace, name))
+        return change
 
     def remove(self, obj: V) -> Change[V] | None:
         """DELETED, with the object as it last was; None where it is gone already or is another one by now."""
@@ -66,20 +71,24 @@ class CacheWriter(Generic[V]):
         namespace, name = self._name_of(obj)
         version = self._version_of(obj)
         cache._freshness.advance(version)
-        self._note_removal(namespace, name, version)
-        held = cache.get(namespace, name)
-        if held is None or version < self._version_of(held):
-            return None
-        return self._carry_out(Change(namespace, name, held, None))
+        return self._end(namespace, name, version)
 
-    def leave_out(self, namespace: str, name: str, version: int) -> Change[V] | None:
-        """What cannot be read is not shown, rather than shown as it was; None where it is newer and can be read."""
+    def leave_out(self, unfit: Unfit) -> Change[V] | None:
+        """What cannot be read is not shown, rather than shown as it was, but it is known to be there unless it is gone;
+        None where nothing was shown, or it is newer and can be read.
+        """
+        namespace, name, version = unfit.namespace, unfit.name, unfit.version
+        is_news = self._is_news(unfit)
         self.advance(version)
+        if unfit.is_gone:
+            return self._end(namespace, name, version)
         self._note_removal(namespace, name, version)
-        held = self.cache.get(namespace, name)
-        if held is None or version < self._version_of(held):
+        if not is_news:
             return None
-        return self._carry_out(Change(namespace, name, held, None))
+        held = self.cache._held(namespace, name)
+        change = None if held is None else self._carry_out(Change(namespace, name, held, None))
+        self._put_unreadable(unfit)
+        return change
 
     def advance(self, version: int) -> None:
         """BOOKMARK: everything up to this version was sent."""
@@ -102,6 +111,31 @@ class CacheWriter(Generic[V]):
         self._comparison = Listing(self, self._name_of)
         return self._comparison
 
+    def _is_news(self, unfit: Unfit) -> bool:
+        held = self.cache._held(unfit.namespace, unfit.name)
+        if held is not None:
+            return unfit.version >= self._version_of(held)
+        known = self.cache._unreadable.found.get((unfit.namespace, unfit.name))
+        return unfit.version >= known.version if known is not None else unfit.version > self.cache.version
+
+    def _end(self, namespace: str, name: str, version: int) -> Change[V] | None:
+        self._note_removal(namespace, name, version)
+        known = self.cache._unreadable.found.get((namespace, name))
+        if known is not None and version >= known.version:
+            self._drop_unreadable((namespace, name))
+        held = self.cache._held(namespace, name)
+        if held is None or version < self._version_of(held):
+            return None
+        return self._carry_out(Change(namespace, name, held, None))
+
+    def _put_unreadable(self, unfit: Unfit) -> None:
+        self.cache._unreadable.put(unfit)
+        self._wake((unfit.namespace, unfit.name))
+
+    def _drop_unreadable(self, name: Name) -> None:
+        self.cache._unreadable.drop(name)
+        self._wake(name)
+
     def _note_removal(self, namespace: str, name: str, version: int) -> None:
         if self._comparison is not None:
             self._comparison.removals[namespace, name] = version
@@ -114,7 +148,15 @@ class CacheWriter(Generic[V]):
         cache._objects, cache._count = listed, sum(map(len, listed.values()))
         cache._freshness.restart(version)
         cache.is_synced = True
-        return [self._changed(each) for each in _differences(held, listed)]
+        changes = [self._changed(each) for each in _differences(held, listed)]
+        self._hold_unreadable(cache._unreadable.found.keys() - listing.unfit.keys(), listing.unfit.values())
+        return changes
+
+    def _hold_unreadable(self, gone: Iterable[Name], there: Iterable[Unfit]) -> None:
+        for name in gone:
+            self._drop_unreadable(name)
+        for unfit in there:
+            self._put_unreadable(unfit)
 
     def _merge(self, listing: Listing[V], version: int) -> list[Change[V]]:
         if self._comparison is not listing:
@@ -129,7 +171,20 @@ class CacheWriter(Generic[V]):
             if not self._is_newer(each, version, listing.removals)
         ]
         self.advance(version)
-        return [self._carry_out(each) for each in missed]
+        changes = [self._carry_out(each) for each in missed]
+        known = self.cache._unreadable.found
+        gone = [name for name, each in known.items() if name not in listing.unfit and each.version <= version]
+        self._hold_unreadable(
+            gone, [each for each in listing.unfit.values() if self._is_missed(each, version, listing)]
+        )
+        return changes
+
+    def _is_missed(self, unfit: Unfit, version: int, listing: Listing[V]) -> bool:
+        """Whether the list alone tells of it. What is held after the merge is newer than the list."""
+        name = (unfit.namespace, unfit.name)
+        known = self.cache._unreadable.found.get(name)
+        is_newer = known.version > version if known is not None else listing.removals.get(name, 0) > version
+        return not is_newer and self.cache._held(*name) is None
 
     def _is_newer(self, change: Change[V], version: int, removals: Mapping[Name, int]) -> bool:
         """Whether what is held, or that nothing is, was told by an event after the version of the list."""
@@ -158,9 +213,12 @@ class CacheWriter(Generic[V]):
     def _changed(self, change: Change[V]) -> Change[V]:
         for index in self.cache._indexes.values():
             index.move((change.namespace, change.name), change.old, change.new)
-        if self.cache._deletions and not self.cache.is_behind(change.namespace, change.name):
-            self.cache._freshness.wake((change.namespace, change.name))
+        self._wake((change.namespace, change.name))
         return change
+
+    def _wake(self, name: Name) -> None:
+        if self.cache._deletions and not self.cache.is_behind(*name):
+            self.cache._freshness.wake(name)
 
 
 class Listing(Generic[V]):
@@ -171,6 +229,7 @@ class Listing(Generic[V]):
         self.began = writer.version
         self._held = writer.cache._objects
         self.objects: _Objects[V] = {}
+        self.unfit: dict[Name, Unfit] = {}
         self.removals: dict[Name, int] = {}
         """What events have told to be gone while this was compared, and the version of that."""
         self.deletions = dict(writer.cache._deletions)
@@ -181,9 +240,16 @@ class Listing(Generic[V]):
         held = self._held.get(namespace)
         found = None if held is None else held.get(name)
         self.objects.setdefault(namespace, {})[name] = found if found is not None and found == obj else obj
+        if self.unfit:
+            self.unfit.pop((namespace, name), None)
 
-    def leave_out(self, namespace: str, name: str) -> None:
-        """What was not put is not shown."""
+    def leave_out(self, unfit: Unfit) -> None:
+        """It is not shown, also where an earlier version was put, but it is known to be there."""
+        namespace, name = unfit.namespace, unfit.name
+        self.unfit[namespace, name] = unfit
+        objects = self.objects.get(namespace, {})
+        if objects.pop(name, None) is not None and not objects:
+            del self.objects[namespace]
 
     def swap(self, version: int) -> list[Change[V]]:
         """The list is whole: it becomes the state of the cache, and what differs from the one before is returned.

@@ -6,6 +6,7 @@ Promises, each with a test:
 - after acting the object is looked at again; the same actions right after acting count as a failure and back off
 - an object whose looks cause each other gets its turns rationed, and nobody else notices
 - whatever a look ends with, the object is not lost: it is settled, due again, or another's business
+- an object that cannot be read is no absent one: a look that needs it fails, and comes again when it changes
 
 | a look ends with | queue | conditions | log |
 |---|---|---|---|
@@ -15,6 +16,7 @@ Promises, each with a test:
 | `Wait(reason, after)` | forget; add after | Reconciling=True, Ready=Unknown | info |
 | `Stalled(reason)` | forget until the spec or a dependency changes | Stalled=True, Ready=False | warning, Event |
 | a write that we refused | forget: whoever leads looks | untouched | info |
+| `UnreadableError` | retry with backoff, and when what does not fit changes | Ready=False, Unreadable | error, once |
 | any other error | retry with backoff | Ready=False, reason of the error | error, once |
 """
 
@@ -25,6 +27,7 @@ import logging
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from homeostat.client.base import UnreachableError
@@ -35,6 +38,7 @@ from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.kind import Kind
 from homeostat.runtime.breaker import Breaker
 from homeostat.runtime.cache import Change
+from homeostat.runtime.decoding import Unfit
 from homeostat.runtime.informer import Informer
 from homeostat.runtime.look import Look, Looker, Options, Tools, is_paused, turns
 from homeostat.runtime.predicates import Predicate, any_of
@@ -42,6 +46,7 @@ from homeostat.runtime.queue import Priority, WorkQueue
 from homeostat.runtime.reconcile import Operator, Request
 from homeostat.runtime.routes import Route, to_itself
 from homeostat.runtime.tracing import Span
+from homeostat.runtime.unreadable import UnreadableError
 from homeostat.runtime.verdict import of_error, of_stall, of_wait, reason_of, sole_error
 from homeostat.runtime.workers import Workers
 from homeostat.runtime.writes import RefusedWriteError, Scope, Scopes, writing_in
@@ -102,12 +107,17 @@ class Controller(Generic[Obj, World, Action]):
         """Changes of these objects too are worth a look at those that the route names. At any time."""
 
         def observe(change: Change[V]) -> None:
-            if self.queue is None or (when is not None and not when(change)):
+            if self.queue is None:
                 return
             is_old_news = self._is_catching_up or informer.watcher.is_telling_list
             priority = Priority.RESYNC if is_old_news else Priority.CHANGE
-            for request in route(change):
-                self.queue.add(request, priority=priority)
+            try:
+                for request in route(change) if when is None or when(change) else ():
+                    self.queue.add(request, priority=priority)
+            except UnreadableError as error:
+                told = {"controller": self.name, "object": f"{change.namespace}/{change.name}", "told": str(error)}
+                log.error("who wants to know of a change cannot be told yet", extra=told)
+                error.when_changed((self.name, informer, route, change[:2]), lambda: observe(change))
 
         self._routes.append((informer, observe))
         if self.queue is not None:
@@ -129,8 +139,10 @@ class Controller(Generic[Obj, World, Action]):
         try:
             for informer, handler in self._routes:
                 self._add_handler(informer, handler)
+            self.informer.add_unfit_handler(self._look_at_unfit)
             await self._workers.run()
         finally:
+            self.informer.remove_unfit_handler(self._look_at_unfit)
             for informer, handler in self._routes:
                 informer.remove_handler(handler)
             queue.close()
@@ -157,6 +169,20 @@ class Controller(Generic[Obj, World, Action]):
             error = sole_error(caught)
             told = _trouble(error)
             return Plan(request, wait=told) if isinstance(error, Wait) else Plan(request, trouble=told)
+
+    def plan_unreadable(self) -> list[Plan[Action]]:
+        """Those that no look could be about, with the reason."""
+        return [
+            Plan(self._request(each), trouble=_trouble(self.informer.unreadable_error(each)))
+            for each in self.informer.cache.unreadable
+        ]
+
+    def _request(self, unfit: Unfit) -> Request:
+        return Request(self.kind.full_name, unfit.namespace, unfit.name)
+
+    def _look_at_unfit(self, unfit: Unfit) -> None:
+        if self.queue is not None:
+            self.queue.add(self._request(unfit))
 
     def _add_handler(self, informer: Informer[Any], handler: Callable[[Change[Any]], None]) -> None:
         self._is_catching_up = True
@@ -250,8 +276,12 @@ class Controller(Generic[Obj, World, Action]):
                 return "stalled"
             case _:
                 self._complain(request, end)
+                if isinstance(end, UnreadableError):
+                    end.when_changed((self.name, request), partial(queue.add, request))
                 if look is not None:
                     await self._looker.report(look, of_error(end))
+                elif isinstance(end, UnreadableError):
+                    await self._looker.report_unread(request.namespace, request.name, of_error(end))
                 queue.retry(request, at_least_s=_asked_s(end))
                 return "failed"
 
@@ -279,7 +309,7 @@ class Controller(Generic[Obj, World, Action]):
         """What goes on failing in the same way is logged once."""
         if self._troubled.get(request) != _trouble(error):
             self._troubled[request] = _trouble(error)
-            is_theirs = isinstance(error, ApiError | UnreachableError | TimeoutError)
+            is_theirs = isinstance(error, ApiError | UnreachableError | TimeoutError | UnreadableError)
             log.error("failed", extra=_told(request, error), exc_info=None if is_theirs else error)
 
     def _settle(self, request: Request, queue: WorkQueue[Request]) -> None:

@@ -9,6 +9,7 @@ resourceVersion. What it does not name is skipped by the decoder and costs no me
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -35,6 +36,7 @@ class Projected(Protocol):
 V = TypeVar("V", bound=Projected)
 T = TypeVar("T")
 _INITIAL_END = "k8s.io/initial-events-end"
+_LONGEST_REASON = 500
 
 
 class GarbledError(Exception):
@@ -87,6 +89,8 @@ class Unfit(msgspec.Struct, frozen=True):
     name: str
     version: int
     reason: str
+    is_gone: bool = False
+    """It was deleted, and this is how it last was."""
 
 
 Event = Added[V] | Modified[V] | Deleted[V] | Bookmark | Refused | Unfit
@@ -112,7 +116,8 @@ class _Bare(msgspec.Struct, frozen=True):
 
 
 class _BareEvent(msgspec.Struct, frozen=True):
-    object: _Bare
+    type: str
+    object: msgspec.Raw
 
 
 class _ListMetadata(msgspec.Struct, rename={"token": "continue", "version": "resourceVersion"}, frozen=True):
@@ -169,12 +174,20 @@ class Projection(Generic[V]):
             try:
                 event = self._event.decode(line)
             except msgspec.ValidationError as error:
-                return _unfit(_bare_event.decode(line).object, error)
+                return self._unfit_event(_bare_event.decode(line), error)
             if isinstance(event, Added | Modified):
                 self._slim(event.object)
             return event
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise GarbledError(f"the event cannot be read: {error}") from error
+
+    def _unfit_event(self, event: _BareEvent, error: Exception) -> Unfit:
+        try:
+            self._object.decode(event.object)
+        except msgspec.ValidationError as own:
+            # The same words, whether it comes in a list or in an event.
+            error = own
+        return _unfit(_bare.decode(event.object), error, is_gone=event.type == "DELETED")
 
     def _slim(self, obj: V) -> None:
         """An object that is kept takes no more memory than it must."""
@@ -219,6 +232,8 @@ def _number(version: str) -> int:
         raise GarbledError(f'the resourceVersion "{version}" is not a number') from error
 
 
-def _unfit(bare: _Bare, error: Exception) -> Unfit:
+def _unfit(bare: _Bare, error: Exception, *, is_gone: bool = False) -> Unfit:
     metadata = bare.metadata
-    return Unfit(metadata.namespace, metadata.name, int(metadata.resource_version), str(error))
+    # Kept while it is so, and many are for the same reason.
+    reason = sys.intern(str(error)[:_LONGEST_REASON])
+    return Unfit(metadata.namespace, metadata.name, int(metadata.resource_version), reason, is_gone)

@@ -25,10 +25,12 @@ from typing import Any, Generic, Never, TypeVar, cast
 from homeostat.runtime.cache import Cache, Change
 from homeostat.runtime.cachewriter import CacheWriter
 from homeostat.runtime.comparison import Comparison
-from homeostat.runtime.decoding import Projected, Projection, name_of, version_of
+from homeostat.runtime.decoding import Projected, Projection, Unfit, name_of, version_of
 from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.index import KeysOf
 from homeostat.runtime.source import Api, Source
+from homeostat.runtime.unreadable import Handler as UnfitHandler
+from homeostat.runtime.unreadable import Unreadable, UnreadableError
 from homeostat.runtime.watcher import Pace, Watcher
 
 V = TypeVar("V", bound=Projected)
@@ -42,8 +44,12 @@ class Informer(Generic[V]):
         self, api: Api, source: Source, struct: type[V], *, pace: Pace, chance: Callable[[], float] = random.random
     ) -> None:
         self.source = source
+        self._unreadable = Unreadable(source.place.plural, struct.__name__)
         self._writer: CacheWriter[V] = CacheWriter(
-            name_of=name_of, version_of=version_of, is_unseen=Deletion.is_unseen_in
+            name_of=name_of,
+            version_of=version_of,
+            is_unseen=Deletion.is_unseen_in,
+            unreadable=self._unreadable,
         )
         self._handlers: tuple[Handler[V], ...] = ()
         self.watcher: Watcher[V] = Watcher(
@@ -70,6 +76,16 @@ class Informer(Generic[V]):
 
     def remove_handler(self, handler: Handler[V]) -> None:
         self._handlers = tuple(each for each in self._handlers if each != handler)
+
+    def unreadable_error(self, unfit: Unfit) -> UnreadableError:
+        return self._unreadable.error((unfit.namespace, unfit.name))
+
+    def add_unfit_handler(self, handler: UnfitHandler) -> None:
+        """Told of each object that does not fit: that it came, changed, or is one no more."""
+        self._unreadable.add_handler(handler)
+
+    def remove_unfit_handler(self, handler: UnfitHandler) -> None:
+        self._unreadable.remove_handler(handler)
 
     async def synced(self) -> None:
         """The caller sets the timeout: a server may be away for long."""

@@ -142,6 +142,13 @@ class Looker(Generic[Obj, World, Action]):
             patch = plan_status(look.snapshot, conditions, fields, now=now, is_observed=is_observed)
             look.snapshot = await write_status(self._objects, look.snapshot, patch, writing=self._writing)
 
+    async def report_unread(self, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
+        """Of an object that does not fit its projection: the little that a status needs is fetched."""
+        if self._options.has_status:
+            snapshot = await self._objects.get(name, namespace)
+            patch = plan_status(snapshot, conditions, now=self._tools.now(), is_observed=False)
+            await write_status(self._objects, snapshot, patch, writing=self._writing)
+
     def tell(self, obj: Obj, notice: Notice) -> None:
         metadata = obj.metadata
         about = About(self._kind.api_version, self._kind.kind, metadata.namespace, metadata.name, metadata.uid)

@@ -153,7 +153,10 @@ class Manager:
                         return await controller.plan(obj)
 
                 controllers = [each for host in self._hosts for each in host.setup.controllers]
-                return await asyncio.gather(*(plan(each, obj) for each in controllers for obj in each.informer.cache))
+                planned = await asyncio.gather(
+                    *(plan(each, obj) for each in controllers for obj in each.informer.cache)
+                )
+                return [*planned, *(unread for each in controllers for unread in each.plan_unreadable())]
             finally:
                 watching.cancel()
 

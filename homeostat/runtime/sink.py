@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from homeostat.runtime.cache import Change
+from homeostat.runtime.decoding import Unfit
 
 V = TypeVar("V")
 
@@ -18,7 +19,7 @@ class SinkListing(Protocol[V]):
 
     def put(self, obj: V) -> None: ...
 
-    def leave_out(self, namespace: str, name: str) -> None:
+    def leave_out(self, unfit: Unfit) -> None:
         """The list has an object that cannot be read."""
 
     def swap(self, version: int) -> list[Change[V]]:
@@ -39,8 +40,8 @@ class Sink(Protocol[V]):
 
     def remove(self, obj: V) -> Change[V] | None: ...
 
-    def leave_out(self, namespace: str, name: str, version: int) -> Change[V] | None:
-        """An object has become one that cannot be read."""
+    def leave_out(self, unfit: Unfit) -> Change[V] | None:
+        """An object has become one that cannot be read, or one that cannot be read is gone."""
 
     def advance(self, version: int) -> None:
         """Everything up to this version was sent."""

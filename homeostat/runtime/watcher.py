@@ -108,7 +108,7 @@ class Watcher(Generic[V]):
         self._start: Streaming | Listing = Streaming()
         self.state: State = self._start
         self._listing: SinkListing[V] | None = None
-        self._gone: list[V] = []
+        self._gone: list[V | Unfit] = []
         self._heard_at: float | None = None
         self._is_progressing = self._is_troubled = False
 
@@ -205,7 +205,7 @@ class Watcher(Generic[V]):
             listing.put(obj)
         for unfit in page.unfit:
             self._note_unfit(unfit)
-            listing.leave_out(unfit.namespace, unfit.name)
+            listing.leave_out(unfit)
         return page
 
     async def _read(self, phase: Streaming | Watching) -> None:
@@ -282,11 +282,14 @@ class Watcher(Generic[V]):
         self._listing = None
         changes = listing.swap(version)
         # Removed while the list was being sent, and not come back since.
-        changes += [change for obj in self._gone if (change := self._writer.remove(obj)) is not None]
+        changes += [change for obj in self._gone if (change := self._remove(obj)) is not None]
         self._gone = []
         self.state = Watching()
         self.tell_list(changes)
         self.synced.set()
+
+    def _remove(self, obj: V | Unfit) -> Change[V] | None:
+        return self._writer.leave_out(obj) if isinstance(obj, Unfit) else self._writer.remove(obj)
 
     def tell_list(self, changes: Iterable[Change[V]]) -> None:
         """What a list differs by."""
@@ -298,11 +301,14 @@ class Watcher(Generic[V]):
             self.is_telling_list = False
 
     def _leave_out(self, unfit: Unfit) -> None:
-        self._note_unfit(unfit)
-        if self._listing is not None:
-            self._listing.leave_out(unfit.namespace, unfit.name)
+        if not unfit.is_gone:
+            self._note_unfit(unfit)
+        if self._listing is None:
+            self._apply(self._writer.leave_out(unfit))
+        elif unfit.is_gone:
+            self._gone.append(unfit)
         else:
-            self._apply(self._writer.leave_out(unfit.namespace, unfit.name, unfit.version))
+            self._listing.leave_out(unfit)
 
     def _note_unfit(self, unfit: Unfit) -> None:
         self.unfit += 1

@@ -238,4 +238,4 @@ def _is_about(source: Source, cache: Cache[Any], metadata: _Metadata) -> bool:
     """Whether the watch of this source, of the same collection, will tell of the write."""
     if source.place.namespace not in {"", metadata.namespace}:
         return False
-    return source.is_whole or cache.get(metadata.namespace, metadata.name) is not None
+    return source.is_whole or cache.knows(metadata.namespace, metadata.name)

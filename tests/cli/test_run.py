@@ -208,6 +208,16 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(ready: Cli) -> None:
         ready.here("delete", "greetings", each)
 
 
+def test_a_dry_run_fails_for_what_does_not_fit(ready: Cli, tmp_path: Path) -> None:
+    picky = tmp_path / "picky.py"
+    picky.write_text(GREETER.read_text().replace("    spec: GreetingSpec = GreetingSpec()", "    data: str"))
+    greet(ready, "odd", "hello")
+    ended = ready("run", "--operators", picky, "--dry-run")
+    ready.here("delete", "greetings", "odd")
+    assert ended.code == 1
+    assert 'fail: Unreadable: greetings "default/odd" is there, but does not fit Greeting' in ended.out
+
+
 def test_a_missing_definition_is_told_with_what_to_type(up: Up, tmp_path: Path) -> None:
     other = tmp_path / "other.py"
     other.write_text(GREETER.read_text().replace("example.test", "missing.test"))

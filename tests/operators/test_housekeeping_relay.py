@@ -7,7 +7,7 @@ import pytest
 from homeostat.operators.housekeeping.metadata import Metadata, Partial
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Listing, News
 from homeostat.operators.housekeeping.relay import Relay
-from homeostat.runtime.decoding import GarbledError
+from homeostat.runtime.decoding import GarbledError, Unfit
 
 
 def seen(name: str, version: int) -> Partial:
@@ -72,6 +72,6 @@ def test_a_server_put_back_to_a_backup_is_followed_from_there() -> None:
 def test_an_object_that_cannot_be_read_is_an_error() -> None:
     heard = Heard()
     with pytest.raises(GarbledError, match="web"):
-        heard.relay.leave_out("n", "web", 7)
+        heard.relay.leave_out(Unfit("n", "web", 7, "odd"))
     with pytest.raises(GarbledError, match="web"):
-        heard.relay.listing().leave_out("n", "web")
+        heard.relay.listing().leave_out(Unfit("n", "web", 7, "odd"))

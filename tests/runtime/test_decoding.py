@@ -40,7 +40,7 @@ def test_an_error_is_its_status() -> None:
 
 def test_an_object_that_does_not_fit_is_named() -> None:
     found = PODS.event(event("MODIFIED", wire("web", 4, node=1)))
-    assert found == Unfit("shop", "web", 4, "Expected `str`, got `int` - at `$.object.node`")
+    assert found == Unfit("shop", "web", 4, "Expected `str`, got `int` - at `$.node`")
 
 
 def test_the_others_of_a_page_are_decoded() -> None:

@@ -11,7 +11,7 @@ import pytest
 from homeostat.objects.json import encode
 from homeostat.runtime.backoff import Backoff
 from homeostat.runtime.cache import Change
-from homeostat.runtime.decoding import Projection
+from homeostat.runtime.decoding import Projection, Unfit
 from homeostat.runtime.source import Source
 from homeostat.runtime.watcher import Pace, Watcher
 from homeostat.testing.clock import virtual_time
@@ -36,8 +36,8 @@ class Diary:
     def remove(self, obj: Pod) -> None:
         self.told.append(f"-{obj.metadata.name}")
 
-    def leave_out(self, namespace: str, name: str, version: int) -> None:
-        self.told.append(f"?{name}")
+    def leave_out(self, unfit: Unfit) -> None:
+        self.told.append(f"?{unfit.name}")
 
     def advance(self, version: int) -> None:
         self.version = version
@@ -50,8 +50,8 @@ class DiaryListing:
     def put(self, obj: Pod) -> None:
         self._diary.told.append(f"+{obj.metadata.name}")
 
-    def leave_out(self, namespace: str, name: str) -> None:
-        self._diary.told.append(f"?{name}")
+    def leave_out(self, unfit: Unfit) -> None:
+        self._diary.told.append(f"?{unfit.name}")
 
     def swap(self, version: int) -> list[Change[Pod]]:
         self._diary.told.append("listed")

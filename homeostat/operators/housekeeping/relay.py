@@ -11,7 +11,7 @@ from typing import Never
 from homeostat.operators.housekeeping.metadata import Partial
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Listing, News, Observer
 from homeostat.runtime.cache import Change
-from homeostat.runtime.decoding import GarbledError, version_of
+from homeostat.runtime.decoding import GarbledError, Unfit, version_of
 
 
 class Relay:
@@ -50,8 +50,8 @@ class Relay:
         self.tell(Listed(self.key))
         self._synced()
 
-    def leave_out(self, namespace: str, name: str, version: int) -> Never:
-        raise _unread(self.key, namespace, name)
+    def leave_out(self, unfit: Unfit) -> Never:
+        raise _unread(self.key, unfit)
 
     def advance(self, version: int) -> None:
         self.version = max(self.version, version)
@@ -64,14 +64,16 @@ class RelayListing:
     def put(self, obj: Partial) -> None:
         self._relay.tell(Changed(self._relay.key, obj.metadata))
 
-    def leave_out(self, namespace: str, name: str) -> Never:
-        raise _unread(self._relay.key, namespace, name)
+    def leave_out(self, unfit: Unfit) -> Never:
+        raise _unread(self._relay.key, unfit)
 
     def swap(self, version: int) -> list[Change[Partial]]:
         self._relay.finish(version)
         return []
 
 
-def _unread(key: str, namespace: str, name: str) -> GarbledError:
+def _unread(key: str, unfit: Unfit) -> GarbledError:
     # Taken for one that is not there, it would take its dependents along.
-    return GarbledError(f'"{name}" of kind {key} in namespace "{namespace}" cannot be read; nothing is collected')
+    return GarbledError(
+        f'"{unfit.name}" of kind {key} in namespace "{unfit.namespace}" cannot be read; nothing is collected'
+    )
