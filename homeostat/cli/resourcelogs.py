@@ -1,4 +1,7 @@
-"""`homeostat resource logs`: what the run of a resource prints, or what the last one has printed."""
+"""`homeostat resource logs`: what the run of a resource prints, or what the last one has printed.
+
+What was printed is on standard output, and which run it is of on standard error.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,14 @@ import click
 import msgspec
 
 from homeostat.cli.connection import Connection, connected
+from homeostat.cli.output import print_object
 from homeostat.cli.resourcecomplete import complete_resources
 from homeostat.cli.resourcekinds import named_resources, resource_title
 from homeostat.cli.resourcestate import status_of
 from homeostat.client.base import Client
 from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import NotFoundError
+from homeostat.objects.timestamp import format_time, parse_time
 from homeostat.operators.actions.api import Resource, ResourceStatus
 from homeostat.operators.actions.lastoutput import LastOutput, last_output, recorded_output
 
@@ -25,33 +30,46 @@ _LOOK_EVERY_S: Final = 1.0
 @click.command(short_help="Print what the run of a resource prints.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
 @click.option("-f", "--follow", "is_followed", is_flag=True, help="Until the run has ended.")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(("json", "yaml")),
+    help="The text, and which run it is of, as one object.",
+)
 @connected
-async def command(connection: Connection, words: tuple[str, ...], is_followed: bool) -> None:
-    """Print what the run of a resource prints; where none is under way, what the last one has printed.
+async def command(connection: Connection, words: tuple[str, ...], is_followed: bool, form: str | None) -> None:
+    """Print what the run of a resource prints; where none is under way, what the last one has printed, be it that it
+    only planned. Which run that is, and how it ended, is told on standard error.
 
     Of much the end is kept. What is printed shows after some seconds, and without secrets. Runs of other systems print
-    there: `homeostat resource show` has the address.
+    there: `homeostat resource show` has the address. `homeostat resource history -o yaml` has what runs before printed.
 
     \b
     Examples:
       homeostat resource logs databasecluster/orders
       homeostat resource logs databasecluster/orders -f
+      homeostat resource logs databasecluster/orders -o json
     """
+    if is_followed and form:
+        raise click.UsageError("-f follows a text; -o prints one object: give one of them")
     targets = await named_resources(connection.client, words)
     if len(targets) != 1:
         raise click.UsageError("name one resource")
     kind, name = targets[0]
     title = resource_title(kind.kind, name)
     reader = _Reader(connection.client, kind.path(connection.namespace, name))
-    printer = _Printer(title)
     output = await reader.read()
+    if form:
+        print_object({"resource": title, **msgspec.to_builtins(output)}, form)
+        return
+    printer = _Printer(title)
     printer.take(output)
     while is_followed and output.is_running:
         await asyncio.sleep(_LOOK_EVERY_S)
         output = await reader.read()
         printer.take(output)
-    if not printer.has_printed:
-        click.echo(f"{title}: {_silence(reader.status)}", err=True)
+    printer.end(output, reader.status)
 
 
 class _Reader:
@@ -68,8 +86,7 @@ class _Reader:
             if self.status.run is None:
                 raise
             # Its last run has destroyed it, and is the last of its record.
-            number = self.status.reconciliations + 1
-            return await recorded_output(self._client, self._resource, number, self.status.run.ticket)
+            return await recorded_output(self._client, self._resource, self.status.reconciliations + 1)
         self._resource = Resource(metadata=msgspec.convert(obj["metadata"], Metadata))
         self.status = status_of(obj)
         return await last_output(self._client, self._resource, self.status)
@@ -78,27 +95,57 @@ class _Reader:
 class _Printer:
     def __init__(self, title: str) -> None:
         self._title = title
-        self._ticket, self._length = "", 0
-        self.has_printed = False
+        self._told = LastOutput()
+        self._length, self._has_printed = 0, False
 
     def take(self, output: LastOutput) -> None:
-        """Prints what was not printed yet."""
-        if output.ticket != self._ticket:
-            self._ticket, self._length = output.ticket, 0
+        """Prints what was not printed yet, and of another run first which one it is."""
+        if output.run != self._told.run:
+            self._told, self._length, self._has_printed = output, 0, False
+            self._say(_heading(output))
         fresh = output.length - self._length
         if fresh <= 0:
             return
         if fresh > len(output.text):
-            click.echo(f"{self._title}: {fresh - len(output.text)} characters before this are not kept", err=True)
+            self._say(f"{fresh - len(output.text)} characters before this are not kept")
         sys.stdout.write(output.text[-fresh:])
         sys.stdout.flush()
-        self._length, self.has_printed = output.length, True
+        self._length, self._has_printed = output.length, True
+
+    def end(self, output: LastOutput, status: ResourceStatus) -> None:
+        if not self._has_printed:
+            self._say(_silence(status))
+        if output.state != self._told.state:
+            self._say(_state(output))
+        if output.error.strip().rpartition("\n")[2] not in output.text:
+            self._say(output.error)
+
+    def _say(self, text: str) -> None:
+        click.echo(f"{self._title}: {text}", err=True)
+
+
+def _heading(output: LastOutput) -> str:
+    """`apply of generation 2 (spec_change), started 2026-01-31T12:00:00Z, failed at 2026-01-31T12:00:02Z`."""
+    generation = f" of generation {output.generation}" if output.generation is not None else ""
+    trigger = f" ({output.trigger})" if output.trigger is not None else ""
+    started = f", started {_moment(output.started)}" if output.started is not None else ""
+    return f"{output.purpose or 'run'}{generation}{trigger}{started}, {_state(output)}"
+
+
+def _state(output: LastOutput) -> str:
+    if output.is_running:
+        return "under way"
+    return f"{output.state} at {_moment(output.ended)}" if output.ended is not None else output.state
+
+
+def _moment(text: str) -> str:
+    return format_time(parse_time(text))
 
 
 def _silence(status: ResourceStatus) -> str:
     run = status.run
     if run is None:
-        return "nothing was printed"
+        return "nothing was printed" if status.reconciliations else "there was no run yet"
     if url := (run.handle or {}).get("url"):
         return f"the run to {run.purpose} is elsewhere: {url}"
     return f"the run to {run.purpose} has printed nothing yet; -f waits for it"

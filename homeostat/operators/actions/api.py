@@ -141,6 +141,10 @@ class ReconciliationSpec(Part, frozen=True, kw_only=True):
     resource_uid: str
     generation: int
     trigger: Trigger
+    purpose: Purpose | None = None
+    """Of its run; `plan` where a look found nothing to do, or failed."""
+    ticket: str = ""
+    """Of its run; a plan that is no run of its own has none."""
     is_success: bool
     phase: Literal["completed", "failed"]
     plugin: str = ""
@@ -164,6 +168,7 @@ class RunOutputSpec(Part, frozen=True, kw_only=True):
 
     ticket: str
     purpose: Purpose
+    generation: Count = 0
     began: Time
     text: str = ""
     length: Count = 0

@@ -11,7 +11,7 @@ from homeostat.objects.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions import verdict
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
 from homeostat.operators.actions.history import Prune, Record, plan_history
-from homeostat.operators.actions.run import Outcome, Trigger, shortened
+from homeostat.operators.actions.run import Outcome, Purpose, Trigger, shortened
 from homeostat.operators.actions.schedule import after, asked_s, retry_delay_s, trigger_of
 from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.world import Fault, World
@@ -125,7 +125,7 @@ def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") 
     resource, world, run = look.resource, look.world, look.status.run
     began = run.began if run is not None else format_micro_time(world.now)
     phase: Literal["completed", "failed"] = "failed" if error else "completed"
-    is_plan = run is None or run.purpose == "plan"
+    is_plan = _purpose(look) == "plan"
     spec = ReconciliationSpec(
         resource_kind=world.kind,
         resource_version=world.version,
@@ -133,6 +133,8 @@ def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") 
         resource_uid=resource.metadata.uid,
         generation=run.generation if run is not None else resource.metadata.generation,
         trigger=look.trigger,
+        purpose=_purpose(look),
+        ticket=run.ticket if run is not None else "",
         is_success=not error,
         phase=phase,
         plugin=(run.plugin if run is not None else "") or world.plugin,
@@ -147,3 +149,9 @@ def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") 
         duration_seconds=max((world.ended - parse_time(began)).total_seconds(), 0.0),
     )
     return plan_history(resource, look.status.reconciliations + 1, spec, world.pace.keep)
+
+
+def _purpose(look: Look) -> Purpose:
+    if look.status.run is not None:
+        return look.status.run.purpose
+    return "destroy" if look.resource.is_terminating else "plan"

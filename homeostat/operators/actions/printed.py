@@ -125,6 +125,7 @@ class _Outlet:
         spec = RunOutputSpec(
             ticket=self._run.ticket,
             purpose=self._run.purpose,
+            generation=self._run.generation,
             began=self._run.began,
             text=self._printed.text,
             length=self._printed.length,

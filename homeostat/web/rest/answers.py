@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from homeostat.operators.actions.lastoutput import RunState
 from homeostat.operators.actions.restapi import Operation, Source, SystemPermission, WebhookType, Write
+from homeostat.operators.actions.run import Purpose, Trigger
 from homeostat.web.rest.telling import EventType
 
 
@@ -103,11 +105,18 @@ class OutputsAnswer(msgspec.Struct):
 
 
 class LogsAnswer(msgspec.Struct, kw_only=True):
-    """The end of what was printed, which was so many characters long."""
+    """The end of what was printed, which was so many characters long; by which run, and how that ended."""
 
     resource_id: int
     run: str
+    state: RunState
     is_running: bool
+    purpose: Purpose | None
+    trigger_reason: Trigger | None
+    generation: int | None
+    started_at: str | None
+    ended_at: str | None
+    error_message: str
     output: str
     length: int
 

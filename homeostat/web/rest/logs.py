@@ -1,4 +1,4 @@
-"""`/resources/{id}/logs`: what the run of a resource has printed so far, or what the last one has printed."""
+"""`/resources/{id}/logs`: what the run of a resource has printed so far, or the last one; and which run it is."""
 
 from __future__ import annotations
 
@@ -27,8 +27,15 @@ class Logs:
         output = await last_output(self._face.client, resource, found.entry.read_status())
         body = {
             "resource_id": number,
-            "run": output.ticket,
+            "run": output.run,
+            "state": output.state,
             "is_running": output.is_running,
+            "purpose": output.purpose,
+            "trigger_reason": output.trigger,
+            "generation": output.generation,
+            "started_at": output.started,
+            "ended_at": output.ended,
+            "error_message": output.error,
             "output": output.text,
             "length": output.length,
         }
