@@ -185,7 +185,7 @@ RESOURCE_TYPE: Final = CustomKind(
     spec=ResourceTypeSpec,
     status=ResourceTypeStatus,
     columns=(
-        Column("Name", ".spec.name"),
+        Column("Type", ".spec.name"),
         Column("Version", ".spec.version"),
         Column("Plugin", ".spec.action.plugin"),
         READY_COLUMN,
