@@ -101,7 +101,7 @@ REST_ROLE: Final = CustomKind(
     Kind(_GROUP, _VERSION, "restroles", "RestRole", is_namespaced=True),
     spec=RestRoleSpec,
     status=None,
-    columns=(Column("Name", ".spec.name"), Column("Description", ".spec.description", priority=1), AGE_COLUMN),
+    columns=(Column("Role", ".spec.name"), Column("Description", ".spec.description", priority=1), AGE_COLUMN),
     description="What users of the REST API may do.",
 )
 REST_WEBHOOK: Final = CustomKind(
@@ -109,7 +109,7 @@ REST_WEBHOOK: Final = CustomKind(
     spec=RestWebhookSpec,
     status=None,
     columns=(
-        Column("Name", ".spec.name"),
+        Column("Webhook", ".spec.name"),
         Column("Type", ".spec.type"),
         Column("Order", ".spec.ordering", "integer"),
         Column("On failure", ".spec.failurePolicy"),
