@@ -97,6 +97,24 @@ async def test_what_went_wrong_is_told(tmp_path: Path, code: str, expected: str)
         await plugin(here).apply(here.job({}, "apply"))
 
 
+async def test_what_is_no_answer_is_quoted_from_its_beginning_without_secrets(tmp_path: Path) -> None:
+    code = "import os; print('connecting with', os.environ['TOKEN']); print('x' * 100_000)"
+    here = desk(tmp_path, code, environment={"TOKEN": {"key": "TOKEN"}})
+    with pytest.raises(ActionError) as error:
+        await plugin(here).apply(here.job({}, "apply"))
+    told = str(error.value)
+    assert r'it begins with "connecting with ***\nxxx' in told
+    assert "a-very-secret" not in told
+    assert told.endswith("print one JSON object there and nothing else: logs belong on standard error")
+    assert len(told) < 600
+
+
+async def test_what_is_no_text_is_no_answer_either(tmp_path: Path) -> None:
+    here = desk(tmp_path, r"import sys; sys.stdout.buffer.write(b'\xff\x00\"')")
+    with pytest.raises(ActionError, match="is no answer"):
+        await plugin(here).apply(here.job({}, "apply"))
+
+
 async def test_a_plan_must_say_whether_anything_changes(tmp_path: Path) -> None:
     here = desk(tmp_path, "print('{}')")
     with pytest.raises(ActionError, match="changed"):

@@ -15,6 +15,8 @@ run again after it was cut off, and `destroy` succeeds where nothing is left.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -30,6 +32,7 @@ from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Plan
 
 _LONGEST_ERROR = 1000
+_LONGEST_QUOTE = 200
 
 
 class CommandConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -100,7 +103,7 @@ class CommandPlugin:
         if finished.code != 0:
             # Scrubbed before it is shortened: half a secret could not be recognised.
             raise ActionError("ProgramFailed", _failure(finished, job.secrets.scrub(printed)))
-        return _told(finished.stdout), printed
+        return _told(finished.stdout, job.secrets.scrub), printed
 
 
 def _question(job: Job[CommandConfig], purpose: Purpose) -> JsonObject:
@@ -119,13 +122,20 @@ def _question(job: Job[CommandConfig], purpose: Purpose) -> JsonObject:
     }
 
 
-def _told(stdout: bytes) -> Told:
+def _told(stdout: bytes, scrub: Callable[[str], str]) -> Told:
     if not stdout.strip():
         return Told()
     try:
         return msgspec.json.decode(stdout, type=Told)
     except msgspec.DecodeError as error:
-        raise ActionError("UnexpectedAnswer", f"what the program printed is no answer: {error}") from error
+        # Scrubbed before it is cut, as above.
+        printed = scrub(stdout.decode(errors="replace")).strip()
+        begins = json.dumps(printed[:_LONGEST_QUOTE], ensure_ascii=False)
+        told = (
+            f"what the program printed on standard output is no answer: {error}; it begins with {begins}; "
+            "print one JSON object there and nothing else: logs belong on standard error"
+        )
+        raise ActionError("UnexpectedAnswer", told) from error
 
 
 def _failure(finished: Finished, printed: str) -> str:
