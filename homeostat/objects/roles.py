@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
@@ -56,6 +56,25 @@ def binding(metadata: JsonObject, role_name: str, account: JsonObject) -> JsonOb
             }
         ],
     }
+
+
+def split_rules(
+    rules: Sequence[JsonObject], wide: Container[tuple[str, str]]
+) -> tuple[list[JsonObject], list[JsonObject]]:
+    """What only a role of the cluster can grant, since it is about `wide` resources (group and name) or about none;
+    and what one of a namespace can.
+    """
+    far: list[JsonObject] = []
+    near: list[JsonObject] = []
+    for each in rules:
+        names, groups = each.get("resources") or [], each.get("apiGroups") or []
+        apart = [name for name in names if any((group, name.partition("/")[0]) in wide for group in groups)]
+        together = [name for name in names if name not in apart]
+        if apart or not names:
+            far.append({**each, "resources": apart} if names else each)
+        if together:
+            near.append({**each, "resources": together})
+    return far, near
 
 
 def _kind(metadata: JsonObject) -> str:

@@ -9,12 +9,12 @@ from uuid import uuid4
 
 import pytest
 
-from homeostat.cli.rbac import access_documents
+from homeostat.cli.rbac import access_documents, wide_resources
 from homeostat.client.base import Client
 from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import Json, JsonObject, encode
-from homeostat.objects.kind import DEFINITION, EVENT, LEASE, SECRET, Kind
+from homeostat.objects.kind import DEFINITION, EVENT, LEASE, POD, SECRET, Kind
 from homeostat.operators import actions, policy
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, RESOURCES, RUN_OUTPUT, Keep
 from homeostat.operators.actions.discovery import ACTIONS
@@ -175,20 +175,91 @@ async def test_who_may_lead_has_the_leases_of_its_own_namespace(api: Api) -> Non
 
 def test_operators_have_a_role_each_and_one_account(cli: Cli) -> None:
     printed = cli.here("rbac", "--operators", "policy,actions", "-n", "ops", "--leader-elect")
+    run = "homeostat run --operators policy,actions --leader-elect --lease-namespace ops"
+    assert printed.err == f"to run them as this account: {run}\n"
     titles = [(each["kind"], each["metadata"]["name"]) for each in yaml.load_all(printed.out.encode())]
     assert titles == [
         ("Namespace", "ops"),
         ("ServiceAccount", "homeostat"),
         ("ClusterRole", "homeostat-policy"),
-        ("ClusterRoleBinding", "homeostat-policy"),
+        ("ClusterRoleBinding", "ops:homeostat:policy"),
         ("ClusterRole", "homeostat-actions"),
-        ("ClusterRoleBinding", "homeostat-actions"),
+        ("ClusterRoleBinding", "ops:homeostat:actions"),
         ("Role", "homeostat-leases"),
         ("RoleBinding", "homeostat-leases"),
     ]
     listed = cli.here("rbac", "--operators", "actions", "--account", "keeper", "-o", "json").json["items"]
-    assert listed[-1]["metadata"]["name"] == "keeper-actions"
+    assert listed[-1]["metadata"]["name"] == "homeostat:keeper:actions"
     assert listed[-1]["roleRef"]["name"] == "homeostat-actions"
+
+
+def test_accounts_of_two_namespaces_share_roles_and_no_binding(cli: Cli) -> None:
+    first, second = (
+        {
+            (each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
+            for each in cli.here("rbac", "-n", name, "--account", account, "--rest", "shop", "-o", "json").json["items"]
+        }
+        for name, account in (("a", "b-c"), ("a-b", "c"))
+    )
+    assert {kind for kind, *_ in first & second} == {"ClusterRole", "Role"}
+
+
+async def test_rights_within_a_namespace_are_enough_for_who_looks_at_it_alone(api: Api) -> None:
+    await install(api.client, (*KINDS, *policy.KINDS))
+    rules = {"actions": actions.RULES, "policy": policy.RULES}
+    given = access_documents(
+        rules,
+        namespace=api.namespace,
+        account=ACCOUNT,
+        has_election=False,
+        within=api.namespace,
+        wide=wide_resources([actions, policy]),
+    )
+    await apply(api.client, *given)
+    async with acting_as(api, api.namespace, ACCOUNT) as client:
+        used: Used = set()
+        refused: list[str] = []
+        own = client.over(lambda transport: Noting(transport, used, refused))
+        manager = Manager(own, namespace=api.namespace, environment={})
+        manager.add("actions", actions.register)
+        manager.add("policy", policy.register)
+        async with manager.running():
+            await eventually(lambda: not manager.troubles())
+        assert refused == []
+        await client.list(POD.path(api.namespace))
+        for kind in (POD, SECRET):
+            with pytest.raises(ForbiddenError):
+                await client.list(kind.path("default"))
+
+
+def test_what_is_in_no_namespace_stays_with_a_role_of_the_cluster(cli: Cli) -> None:
+    printed = cli.here("rbac", "--operators", "policy", "--within", "shop", "-o", "json").json["items"]
+    granted = {
+        (each["kind"], each["metadata"]["name"]): {name for rule in each["rules"] for name in rule["resources"]}
+        for each in printed
+        if "rules" in each
+    }
+    wide = {"clusterdevopspolicies", "clusterdevopspolicies/status", "clusterdevopspolicies/finalizers"}
+    assert granted[("ClusterRole", "homeostat-policy-within")] == {*wide, "namespaces", "events"}
+    assert not granted[("Role", "homeostat-policy")] & {*wide, "namespaces"}
+    assert {"pods", "devopspolicies"} <= granted[("Role", "homeostat-policy")]
+    assert [each["metadata"].get("namespace") for each in printed if each["kind"] == "RoleBinding"] == ["shop"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(["-n", "Ops"], '"Ops" cannot be the name of a Namespace', id="namespace"),
+        pytest.param(["-n", ""], '"" cannot be the name of a Namespace', id="no namespace"),
+        pytest.param(["--account", "a b"], '"a b" cannot be the name of a ServiceAccount', id="account"),
+        pytest.param(["--within", ""], '"" cannot be the name of a Namespace', id="within nothing"),
+        pytest.param(["--rest", "a.b"], '"a.b" cannot be the name of a Namespace', id="served"),
+    ],
+)
+def test_what_nobody_can_be_called_is_refused(cli: Cli, arguments: list[str], words: str) -> None:
+    ended = cli.here("rbac", "--operators", "actions", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err
 
 
 def test_an_operator_that_does_not_say_what_it_does_is_told_how_to(cli: Cli) -> None:

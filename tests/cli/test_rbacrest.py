@@ -164,9 +164,9 @@ def test_the_rest_api_has_a_role_of_the_cluster_and_one_of_the_namespace_that_it
     titles = [(each["kind"], each["metadata"]["name"], each["metadata"].get("namespace")) for each in printed[4:]]
     assert titles == [
         ("ClusterRole", "homeostat-rest", None),
-        ("ClusterRoleBinding", "homeostat-rest", None),
+        ("ClusterRoleBinding", "ops:homeostat:rest", None),
         ("Role", "homeostat-rest", "shop"),
-        ("RoleBinding", "homeostat-rest", "shop"),
+        ("RoleBinding", "ops:homeostat:rest", "shop"),
         ("Role", "homeostat-rest-leases", "ops"),
         ("RoleBinding", "homeostat-rest-leases", "ops"),
     ]
