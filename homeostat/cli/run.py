@@ -134,7 +134,7 @@ async def _run(choice: Choice) -> None:
         )
         for name, module in choice.operators.items():
             try:
-                manager.add(name, module.register)
+                manager.add(name, module.register, module.KINDS)
             except Exception as error:
                 raise Failure(str(BrokenOperatorError(name, "be set up", error))) from error
         await _check_kinds(client, choice)

@@ -11,6 +11,7 @@ Promises, each with a test:
 | a look ends with | queue | conditions | log |
 |---|---|---|---|
 | a `Decision` | forget; add after `requeue_after` | those decided | none |
+| the same actions right after they were done | retry with backoff | those decided | warning, once while it goes on |
 | the object gone | forget | none | none |
 | `ConflictError` | retry | untouched | debug |
 | `Wait(reason, after)` | forget; add after | Reconciling=True, Ready=Unknown | info |
@@ -38,6 +39,7 @@ from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.kind import Kind
 from homeostat.runtime.breaker import Breaker
 from homeostat.runtime.cache import Change
+from homeostat.runtime.complaints import Complaints, told_of, trouble_of
 from homeostat.runtime.decoding import Unfit
 from homeostat.runtime.informer import Informer
 from homeostat.runtime.look import Look, Looker, Options, Tools, is_paused, turns
@@ -45,9 +47,10 @@ from homeostat.runtime.predicates import Predicate, any_of
 from homeostat.runtime.queue import Priority, WorkQueue
 from homeostat.runtime.reconcile import Operator, Request
 from homeostat.runtime.routes import Route, to_itself
+from homeostat.runtime.statusfields import StatusFields
 from homeostat.runtime.tracing import Span
 from homeostat.runtime.unreadable import UnreadableError
-from homeostat.runtime.verdict import of_error, of_stall, of_wait, reason_of, sole_error
+from homeostat.runtime.verdict import of_error, of_stall, of_wait, sole_error
 from homeostat.runtime.workers import Workers
 from homeostat.runtime.writes import RefusedWriteError, Scope, Scopes, writing_in
 
@@ -88,17 +91,18 @@ class Controller(Generic[Obj, World, Action]):
         *,
         tools: Tools,
         options: Options,
+        status_fields: StatusFields | None = None,
     ) -> None:
         self.name, self.kind, self.informer = name, kind, informer
         self.queue: WorkQueue[Request] | None = None
         self.breaker: Breaker[Request] = Breaker()
         self._tools, self._options = tools, options
-        self._looker = Looker(name, kind, operator, tools=tools, options=options)
+        self._looker = Looker(name, kind, operator, tools=tools, options=options, status_fields=status_fields)
         self._routes: list[tuple[Informer[Any], Callable[[Change[Any]], None]]] = []
         self._workers: Workers[Request] | None = None
         self._scopes: Scopes[Request] = Scopes()
         self._acted: dict[Request, tuple[Action, ...]] = {}
-        self._troubled: dict[Request, str] = {}
+        self._complaints = Complaints()
         self._is_catching_up = False
         tools.metrics.watch_breaker(name, self.breaker)
         self.also(informer, to_itself(kind), when=any_of(options.when, turns))
@@ -149,7 +153,7 @@ class Controller(Generic[Obj, World, Action]):
             self.queue = self._workers = None
             self._scopes.clear()
             self._acted.clear()
-            self._troubled.clear()
+            self._complaints.clear()
 
     async def close(self, grace_s: float) -> bool:
         """Ends the term: takes up nothing more, and cancels what does not end within the grace."""
@@ -167,13 +171,13 @@ class Controller(Generic[Obj, World, Action]):
             return Plan(request, decision, is_let_go=obj.is_terminating and decision.is_settled)
         except Exception as caught:
             error = sole_error(caught)
-            told = _trouble(error)
+            told = trouble_of(error)
             return Plan(request, wait=told) if isinstance(error, Wait) else Plan(request, trouble=told)
 
     def plan_unreadable(self) -> list[Plan[Action]]:
         """Those that no look could be about, with the reason."""
         return [
-            Plan(self._request(each), trouble=_trouble(self.informer.unreadable_error(each)))
+            Plan(self._request(each), trouble=trouble_of(self.informer.unreadable_error(each)))
             for each in self.informer.cache.unreadable
         ]
 
@@ -235,7 +239,7 @@ class Controller(Generic[Obj, World, Action]):
             async with asyncio.timeout(_WRITE_S):
                 return await self._conclude(request, end, look, queue)
         except _UNWRITTEN as error:
-            log.debug("the status could not be written", extra=_told(request, error))
+            log.debug("the status could not be written", extra=told_of(request, error))
             if isinstance(error, NotFoundError):
                 self._forget(request, queue)
                 return "gone"
@@ -251,31 +255,28 @@ class Controller(Generic[Obj, World, Action]):
                 return "gone"
             case ConflictError():
                 queue.retry(request)
-                log.debug("a race was lost", extra=_told(request, end))
+                log.debug("a race was lost", extra=told_of(request, end))
                 return "conflict"
             case RefusedWriteError():
                 self._settle(request, queue)
-                log.info("nothing was written", extra=_told(request, end))
+                log.info("nothing was written", extra=told_of(request, end))
                 return "refused"
             case Wait():
                 self._settle(request, queue)
                 queue.add(request, after_s=end.after.total_seconds())
-                log.info("waiting", extra=_told(request, end))
+                log.info("waiting", extra=told_of(request, end))
                 if look is not None:
                     await self._looker.report(look, of_wait(end))
                 return "waiting"
             case Stalled():
-                trouble = self._troubled.get(request)
-                self._settle(request, queue)
-                self._troubled[request] = _trouble(end)
-                if trouble != _trouble(end):
-                    log.warning("stalled", extra=_told(request, end))
+                self._rest(request, queue)
+                self._complaints.stalled(request, end)
                 if look is not None:
                     self._looker.tell(look.obj, Notice("Warning", end.reason, str(end)))
                     await self._looker.report(look, of_stall(end))
                 return "stalled"
             case _:
-                self._complain(request, end)
+                self._complaints.failed(request, end)
                 if isinstance(end, UnreadableError):
                     end.when_changed((self.name, request), partial(queue.add, request))
                 if look is not None:
@@ -291,12 +292,13 @@ class Controller(Generic[Obj, World, Action]):
             if decision.requeue_after is not None:
                 queue.add(request, after_s=decision.requeue_after.total_seconds())
             return "settled"
-        self._troubled.pop(request, None)
         if self._is_repeated(request, decision):
             # Forgotten here, so that after the backoff it is done again.
             del self._acted[request]
+            self._complaints.repeated(request, decision.actions)
             queue.retry(request)
             return "repeated"
+        self._complaints.acted(request)
         self._acted[request] = decision.actions
         queue.add(request)
         return "acted"
@@ -305,17 +307,13 @@ class Controller(Generic[Obj, World, Action]):
         """The world does not show yet what was done right before."""
         return bool(decision.actions) and self._acted.get(request) == decision.actions
 
-    def _complain(self, request: Request, error: Exception) -> None:
-        """What goes on failing in the same way is logged once."""
-        if self._troubled.get(request) != _trouble(error):
-            self._troubled[request] = _trouble(error)
-            is_theirs = isinstance(error, ApiError | UnreachableError | TimeoutError | UnreadableError)
-            log.error("failed", extra=_told(request, error), exc_info=None if is_theirs else error)
-
     def _settle(self, request: Request, queue: WorkQueue[Request]) -> None:
+        self._rest(request, queue)
+        self._complaints.forget(request)
+
+    def _rest(self, request: Request, queue: WorkQueue[Request]) -> None:
         queue.forget(request)
         self._acted.pop(request, None)
-        self._troubled.pop(request, None)
 
     def _forget(self, request: Request, queue: WorkQueue[Request]) -> None:
         self._settle(request, queue)
@@ -325,17 +323,9 @@ class Controller(Generic[Obj, World, Action]):
         """Of a look nothing is left to do here; an error that got past it is a mistake of ours."""
         if error is not None and self.queue is not None:
             self.queue.retry(request)
-            log.error("a look broke off", extra=_told(request, error), exc_info=error)
+            log.error("a look broke off", extra=told_of(request, error), exc_info=error)
 
 
 def _asked_s(error: Exception) -> float:
     """How long the server wants to be left alone. It is believed for minutes and not for days."""
     return min(error.retry_after_s, _LONGEST_RETRY_AFTER_S) if isinstance(error, ApiError) else 0.0
-
-
-def _trouble(error: Exception) -> str:
-    return f"{reason_of(error)}: {error}"
-
-
-def _told(request: Request, error: Exception) -> dict[str, str]:
-    return {"object": str(request), "reason": reason_of(error), "told": str(error)}

@@ -33,6 +33,7 @@ from homeostat.runtime.predicates import Predicate, annotations_changed, any_of,
 from homeostat.runtime.reconcile import Operator
 from homeostat.runtime.recorder import About, Recorder
 from homeostat.runtime.status import Snapshot, plan_status, snapshot_of, write_receipt, write_status
+from homeostat.runtime.statusfields import StatusFields
 from homeostat.runtime.tracing import Tracer
 from homeostat.runtime.verdict import of_pause
 
@@ -84,10 +85,17 @@ class Look(Generic[Obj]):
 
 class Looker(Generic[Obj, World, Action]):
     def __init__(
-        self, name: str, kind: Kind, operator: Operator[Obj, World, Action], *, tools: Tools, options: Options
+        self,
+        name: str,
+        kind: Kind,
+        operator: Operator[Obj, World, Action],
+        *,
+        tools: Tools,
+        options: Options,
+        status_fields: StatusFields | None = None,
     ) -> None:
         self._kind, self._operator = kind, operator
-        self._tools, self._options = tools, options
+        self._tools, self._options, self._status_fields = tools, options, status_fields
         self._objects = Projection(tools.client, kind, Snapshot)
         self._writing = Writing(manager=f"homeostat-{name}")
         self._limit = Deadline(options.timeout_s)
@@ -127,7 +135,10 @@ class Looker(Generic[Obj, World, Action]):
         """Reads and writes nothing; what a dry run is made of."""
         with self._tools.tracer.span("observe"):
             world = await self._operator.observe(obj)
-        return self._operator.decide(obj, world)
+        decision = self._operator.decide(obj, world)
+        if self._status_fields is not None:
+            self._status_fields.check(decision.status)
+        return decision
 
     async def report(
         self,
@@ -160,6 +171,9 @@ class Looker(Generic[Obj, World, Action]):
                 receipt = await self._operator.act(look.obj, action)
             if receipt is not None:
                 look.snapshot = await write_receipt(self._objects, look.snapshot, receipt, writing=self._writing)
+                if self._status_fields is not None:
+                    # After the write: what was done is done, and what the server takes of it is kept.
+                    self._status_fields.check(receipt.status)
 
     def _tell(self, obj: Obj, decision: Decision[Action]) -> None:
         for notice in decision.notices:

@@ -1,7 +1,7 @@
 """All operators of a process on one server: shared caches, one recorder, one stop.
 
     manager = Manager(client, leases="homeostat")
-    manager.add("greeter", greeter.register)
+    manager.add("greeter", greeter.register, greeter.KINDS)
     await manager.run()
 
 Everything runs in one task group: an error that nobody expected ends all of it, and loudly, since a process that goes
@@ -13,12 +13,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from homeostat.client.base import Client
+from homeostat.objects.customkind import CustomKind
 from homeostat.runtime.controller import Controller, Plan
 from homeostat.runtime.host import Host
 from homeostat.runtime.informer import Informers
@@ -72,8 +73,10 @@ class Manager:
         self.metrics.watch_informers(self.informers)
         self.metrics.watch_recorder(self.recorder)
 
-    def add(self, name: str, register: Callable[[Setup], None]) -> Setup:
-        """Before `run`. Of one name there is one operator."""
+    def add(self, name: str, register: Callable[[Setup], None], kinds: Iterable[CustomKind] = ()) -> Setup:
+        """Before `run`. Of one name there is one operator. `kinds` are those that it declares: what it writes to the
+        status of their objects is held to their types.
+        """
         if any(each.setup.name == name for each in self._hosts):
             raise ValueError(f'the operator "{name}" is there already')
         election = self._election(name) if self._leases else None
@@ -91,6 +94,7 @@ class Manager:
             namespace=self._namespace,
             directory=self._directory,
             environment=self._environment,
+            kinds=kinds,
         )
         register(setup)
         self._hosts.append(Host(setup, election))

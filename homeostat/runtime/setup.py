@@ -11,7 +11,7 @@ An operator is a module with this function and the `KINDS` that it declares.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -32,6 +32,7 @@ from homeostat.runtime.metrics import Metrics
 from homeostat.runtime.reconcile import Operator
 from homeostat.runtime.recorder import Recorder
 from homeostat.runtime.source import Source
+from homeostat.runtime.statusfields import status_fields_of
 from homeostat.runtime.writes import Scope
 
 V = TypeVar("V", bound=Projected)
@@ -69,6 +70,7 @@ class Setup:
         namespace: str,
         directory: Path,
         environment: Mapping[str, str],
+        kinds: Iterable[CustomKind] = (),
     ) -> None:
         self.name, self.namespace = name, namespace
         self._directory, self._environment = directory, environment
@@ -79,6 +81,7 @@ class Setup:
         """Told of controllers that come and go while the operator runs."""
         self._shared, self._tools = informers, tools
         self._watched: Counter[Informer[Any]] = Counter()
+        self._status_fields = {each.kind.path(""): status_fields_of(each) for each in kinds}
 
     @property
     def directory(self) -> Path:
@@ -144,7 +147,10 @@ class Setup:
         if any(each.name == name for each in self.controllers):
             raise ValueError(f'the operator has a controller "{name}" already; give this one a name of its own')
         informer = self.watch(kind, shape, labels=labels)
-        controller = Controller(name, kind, informer, operator, tools=self._tools, options=options)
+        fields = self._status_fields.get(kind.path(""))
+        controller = Controller(
+            name, kind, informer, operator, tools=self._tools, options=options, status_fields=fields
+        )
         self.controllers.append(controller)
         if self.host is not None:
             self.host.begin(controller)

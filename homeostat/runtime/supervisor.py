@@ -105,7 +105,7 @@ class Supervisor:
             environment=self._environment,
             tracer=self._tracer,
         )
-        self._ready(manager.add(self.name, self._module.register))
+        self._ready(manager.add(self.name, self._module.register, self._module.KINDS))
         self.manager = manager
         if not self._stopping.is_set():
             await manager.run()

@@ -39,7 +39,7 @@ async def open_test_plane(
         manager = Manager(plane.client, environment=environment)
         for number, operator in enumerate(operators):
             await install(plane.client, operator.KINDS)
-            setup = manager.add(f"operator-{number}", operator.register)
+            setup = manager.add(f"operator-{number}", operator.register, operator.KINDS)
             if has_guards:
                 put_guards(plane.admission.guards, setup)
         await stack.enter_async_context(manager.running())

@@ -232,6 +232,26 @@ async def test_the_same_actions_right_after_acting_back_off(shop: Shop, widgets:
         assert widgets.writer.looks["a"] <= 2 * len(widgets.writer.acts) + 1
 
 
+async def test_actions_that_bring_nothing_about_are_warned_of_once_for_as_long_as_that_goes_on(
+    shop: Shop, widgets: Widgets, caplog: pytest.LogCaptureFixture
+) -> None:
+    def warnings() -> list[tuple[str, str]]:
+        found = [each for each in caplog.records if each.message == "repeated"]
+        return [(each.levelname, getattr(each, "actions", "")) for each in found]
+
+    async with shop.managed(widgets):
+        await shop.client.create(shop.path(), widget("a", mode="blind"))
+        await eventually(lambda: len(widgets.writer.acts) >= 4)
+        assert warnings() == [("WARNING", "Write")]
+        assert any("act does not bring about" in getattr(each, "told", "") for each in caplog.records)
+        await shop.client.merge(shop.path("a"), {"spec": {"mode": ""}})
+        await settled(shop, "a", ("True", "Written"))
+        done = len(widgets.writer.acts)
+        await shop.client.merge(shop.path("a"), {"spec": {"mode": "blind"}})
+        await eventually(lambda: len(widgets.writer.acts) >= done + 2)
+        assert warnings() == [("WARNING", "Write")] * 2
+
+
 async def test_a_receipt_is_written_and_the_effect_not_repeated(shop: Shop, widgets: Widgets) -> None:
     async with shop.managed(widgets):
         await shop.client.create(shop.path(), widget("a", mode="run"))

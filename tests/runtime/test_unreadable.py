@@ -256,7 +256,7 @@ async def test_an_object_of_somebody_else_that_does_not_fit_is_not_taken_over(sh
 async def test_an_object_of_its_own_that_does_not_fit_says_so(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     operator = Confident()
     await shop.client.create(shop.path(), widget("a", text="no"))
-    with caplog.at_level(logging.ERROR, logger="homeostat.runtime.controller"):
+    with caplog.at_level(logging.ERROR, logger="homeostat.runtime"):
         async with asyncio.TaskGroup() as tasks:
             running = await run(shop, operator, tasks)
             told = await is_ready(shop, "a", "False", "Unreadable")

@@ -225,6 +225,6 @@ class Shop:
 async def managed(client: Client, widgets: Widgets, manager: Manager | None = None) -> AsyncIterator[Manager]:
     await install(client, KINDS)
     manager = manager or Manager(client)
-    manager.add("widgets", widgets.register)
+    manager.add("widgets", widgets.register, widgets.KINDS)
     async with manager.running():
         yield manager

@@ -1,0 +1,46 @@
+"""The fields that a kind's status has, by their wire names: a server drops any other from a write, and says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+import msgspec
+
+from homeostat.objects.customkind import CustomKind
+from homeostat.objects.json import Json
+
+
+class UnknownStatusFieldError(ValueError):
+    """A status field that the kind does not have; what it says would be lost."""
+
+    reason = "UnknownStatusField"
+
+
+class StatusFields:
+    """Of a kind with a status. To check costs the comparison of two sets of names."""
+
+    __slots__ = ("_kind", "_names")
+
+    def __init__(self, kind: str, names: frozenset[str]) -> None:
+        self._kind, self._names = kind, names
+
+    def check(self, fields: Mapping[str, Json]) -> None:
+        if fields and not fields.keys() <= self._names:
+            raise self._error(min(fields.keys() - self._names))
+
+    def _error(self, field: str) -> UnknownStatusFieldError:
+        near = get_close_matches(field, sorted(self._names), n=1)
+        hint = f'did you mean "{near[0]}"?' if near else f"it has {', '.join(sorted(self._names))}"
+        return UnknownStatusFieldError(
+            f'the status of {self._kind} has no field "{field}", and the server would drop it; {hint} '
+            "(fields are given by their wire names, and declared in the status type of the kind)"
+        )
+
+
+def status_fields_of(kind: CustomKind) -> StatusFields | None:
+    """None where the kind has no status."""
+    if kind.status is None:
+        return None
+    names = frozenset(each.encode_name for each in msgspec.structs.fields(kind.status))
+    return StatusFields(kind.kind.kind, names)
