@@ -193,13 +193,14 @@ def test_operators_have_a_role_each_and_one_account(cli: Cli) -> None:
     assert listed[-1]["roleRef"]["name"] == "homeostat-actions"
 
 
-def test_accounts_of_two_namespaces_share_roles_and_no_binding(cli: Cli) -> None:
+@pytest.mark.parametrize("accounts", [(("a", "c"), ("b", "c")), (("a", "b-c"), ("a-b", "c"))], ids=["same", "alike"])
+def test_accounts_of_two_namespaces_share_roles_and_no_binding(cli: Cli, accounts: tuple[tuple[str, str]]) -> None:
     first, second = (
         {
             (each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
             for each in cli.here("rbac", "-n", name, "--account", account, "--rest", "shop", "-o", "json").json["items"]
         }
-        for name, account in (("a", "b-c"), ("a-b", "c"))
+        for name, account in accounts
     )
     assert {kind for kind, *_ in first & second} == {"ClusterRole", "Role"}
 

@@ -12,6 +12,7 @@ from tests.docs.documents import ROOT, code_in, documents, text_of
 
 _makes = re.compile(r"(?:^|\s)make ([a-z]+)", re.MULTILINE)
 _calls = re.compile(r"(?:^|[\s/(])homeostat ([a-z-].*)", re.MULTILINE)
+_fences = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _options = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 
@@ -52,6 +53,12 @@ def test_every_make_target_named_exists(document: Path) -> None:
 def test_every_homeostat_command_and_option_named_exists(document: Path) -> None:
     calls = [call for code in code_in(text_of(document)) for call in _calls.findall(code)]
     assert {call: unknown for call in calls if (unknown := list(_unknown(call)))} == {}
+
+
+def test_the_readme_says_where_the_program_is_before_it_is_typed() -> None:
+    typed = [line for fence in _fences.findall(text_of("README.md")) for line in fence.splitlines()]
+    first = next(number for number, line in enumerate(typed) if line.startswith("homeostat "))
+    assert any(line.startswith("export ") and "PATH=$PWD/.venv/bin:$PATH" in line for line in typed[:first])
 
 
 def test_the_readme_begins_with_the_two_commands() -> None:
