@@ -57,9 +57,15 @@ def load_operator(name: str) -> OperatorModule:
         raise BrokenOperatorError(name, "be imported", error) from error
     except Exception as error:
         raise BrokenOperatorError(name, "be imported", error) from error
-    if not callable(getattr(module, "register", None)) or not hasattr(module, "KINDS"):
-        raise UnknownOperatorError(f'"{name}" is no operator: it has no register(setup) and KINDS')
+    if missing := _missing(module):
+        raise UnknownOperatorError(f'"{name}" is no operator: it has no {" and no ".join(missing)}')
     return module
+
+
+def _missing(module: OperatorModule) -> list[str]:
+    has_register = callable(getattr(module, "register", None))
+    has_kinds = hasattr(module, "KINDS")
+    return ["register(setup)"] * (not has_register) + ["KINDS (may be empty)"] * (not has_kinds)
 
 
 def definitions_of(name: str, module: OperatorModule) -> list[JsonObject]:
