@@ -138,6 +138,7 @@ async def _run(choice: Choice) -> None:
             except Exception as error:
                 raise Failure(str(BrokenOperatorError(name, "be set up", error))) from error
         await _check_kinds(client, choice)
+        await _check_namespace(client, choice.namespace)
         if choice.is_dry_run:
             await _plan(manager, choice.output)
         else:
@@ -163,23 +164,37 @@ async def _check_kinds(client: Client, choice: Choice) -> None:
             )
 
 
-async def _check_leases(client: Client, namespace: str) -> None:
-    """Where there is no such namespace nobody would ever lead."""
+async def _check_namespace(client: Client, namespace: str) -> None:
+    """It may come later, but one that is misspelt would look like one in which there is nothing to do."""
+    if namespace and not await _may_exist(client, namespace):
+        click.echo(
+            f'warning: there is no namespace "{namespace}" (--namespace), so there is nothing to look at; '
+            f"create it (kubectl create namespace {namespace}) or end this and name another",
+            err=True,
+        )
+
+
+async def _may_exist(client: Client, namespace: str) -> bool:
     from homeostat.objects.errors import ForbiddenError, NotFoundError
     from homeostat.objects.kind import NAMESPACE
 
-    if not namespace:
-        return
     try:
         await client.get(NAMESPACE.path("", namespace))
-    except NotFoundError as error:
+    except NotFoundError:
+        return False
+    except ForbiddenError:
+        # Whoever may work in a namespace need not be allowed to read namespaces.
+        return True
+    return True
+
+
+async def _check_leases(client: Client, namespace: str) -> None:
+    """Where there is no such namespace nobody would ever lead."""
+    if namespace and not await _may_exist(client, namespace):
         raise Failure(
             f'there is no namespace "{namespace}" for the leases of --leader-elect; '
             f"create it (kubectl create namespace {namespace}) or choose another with --lease-namespace"
-        ) from error
-    except ForbiddenError:
-        # Whoever may write leases need not be allowed to read namespaces.
-        return
+        )
 
 
 async def _serve_rest(stack: AsyncExitStack, client: Client, manager: Manager, choice: Choice, leases: str) -> str:

@@ -14,6 +14,7 @@ Promises, each with a test of the same name:
 - a wall clock that jumps or stands still changes nothing
 - a lease that is deleted makes no second leader
 - a lease that cannot be had is told with what to do, and again every minute
+- a standby tells once who leads, and again when that is another
 
 Whether a lease has run out is judged by this process alone: by how long it has seen no change, on the clock of its
 event loop. Clocks of other machines do not matter; a difference in how fast they run does, and the gap between
@@ -99,6 +100,7 @@ class Election:
         self._seen_at = self._free_at = 0.0
         self._leads_until = self._warned_at = 0.0
         self._told = datetime.min.replace(tzinfo=UTC)
+        self._told_leader = ""
         self.trouble = ""
         """Why the last try to get or to keep the lease failed; empty if it did not."""
 
@@ -117,8 +119,10 @@ class Election:
         while True:
             await self._attempt()
             if self.is_leading:
+                self._told_leader = ""
                 log.info("leading", extra={"lease": self._path, "identity": self.identity})
                 return
+            self._tell_leader()
             await asyncio.sleep(self._pause_s())
 
     async def lost(self) -> None:
@@ -183,6 +187,13 @@ class Election:
             self._tell(str(error) or "no answer", _remedy(error, self._namespace))
         else:
             self.trouble = ""
+
+    def _tell_leader(self) -> None:
+        """Who leads as long as nobody else does; a lease that is free for a moment is no news."""
+        if self.leader and self.leader != self._told_leader:
+            self._told_leader = self.leader
+            told = {"leader": self.leader, "lease": self._path, "identity": self.identity}
+            log.info("stands by; another one leads", extra=told)
 
     def _tell(self, reason: str, remedy: str) -> None:
         now = self._loop.time()
@@ -275,6 +286,9 @@ def _remedy(error: Exception, namespace: str) -> str:
         case NotFoundError():
             return f'create the namespace "{namespace}", or choose another for the leases (--lease-namespace)'
         case ForbiddenError():
-            return f'allow get, create and update of leases.coordination.k8s.io in the namespace "{namespace}"'
+            return (
+                f'allow get, create and update of leases.coordination.k8s.io in the namespace "{namespace}", '
+                "or choose another where this account may (--lease-namespace)"
+            )
         case _:
             return "see that the server answers"

@@ -248,10 +248,24 @@ def test_one_who_may_not_read_namespaces_stands_for_the_lead_anyway(ready: Cli, 
     )
     config = tmp_path / "kubeconfig"
     config.write_text(ready.here("token", "create", "nina", "-o", "kubeconfig").out)
-    remedy = 'allow get, create and update of leases.coordination.k8s.io in the namespace "nowhere"'
+    remedy = (
+        'allow get, create and update of leases.coordination.k8s.io in the namespace "nowhere", '
+        "or choose another where this account may (--lease-namespace)"
+    )
     with operating(ready, "--kubeconfig", str(config), "--leader-elect", "--lease-namespace", "nowhere") as run:
         until(lambda: remedy in run.probe("/readyz")[1])
         assert run.end()[0] == 0
+
+
+def test_a_namespace_that_is_not_there_is_warned_of(ready: Cli) -> None:
+    warning = 'warning: there is no namespace "shpo" (--namespace), so there is nothing to look at'
+    with operating(ready, "--namespace", "shpo") as run:
+        assert run.err[0].startswith(warning)
+        assert run.end()[0] == 0
+    dry = ready("run", "--operators", GREETER, "--namespace", "shpo", "--dry-run")
+    assert (dry.code, dry.out) == (0, "nothing to look at\n")
+    assert dry.err.startswith(warning)
+    assert ready("run", "--operators", GREETER, "--namespace", "default", "--dry-run").err == ""
 
 
 @pytest.mark.parametrize("election", [(), ("--leader-elect", "--lease-namespace", "kube-system")])

@@ -325,6 +325,27 @@ async def test_a_lease_that_cannot_be_had_is_told_with_what_to_do_and_again_ever
     assert election.trouble.endswith(told[0])
 
 
+@virtual_time
+async def test_a_standby_tells_once_who_leads_and_again_when_that_is_another(
+    open_road: OpenRoad, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told() -> list[str]:
+        return [vars(each)["leader"] for each in caplog.records if each.message.startswith("stands by")]
+
+    async def hold(holder: str) -> None:
+        spec = {"holderIdentity": holder, "leaseDurationSeconds": 3600}
+        await Client(open_road()).apply(PATH, LEASE.new("operators", spec=spec), manager="test", force=True)
+        await asyncio.sleep(60)
+
+    caplog.set_level("INFO", logger="homeostat.runtime.leader")
+    await hold("first")
+    async with running(candidate(open_road(), "late")):
+        await hold("first")
+        assert told() == ["first"]
+        await hold("second")
+        assert told() == ["first", "second"]
+
+
 @pytest.mark.parametrize(
     "terms",
     [
