@@ -64,7 +64,7 @@ async def command(
         raise click.UsageError("name objects (KIND NAME) or files (-f FILE), one of the two")
     manifests = read_manifests(files) if files else []
     kinds = await discover(connection.client)
-    run = _Run(connection.client, cascade)
+    run = _Run(connection.client, cascade, is_awaited=is_awaited)
     for each in _named(kinds, words, connection.namespace):
         await run.delete(each)
     # What was made first goes last: kinds and namespaces after what is in them.
@@ -89,17 +89,26 @@ def _declared(kinds: Kinds, obj: JsonObject, namespace: str) -> Doomed:
     return Doomed(title(obj), path)
 
 
+def _holders(answer: JsonObject) -> list[str]:
+    """Finalizers of what was deleted and is still there; a namespace has one in its spec."""
+    if answer.get("kind") == "Status" or "deletionTimestamp" not in answer["metadata"]:
+        return []
+    own = answer["spec"] if (answer["apiVersion"], answer["kind"]) == ("v1", "Namespace") else {}
+    return [*answer["metadata"].get("finalizers", []), *own.get("finalizers", [])]
+
+
 class _Run:
     """One `delete`: each object is told of, what is refused is counted and does not stop the others."""
 
-    def __init__(self, client: Client, cascade: str) -> None:
-        self._client = client
+    def __init__(self, client: Client, cascade: str, *, is_awaited: bool) -> None:
+        self._client, self._is_awaited = client, is_awaited
         self._options: JsonObject = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "propagationPolicy": cascade.capitalize(),
         }
         self._uids: dict[Doomed, str] = {}
+        self._held: set[Doomed] = set()
         self.refused = 0
 
     async def delete(self, doomed: Doomed) -> None:
@@ -114,7 +123,13 @@ class _Run:
             return
         told_of = answer["details"] if answer.get("kind") == "Status" else answer["metadata"]
         self._uids[doomed] = told_of.get("uid", "")
-        click.echo(f"{doomed.title} deleted")
+        holders = _holders(answer)
+        if not holders:
+            click.echo(f"{doomed.title} deleted")
+            return
+        self._held.add(doomed)
+        hint = "" if self._is_awaited else " (--wait returns when it is gone)"
+        click.echo(f"{doomed.title}: deletion began; finalizers hold it: {', '.join(holders)}{hint}")
 
     async def wait(self, within_s: float) -> None:
         """Until all that was deleted is gone, finalizers and dependents included."""
@@ -122,6 +137,8 @@ class _Run:
             async with asyncio.timeout(within_s):
                 for doomed, uid in self._uids.items():
                     await self._gone(doomed, uid)
+                    if doomed in self._held:
+                        click.echo(f"{doomed.title} deleted")
         except TimeoutError as error:
             raise Failure(
                 f"{doomed.title} is not gone after {within_s:.0f} s; its finalizers and conditions say what holds it: "

@@ -227,6 +227,26 @@ def test_a_refusal_that_no_role_can_lift_does_not_speak_of_roles(shop: Cli) -> N
     assert "RoleBinding" not in ended.err
 
 
+def test_what_is_still_held_is_not_told_to_be_deleted(shop: Cli) -> None:
+    kept = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, finalizers: [example.com/a, example.com/b]}}"
+    shop.here("apply", "-f", "-", stdin=kept)
+    began = "configmap/kept: deletion began; finalizers hold it: example.com/a, example.com/b"
+    assert shop.here("delete", "cm/kept").out == f"{began} (--wait returns when it is gone)\n"
+    waiting = shop.start("delete", "cm/kept", "--wait")
+    assert waiting.stdout is not None
+    assert waiting.stdout.readline() == f"{began}\n"
+    shop.here("apply", "-f", "-", stdin=kept.replace("example.com/a, example.com/b", ""))
+    assert waiting.communicate(timeout=20) == ("configmap/kept deleted\n", "")
+    assert waiting.returncode == 0
+
+
+def test_a_namespace_is_deleted_when_what_is_in_it_is(shop: Cli) -> None:
+    shop.here("apply", "-f", "-", stdin="{apiVersion: v1, kind: Namespace, metadata: {name: passing}}")
+    began, ended = shop.here("delete", "ns/passing", "--wait").out.splitlines()
+    assert began == "namespace/passing: deletion began; finalizers hold it: kubernetes"
+    assert ended == "namespace/passing deleted"
+
+
 def test_waiting_for_a_held_object_ends_with_the_reason(shop: Cli) -> None:
     held = "{apiVersion: v1, kind: ConfigMap, metadata: {name: held, finalizers: [example.com/hold]}}"
     shop.here("apply", "-f", "-", stdin=held)
