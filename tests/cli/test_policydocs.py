@@ -91,6 +91,17 @@ def test_commands_on_a_plane_do_as_told(up: Up, monkeypatch: pytest.MonkeyPatch)
         assert done.code == 0, (command, done.err)
 
 
+def test_the_mode_is_shown_also_where_the_policy_does_not_say_it(up: Up, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES / "policy-live")
+    until = time.monotonic() + 20
+    while up.cli.here("apply", "-f", "pods.yaml", "-f", "policies/depot.yaml").code and time.monotonic() < until:
+        time.sleep(0.05)
+    while not (rows := up.cli.here("get", "dop", "-n", "depot").rows)[1:] or "audit" not in rows[1]:
+        assert time.monotonic() < until, rows
+        time.sleep(0.05)
+    assert rows[1][rows[0].index("MODE")] == "audit"
+
+
 def test_manifests_for_a_cluster_are_printed_as_told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     commands = commands_of("In a cluster")

@@ -16,7 +16,7 @@ from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, Custo
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.operators.policy.pool import Pool
-from homeostat.operators.policy.spec import ClusterPolicySpec, Count, Part, PolicySpec, Score, Severity
+from homeostat.operators.policy.spec import ClusterPolicySpec, Count, Mode, Part, PolicySpec, Score, Severity
 
 GROUP: Final = "devops.stochastic.io"
 FINALIZER: Final = f"{GROUP}/cleanup"
@@ -50,6 +50,9 @@ class PolicyStatus(Status, frozen=True, omit_defaults=True):
     remediations_failed: Count | None = None
     remediated_workloads: Annotated[tuple[str, ...], Meta(max_length=MOST_WORKLOADS)] = ()
 
+    enforcement_mode: Annotated[Mode | None, Meta(description="As in force; audit unless the spec says enforce.")] = (
+        None
+    )
     classification: str | None = None
     pods: Count | None = None
     exempted: Count | None = None
@@ -132,7 +135,7 @@ _COLUMNS = (
     Column("Score", ".status.healthScore", "integer"),
     Column("Healthy", ".status.healthy", "boolean"),
     Column("Violations", ".status.violations", "integer"),
-    Column("Mode", ".spec.enforcementMode"),
+    Column("Mode", ".status.enforcementMode"),
     READY_COLUMN,
     # Not `.status.message`, which is that of the last evaluation: a policy that is stalled says why.
     Column("Message", '.status.conditions[?(@.type=="Ready")].message', priority=1),

@@ -49,6 +49,7 @@ def status_fields(policy: Policy, world: World, steps: list[Step]) -> JsonObject
     totals, bounds = world.totals, policy.spec.thresholds
     score = totals.score
     return {
+        "enforcementMode": policy.spec.enforcement_mode or "audit",
         "healthy": is_healthy(score, bounds),
         "healthScore": score,
         "violations": totals.violations,

@@ -94,6 +94,7 @@ def test_a_status_says_what_was_seen() -> None:
     plane = settled(policy_of(), world_of(ALL, WORST))
     assert {key: value for key, value in plane.status.items() if key != "conditions"} == {
         "observedGeneration": 1,
+        "enforcementMode": "audit",
         "healthy": False,
         "healthScore": 56,
         "violations": 5,
