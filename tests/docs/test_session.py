@@ -1,4 +1,4 @@
-"""What the readme and the tutorial tell to type does what they say: commands are run, and their output is seen."""
+"""What the readme, the tutorial and a guide tell to type does what they say: commands are run, their output is seen."""
 
 from __future__ import annotations
 
@@ -103,3 +103,16 @@ async def test_the_session_on_a_cluster_is_as_told(tmp_path: Path) -> None:
         shell = Shell(plane.kubeconfig_path)
         (installed,) = _steps("Run it on a cluster")
         await shell.follow(installed)
+
+
+async def test_enforcement_on_a_plane_is_as_told(tmp_path: Path) -> None:
+    operators = frozenset({"housekeeping", "policy"})
+    async with open_plane(Settings(data=tmp_path, port=0, operators=operators)) as plane:
+        shell = Shell(plane.kubeconfig_path, EXAMPLES / "policy-enforce")
+        await eventually(lambda: shell.run("kubectl api-resources"), lambda told: "devopspolicies" in told)
+        dry, done = _steps("Enforcement", "docs/policy.md")
+        assert len(dry.printed) == 2
+        await shell.follow(dry)
+        unchanged = await shell.run("kubectl get deployment web -n shop -o yaml")
+        assert "livenessProbe:" not in unchanged
+        await shell.follow(done)
