@@ -73,9 +73,9 @@ class Choice:
 def command(operators: str, health: str, verbose: int, **options: Any) -> None:
     """Run operators on a Kubernetes API until Ctrl-C or SIGTERM.
 
-    Ends with 0 when it was told to end or has printed a dry run, with 1 where something is missing or an operator is
-    broken (a dry run: where an object cannot be decided on), with 2 for wrong options, with 3 where the server cannot
-    be reached at the start. Later on it waits for the server.
+    Ends with 0 when it was told to end or has printed a dry run, with 1 where something is missing, an operator is
+    broken or the server is a plane that runs it itself (a dry run: where an object cannot be decided on), with 2 for
+    wrong options, with 3 where the server cannot be reached at the start. Later on it waits for the server.
 
     \b
     Examples:

@@ -12,6 +12,7 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
+from homeostat.cli.rbac import access_documents
 from homeostat.client.base import Client
 from homeostat.client.discovery import Discovery
 from homeostat.client.inprocess import InProcess
@@ -81,8 +82,8 @@ def test_the_definition_beside_an_operator_is_made_from_its_types(folder: str) -
     assert written == [each.definition() for each in module.KINDS]
 
 
-def _objects(name: str) -> list[JsonObject]:
-    return list(load_all((_GREETER.parent / name).read_bytes()))
+def _objects(name: str, folder: str = "greeter") -> list[JsonObject]:
+    return list(load_all((EXAMPLES / folder / name).read_bytes()))
 
 
 async def _apply(client: Client, objects: list[JsonObject]) -> None:
@@ -97,6 +98,29 @@ def test_the_rules_of_the_operator_are_those_of_the_role_beside_it() -> None:
     rules = rules_of("greeter", load_operator(str(_GREETER)))
     (written,) = [each["rules"] for each in _objects("rbac.yaml") if each["kind"] == "ClusterRole"]
     assert granted_by(rules) == granted_by(written)
+
+
+@pytest.mark.parametrize(("folder", "file"), [("greeter", "greeting.yaml"), ("postbox", "postcard.yaml")])
+async def test_what_rbac_prints_for_an_example_is_enough_to_run_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, file: str
+) -> None:
+    monkeypatch.setenv("POSTBOX", str(tmp_path))
+    module = load_operator(str(EXAMPLES / folder / f"{folder}.py"))
+    (declared,) = _objects(file, folder)
+    path = module.KINDS[0].kind.path("default", declared["metadata"]["name"])
+    rules = {folder: rules_of(folder, module)}
+    async with open_plane(Settings(data=tmp_path / "data", port=0, operators=frozenset())) as plane:
+        await install(plane.client, module.KINDS)
+        await _apply(plane.client, access_documents(rules, namespace="ops", account="keeper", has_election=True))
+        account = User("system:serviceaccount:ops:keeper", groups=(AUTHENTICATED,))
+        manager = Manager(Client(InProcess(plane.app.handle, {"user": account})), leases="ops")
+        manager.add(folder, module.register)
+        async with manager.running():
+            await _apply(plane.client, [declared])
+            await eventually(lambda: plane.client.get(path), lambda obj: condition_of(obj, "Ready")["status"] == "True")
+            await plane.client.delete(path)
+            await eventually(lambda: plane.client.list(module.KINDS[0].kind.path("")), lambda found: not found[0])
+        assert manager.recorder.failed == 0
 
 
 async def test_the_roles_of_the_example_are_enough_to_run_it(tmp_path: Path) -> None:
