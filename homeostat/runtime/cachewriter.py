@@ -62,7 +62,8 @@ class CacheWriter(Generic[V]):
         if held == obj:
             return None
         change = self._carry_out(Change(namespace, name, held, obj))
-        cache._unreadable.drop((namespace, name))
+        if cache._unreadable.found:
+            cache._unreadable.drop((namespace, name))
         return change
 
     def remove(self, obj: V) -> Change[V] | None:

@@ -97,6 +97,7 @@ class Looker(Generic[Obj, World, Action]):
         self._kind, self._operator = kind, operator
         self._tools, self._options, self._status_fields = tools, options, status_fields
         self._objects = Projection(tools.client, kind, Snapshot)
+        self._any_objects = Projection(tools.client, kind, Declared)
         self._writing = Writing(manager=f"homeostat-{name}")
         self._limit = Deadline(options.timeout_s)
 
@@ -142,7 +143,7 @@ class Looker(Generic[Obj, World, Action]):
 
     async def report(
         self,
-        look: Look[Obj],
+        look: Look[Any],
         conditions: Iterable[Condition],
         fields: Mapping[str, Json] | None = None,
         *,
@@ -154,11 +155,11 @@ class Looker(Generic[Obj, World, Action]):
             look.snapshot = await write_status(self._objects, look.snapshot, patch, writing=self._writing)
 
     async def report_unread(self, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
-        """Of an object that does not fit its projection: the little that a status needs is fetched."""
+        """Of an object that does not fit its projection: what every object has is fetched, and is enough."""
         if self._options.has_status:
-            snapshot = await self._objects.get(name, namespace)
-            patch = plan_status(snapshot, conditions, now=self._tools.now(), is_observed=False)
-            await write_status(self._objects, snapshot, patch, writing=self._writing)
+            look = Look(await self._any_objects.get(name, namespace))
+            told = of_pause(PAUSE, look.snapshot) if is_paused(look.obj) else conditions
+            await self.report(look, told, is_observed=False)
 
     def tell(self, obj: Obj, notice: Notice) -> None:
         metadata = obj.metadata

@@ -49,7 +49,7 @@ class PoliciesInForce:
         return all(each.synced.is_set() for each in self._watchers)
 
     def knows(self, namespace: str) -> bool:
-        return self._namespaces.cache.get("", namespace) is not None
+        return self._namespaces.cache.knows("", namespace)
 
     def of(self, namespace: str) -> list[Evaluator]:
         """Those of the namespace, and those of the cluster that mean it."""

@@ -20,7 +20,7 @@ from homeostat.runtime.cachewriter import CacheWriter
 from homeostat.runtime.decoding import Projection, Unfit
 from homeostat.runtime.deletion import Deletion
 from homeostat.runtime.installation import install
-from homeostat.runtime.look import Options
+from homeostat.runtime.look import PAUSE, Options
 from homeostat.runtime.routes import to_mapped
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.unreadable import UnreadableError
@@ -271,6 +271,18 @@ async def test_an_object_of_its_own_that_does_not_fit_says_so(shop: Shop, caplog
             running.cancel()
     told_of = [getattr(each, "object", "") for each in caplog.records if each.message == "failed"]
     assert [each.rpartition("/")[2] for each in told_of] == ["a", "b", "a"]
+
+
+async def test_an_object_that_does_not_fit_is_paused_like_any_other(shop: Shop) -> None:
+    odd = widget("a", text="no")
+    odd["metadata"]["annotations"] = {PAUSE: "true"}
+    await shop.client.create(shop.path(), odd)
+    async with asyncio.TaskGroup() as tasks:
+        running = await run(shop, Confident(), tasks)
+        await is_ready(shop, "a", "Unknown", "PausedByAnnotation")
+        await shop.client.merge(shop.path("a"), {"metadata": {"annotations": {PAUSE: None}}})
+        await is_ready(shop, "a", "False", "Unreadable")
+        running.cancel()
 
 
 async def test_an_object_that_does_not_fit_and_goes_is_forgotten(shop: Shop) -> None:

@@ -168,7 +168,7 @@ class Book:
     def has_name(self, resource_type: TypeEntry, name: str) -> bool:
         """Whether a resource of the type, in whatever version, has the name."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
-        return followed is not None and followed.informer.cache.get(self.namespace, name) is not None
+        return followed is not None and followed.informer.cache.knows(self.namespace, name)
 
     def declared_at(self, uid: str) -> int:
         """The version since which a resource has been declared as it is, as far as is known; its status has changed."""
