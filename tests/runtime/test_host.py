@@ -137,7 +137,8 @@ async def test_a_lease_that_cannot_be_had_is_told() -> None:
         await asyncio.sleep(10)
         lease = "/apis/coordination.k8s.io/v1/namespaces/shop/leases/homeostat-gadgets"
         allow = 'allow get, create and update of leases.coordination.k8s.io in the namespace "shop"'
-        assert manager.troubles() == [f"gadgets: {lease}: leases are not for you; {allow}"]
+        choose = "or choose another where this account may (--lease-namespace)"
+        assert manager.troubles() == [f"gadgets: {lease}: leases are not for you; {allow}, {choose}"]
 
 
 @virtual_time
