@@ -56,5 +56,4 @@ class Greeter:
 
 
 def register(setup: Setup) -> None:
-    greeter = Greeter(setup)
-    setup.control(GREETING, Greeting, greeter).also(greeter.notes, to_itself(GREETING))
+    setup.control(GREETING, Greeting, greeter := Greeter(setup)).also(greeter.notes, to_itself(GREETING))
