@@ -1,8 +1,8 @@
 """Which types count for the resources of a kind. Pure.
 
 A type counts once the server has its definition, also where a newer form of it is not in force and where it only waits
-for its last resources to go. A resource that says which version it was declared by is kept as that one says; any other
-as the newest does, by Kubernetes' order of versions.
+for its last resources to go, and not while the definition is being removed. A resource that says which version it was
+declared by is kept as that one says; any other as the newest does, by Kubernetes' order of versions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from homeostat.objects.conditions import READY, find
 from homeostat.operators.actions.api import TYPE_VERSION, ResourceType, ResourceTypeSpec, ResourceTypeStatus
 from homeostat.operators.actions.definition import version_priority
 from homeostat.operators.actions.naming import resource_kind, version_name
-from homeostat.operators.actions.typedecide import DEFINING
+from homeostat.operators.actions.typedecide import DEFINING, REMOVING
 
 Versions = dict[str, ResourceTypeSpec]
 """Of one kind, by the names that the server knows them by; never empty."""
@@ -47,7 +47,7 @@ def kept_by(versions: Versions, labels: Mapping[str, str]) -> ResourceTypeSpec:
 def _is_defined(each: ResourceType) -> bool:
     status = each.read_status(ResourceTypeStatus)
     ready = find(status.conditions, READY)
-    return bool(status.plural) and ready is not None and ready.reason != DEFINING
+    return bool(status.plural) and ready is not None and ready.reason not in (DEFINING, REMOVING)
 
 
 def _age(each: ResourceType) -> tuple[str, str]:

@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from homeostat.objects.conditions import READY, RECONCILING, Condition
+from homeostat.objects.conditions import READY, RECONCILING, Condition, find
 from homeostat.objects.decision import Decision, Notice, Stalled, Wait
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec
+from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec, ResourceTypeStatus
 from homeostat.operators.actions.definition import InvalidTypeError, definition_of
 from homeostat.operators.actions.misfit import Misfit
 from homeostat.operators.actions.naming import resource_kind
@@ -26,6 +26,9 @@ from homeostat.operators.actions.versions import kept_versions, stored_versions_
 
 DEFINING: Final = "Defining"
 """Why a type is not ready whose definition the server does not have yet."""
+REMOVING: Final = "Removing"
+"""Why a type is not ready whose definition goes: its resources, of which there are none, are not looked after."""
+_UNTIL_HEARD: Final = timedelta(seconds=0.2)
 _REDEFINING: Final = "Redefining"
 """The server has a definition, and its resources are looked after; it gets another one."""
 _LOOK_AGAIN: Final = timedelta(seconds=60)
@@ -143,7 +146,15 @@ def _let_go(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeActio
         return _narrow(resource_type, left, world, world.found)
     if world.users:
         raise Wait("InUse", timedelta(seconds=10), message=told_in_use(world.users, len(world.users)))
-    return Decision((RemoveDefinition(world.found["metadata"]["name"]),))
+    return _remove(resource_type, world.found["metadata"])
+
+
+def _remove(resource_type: ResourceType, found: JsonObject) -> Decision[TypeAction]:
+    """First it is said, so that whoever follows the resources stops before there is nothing to follow any more."""
+    ready = find(resource_type.read_status(ResourceTypeStatus).conditions, READY)
+    if ready is None or ready.reason != REMOVING or "deletionTimestamp" in found:
+        raise Wait(REMOVING, _UNTIL_HEARD, message="the definition is being removed")
+    return Decision((RemoveDefinition(found["name"]),))
 
 
 def _has_version(resource_type: ResourceType, found: JsonObject | None) -> bool:

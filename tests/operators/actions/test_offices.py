@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import stat
 import sys
 from contextlib import AbstractAsyncContextManager
@@ -117,6 +118,22 @@ async def test_a_type_in_use_stays_and_its_resources_are_looked_after_until_the_
         await eventually(lambda: is_gone(client, f"{NOTES}/a"))
         assert not (tmp_path / "world" / "a").exists()
         await eventually(lambda: is_gone(client, f"{TYPES}/note"), within_s=20)
+
+
+async def test_resources_are_left_alone_before_their_kind_is_gone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "homeostat")
+    async with open_plane(tmp_path) as plane:
+        client = plane.client
+        await client.create(TYPES, note_type(tmp_path))
+        await eventually(lambda: client.get(f"{TYPES}/note"), is_ready)
+        await eventually(lambda: "resources of a type are looked after" in caplog.messages)
+        await client.delete(f"{TYPES}/note")
+        await eventually(lambda: is_gone(client, f"{TYPES}/note"))
+    told = caplog.messages
+    assert told.index("resources of a type are left alone") < told.index("definition emptied")
+    assert "repeated" not in told
 
 
 async def test_a_changed_type_is_looked_at_by_its_resources(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from homeostat.client.base import Client
@@ -135,9 +136,19 @@ def typed(name: str, created: str = "2026-01-01T00:00:00Z", *, going: bool = Fal
     return ResourceType(metadata=metadata, spec=ResourceTypeSpec(**{"name": "Thing", **spec}))
 
 
+def removing(name: str) -> ResourceType:
+    """It was said that its definition goes."""
+    status = {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "Removing", "message": ""}]}
+    return msgspec.structs.replace(typed(name, going=True), status=msgspec.Raw(msgspec.json.encode(status)))
+
+
 def established(*specs: ResourceTypeSpec) -> JsonObject:
     definition = definition_of(specs)
     return {**definition, "status": {"conditions": [{"type": "Established", "status": "True"}]}}
+
+
+def going(definition: JsonObject) -> JsonObject:
+    return {**definition, "metadata": {**definition["metadata"], "deletionTimestamp": "2026-01-02T00:00:00Z"}}
 
 
 ONE, TWO = typed("one"), typed("two", version="v2")
@@ -207,7 +218,7 @@ def storing_first() -> JsonObject:
         ),
         pytest.param(typed("one", going=True), TypeWorld(), (), id="gone"),
         pytest.param(
-            typed("one", going=True),
+            removing("one"),
             TypeWorld(found=established(ONE.spec)),
             (RemoveDefinition("things.resources.homeostat.dev"),),
             id="last-version-goes",
@@ -267,6 +278,27 @@ def test_what_is_done_to_the_definition(given: ResourceType, world: TypeWorld, e
             Wait,
             "about to be stored",
             id="not-all-replicas-know-yet",
+        ),
+        pytest.param(
+            typed("one", going=True),
+            TypeWorld(found=established(ONE.spec)),
+            Wait,
+            "the definition is being removed",
+            id="those-who-follow-its-resources-stop-first",
+        ),
+        pytest.param(
+            removing("one"),
+            TypeWorld(found=going(established(ONE.spec))),
+            Wait,
+            "the definition is being removed",
+            id="what-goes-already-is-not-removed-again",
+        ),
+        pytest.param(
+            removing("one"),
+            TypeWorld(found=established(ONE.spec), users=("default/x",)),
+            Wait,
+            "1 resource is of this type",
+            id="somebody-made-one-meanwhile",
         ),
     ],
 )
