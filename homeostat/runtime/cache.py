@@ -79,6 +79,10 @@ class Cache(Generic[V]):
             raise self._unreadable.error((namespace, name))
         return found
 
+    def readable(self, namespace: str, name: str) -> V | None:
+        """As lists show it: None also where there is one that does not fit, for who does not make what is absent."""
+        return self._held(namespace, name)
+
     def knows(self, namespace: str, name: str) -> bool:
         """Whether there is such an object, fit or not."""
         return self._held(namespace, name) is not None or (namespace, name) in self._unreadable.found

@@ -112,11 +112,11 @@ class Estate:
             yield from self._replica_sets.cache.indexed(_UNOWNED, namespace)
 
     def workload(self, key: str) -> Workload | None:
-        """None also for a ReplicaSet that has an owner."""
+        """None also for a ReplicaSet that has an owner, and for what cannot be read: neither is judged."""
         kind, namespace, name = key.split("/", 2)
         if (informer := self._workloads.get(kind)) is not None:
-            return informer.cache.get(namespace, name)
-        found = None if self._replica_sets is None else self._replica_sets.cache.get(namespace, name)
+            return informer.cache.readable(namespace, name)
+        found = None if self._replica_sets is None else self._replica_sets.cache.readable(namespace, name)
         return None if found is None or found.is_owned else found
 
     def budgets(self, namespace: str) -> tuple[DisruptionBudget, ...]:
@@ -126,7 +126,7 @@ class Estate:
         """The Deployments of the ReplicaSets that the Pod belongs to, as far as they are known."""
         if self._replica_sets is None:
             return {}
-        get, namespace = self._replica_sets.cache.get, pod.metadata.namespace
+        get, namespace = self._replica_sets.cache.readable, pod.metadata.namespace
         names = (owner.name for owner in pod.metadata.owner_references or () if owner.kind == REPLICA_SET.kind)
         return {name: found.deployment for name in names if (found := get(namespace, name)) is not None}
 

@@ -60,7 +60,7 @@ class Inquiry:
         count = 0
         while page.dirty:
             name = page.dirty.pop()
-            pod = self._pods.get(namespace, name)
+            pod = self._pods.readable(namespace, name)
             if pod is None:
                 page.remove(name)
                 continue

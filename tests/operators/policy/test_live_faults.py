@@ -10,12 +10,13 @@ import pytest
 from homeostat.client.base import Response, Transport
 from homeostat.objects.errors import ForbiddenError, status_of
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.kind import DEPLOYMENT, POD
+from homeostat.objects.kind import DEPLOYMENT, POD, REPLICA_SET
 from homeostat.operators.policy import act, estate
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
 from tests.operators.policy.live import BARE, GOOD, operating
+from tests.operators.policy.test_live_enforcement import SPEC, deploy, owner
 from tests.operators.policy.test_live_records import TEAM
 
 TAG: JsonObject = {"forbidLatestTag": True}
@@ -30,6 +31,8 @@ class Obstacle:
         self.holds: Callable[[str, str], bool] = lambda method, path: False
         self.is_free = asyncio.Event()
         self.held = 0
+        self.garbled = (b"", b"")
+        """What no line of a watch has, and what it has in its place."""
 
     def over(self, inner: Transport) -> Obstacle:
         self._inner = inner
@@ -50,7 +53,12 @@ class Obstacle:
         assert self._inner is not None
         if self.refuses("WATCH", path):
             return _forbidden()
-        return await self._inner.stream(path, query=query, accept=accept)
+        answer = await self._inner.stream(path, query=query, accept=accept)
+        return answer if isinstance(answer, Response) or not self.garbled[0] else self._garble(answer)
+
+    async def _garble(self, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for line in lines:
+            yield line.replace(*self.garbled)
 
 
 def _forbidden() -> Response:
@@ -144,3 +152,31 @@ async def test_who_may_not_see_workloads_says_so_and_holds_nobody_up(
         await live.shows(violations=1, within_s=2.0)
         status = (await live.get("workloads-0"))["status"]
         assert "healthScore" not in status
+
+
+async def test_a_pod_that_cannot_be_read_any_more_is_not_judged_by_how_it_was(
+    plane: Api, obstacle: Obstacle, manager: Manager
+) -> None:
+    obstacle.garbled = (b'"phase":"Unknown"', b'"phase":7')
+    async with operating(plane, manager) as live:
+        await live.run_pod("web", BARE)
+        await live.run_pod("other", GOOD)
+        await live.declare(TAG)
+        await live.shows(pods=2, violations=1)
+        await live.change_pod("web", {"status": {"phase": "Unknown"}}, "status")
+        await live.shows(pods=1, violations=0)
+        await live.change_pod("web", {"status": {"phase": "Running"}}, "status")
+        await live.shows(pods=2, violations=1)
+
+
+async def test_a_replica_set_that_cannot_be_read_keeps_no_pod_from_being_judged(
+    plane: Api, obstacle: Obstacle, manager: Manager
+) -> None:
+    obstacle.garbled = (b'"kind":"Rollout"', b'"kind":7')
+    async with operating(plane, manager) as live:
+        rollout = {"apiVersion": "example.dev/v1", "kind": "Rollout", "name": "web", "uid": "r"}
+        made = await deploy(live, "web-5d4f8b9c7f", REPLICA_SET, ownerReferences=[rollout])
+        await live.declare({**SPEC, **TAG})
+        await live.shows(pods=0)
+        await live.run_pod("web", BARE, owner=owner(made, "ReplicaSet"))
+        await live.shows(pods=1)
