@@ -128,6 +128,7 @@ class Register(Generic[R]):
         return min(found, key=lambda each: each.age) if found else None
 
     def named(self, name: str) -> R | None:
+        """`UnreadableError` where there is one that does not fit."""
         return self._informer.cache.get(self._namespace, name)
 
     @property
@@ -170,7 +171,7 @@ class Register(Generic[R]):
         try:
             with contextlib.suppress(NotFoundError):
                 await self._objects.delete(record.name, self._namespace, uid=record.metadata.uid)
-            found = self.named(record.name)
+            found = self._informer.cache.readable(self._namespace, record.name)
             if found is not None and found.metadata.uid == record.metadata.uid:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_SEEN_WITHIN_S):
@@ -191,7 +192,8 @@ class Register(Generic[R]):
                     self._is_wanted.set()
 
     async def _number(self, name: str) -> None:
-        found = self.named(name)
+        # What cannot be read is told of as one that came, when it can be.
+        found = self._informer.cache.readable(self._namespace, name)
         if found is not None and self._needs_number(found):
             metadata = {"labels": {ID: str(await self.take_number())}, "uid": found.metadata.uid}
             version = found.metadata.resource_version

@@ -21,6 +21,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.identity.records import Role
 from homeostat.web.register import Register
 from homeostat.web.rest.refusal import RefusalError
+from tests.operators.policy.test_live_faults import Obstacle
 
 PATH = REST_ROLE.kind.path("default")
 
@@ -142,3 +143,21 @@ async def test_who_is_cancelled_while_waiting_ends_whatever_comes_at_that_moment
     was_waiting = task.cancel()
     await asyncio.wait([task])
     assert task.cancelled() is was_waiting
+
+
+async def test_a_record_that_cannot_be_read_any_more_waits_for_its_number_and_ends_nothing(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("homeostat.web.register._AGAIN_AFTER_S", 0.01)
+    obstacle = Obstacle()
+    obstacle.refuses = lambda method, path: (method, path) == ("PATCH", f"{PATH}/a")
+    obstacle.garbled = (b'"description":"odd"', b'"description":7')
+    async with open_register(plane.client.over(obstacle.over)) as roles:
+        await plane.client.create(PATH, declared("a"))
+        await eventually(lambda: len(roles.all()) == 1)
+        await plane.client.merge(f"{PATH}/a", {"spec": {"description": "odd"}})
+        await eventually(lambda: not roles.all())
+        await asyncio.sleep(0.1)
+        obstacle.refuses = lambda method, path: False
+        await plane.client.merge(f"{PATH}/a", {"spec": {"description": "even"}})
+        await eventually(lambda: [each.name for each in roles], lambda found: found == ["a"])

@@ -23,6 +23,7 @@ from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import encode
 from homeostat.objects.timestamp import format_micro_time
 from homeostat.operators.actions.restapi import RestUserSpec
+from homeostat.runtime.unreadable import UnreadableError
 from homeostat.web.callers import require_admin
 from homeostat.web.identity.forms import Username
 from homeostat.web.identity.records import Registers, User
@@ -84,7 +85,11 @@ class Sync:
     async def _take_over(self, directory: Directory) -> tuple[int, int]:
         created = updated = 0
         for person in await directory.people():
-            found = self._users.named(person.username)
+            try:
+                found = self._users.named(person.username)
+            except UnreadableError as error:
+                log.warning("user of the directory left as it is", extra={"reason": str(error)})
+                continue
             if found is None:
                 created += await self._create(person)
             elif found.spec.source == "ldap":

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from homeostat.operators.actions.restapi import REST_USER
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.directory import read_directory, sync_interval_s
 from homeostat.web.identity.token import SettingError
 from tests.external.slapds import ADMIN as DIRECTORY_ADMIN
 from tests.external.slapds import ADMIN_PASSWORD, BASE, Slapd, find_slapd, person, run_slapd
+from tests.operators.policy.test_live_faults import Obstacle
 from tests.web.faces import ADMIN, Caller, Face, open_face
 
 SLAPD = find_slapd()
@@ -80,6 +83,18 @@ async def test_a_sync_comes_by_itself_where_that_is_asked_for(plane: Plane, slap
     async with open_face(plane.client, settings(slapd, LDAP_SYNC_INTERVAL="0.1")) as face:
         admin = await face.nobody.login("admin", "correct horse")
         await eventually(lambda: admin.get("/users"), lambda told: len(told.body) == 2)
+
+
+@needs_slapd
+async def test_a_user_that_cannot_be_read_is_left_as_it_is_by_a_sync(plane: Plane, slapd: Slapd) -> None:
+    obstacle = Obstacle()
+    obstacle.garbled = (b'"source":"ldap"', b'"source":7')
+    client = plane.client.over(obstacle.over)
+    async with open_face(client, settings(slapd, LDAP_SYNC_INTERVAL="0.1")) as face:
+        admin = await face.nobody.login("admin", "correct horse")
+        await eventually(lambda: plane.client.get(REST_USER.kind.path("default")), lambda told: len(told["items"]) == 2)
+        await asyncio.sleep(0.5)
+        assert (await admin.post("/users/ldap-sync")).body == {"created": 0, "updated": 0, "total": 0}
 
 
 async def test_a_directory_that_is_away_is_503(plane: Plane) -> None:
