@@ -17,15 +17,16 @@ from homeostat.server.document import Document
 from homeostat.server.metrics import Metrics
 from homeostat.server.negotiate import JSON, negotiate
 from homeostat.server.openapi import V2, V2_ACCEPTED, V2_MEDIA_TYPE
-from homeostat.server.user import User
+from homeostat.server.user import UNAUTHENTICATED, User
 
 KUBERNETES_VERSION = ("1", "34")
 """The API whose behaviour this server follows, as clients that look at versions need to know."""
+_OWN = "homeostat"
 
 
 def version_info(homeostat_version: str, *, operators: Sequence[str] = (), leases: str = "") -> JsonObject:
     """Operators that run in the server, and the namespace of the Leases that they stand for, are told to who would run
-    them a second time; clients of Kubernetes leave out what they do not know.
+    them a second time, and not to strangers; clients of Kubernetes leave out what they do not know.
     """
     major, minor = KUBERNETES_VERSION
     return {
@@ -38,7 +39,7 @@ def version_info(homeostat_version: str, *, operators: Sequence[str] = (), lease
         "goVersion": "none",
         "compiler": platform.python_implementation().lower(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
-        "homeostat": {"operators": list(operators), "leases": leases},
+        _OWN: {"operators": list(operators), "leases": leases},
     }
 
 
@@ -57,6 +58,7 @@ class Pages:
         self._catalog = catalog
         self._metrics = metrics
         self._version = encode(version)
+        self._public_version = encode({word: told for word, told in version.items() if word != _OWN})
         self._is_ready = is_ready
         self._exact: dict[str, SystemPage] = {
             "/": self._root,
@@ -91,7 +93,7 @@ class Pages:
         return Reply(200, body(), JSON)
 
     async def _show_version(self, request: Request, user: User) -> Reply:
-        return Reply(200, self._version, JSON)
+        return Reply(200, self._public_version if UNAUTHENTICATED in user.groups else self._version, JSON)
 
     async def _show_metrics(self, request: Request, user: User) -> Reply:
         return Reply(200, self._metrics.text(), metrics_module.CONTENT_TYPE)

@@ -122,6 +122,12 @@ async def test_health_and_version_are_public(api: Api, path: str) -> None:
     assert (await api("GET", path, user=NOBODY)).status == 200
 
 
+async def test_what_a_plane_runs_is_not_told_to_strangers(api: Api) -> None:
+    told, public = [(await api("GET", "/version", user=user)).json for user in (ALICE, NOBODY)]
+    assert "operators" in told.pop("homeostat")
+    assert public == told
+
+
 @pytest.mark.parametrize("path", ["/metrics", "/openapi/v3", "/apis"])
 async def test_what_is_not_public_asks_who_is_there(api: Api, path: str) -> None:
     assert (await api("GET", path, user=NOBODY)).status == 403
