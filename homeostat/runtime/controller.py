@@ -103,6 +103,8 @@ class Controller(Generic[Obj, World, Action]):
         self._scopes: Scopes[Request] = Scopes()
         self._acted: dict[Request, tuple[Action, ...]] = {}
         self._complaints = Complaints()
+        self._refused: dict[Request, Callable[[], None]] = {}
+        """By what could not be read, and what ends the wait for it."""
         self._is_catching_up = False
         tools.metrics.watch_breaker(name, self.breaker)
         self.also(informer, to_itself(kind), when=any_of(options.when, turns))
@@ -151,6 +153,8 @@ class Controller(Generic[Obj, World, Action]):
                 informer.remove_handler(handler)
             queue.close()
             self.queue = self._workers = None
+            for request in list(self._refused):
+                self._end_wait(request)
             self._scopes.clear()
             self._acted.clear()
             self._complaints.clear()
@@ -278,7 +282,8 @@ class Controller(Generic[Obj, World, Action]):
             case _:
                 self._complaints.failed(request, end)
                 if isinstance(end, UnreadableError):
-                    end.when_changed((self.name, request), partial(queue.add, request))
+                    self._end_wait(request)
+                    self._refused[request] = end.when_changed((self.name, request), partial(queue.add, request))
                 if look is not None:
                     await self._looker.report(look, of_error(end))
                 elif isinstance(end, UnreadableError):
@@ -309,7 +314,12 @@ class Controller(Generic[Obj, World, Action]):
 
     def _settle(self, request: Request, queue: WorkQueue[Request]) -> None:
         self._rest(request, queue)
+        self._end_wait(request)
         self._complaints.forget(request)
+
+    def _end_wait(self, request: Request) -> None:
+        if (end := self._refused.pop(request, None)) is not None:
+            end()
 
     def _rest(self, request: Request, queue: WorkQueue[Request]) -> None:
         queue.forget(request)

@@ -5,12 +5,13 @@ what is somebody else's. So its name is kept, with the reason, for as long as it
 
 - asking for such a name is an `UnreadableError` that names the object, the struct and the reason
 - who was refused one is called when that object changes in any way, once
-- nothing is kept of an object that fits again, or is gone
+- nothing is kept of an object that fits again, or is gone, nor of who wants to be called no more
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 
 from homeostat.client.projection import ProjectionError
 from homeostat.runtime.decoding import Unfit
@@ -28,9 +29,13 @@ class UnreadableError(ProjectionError):
         super().__init__(told)
         self._unreadable, self._name = unreadable, name
 
-    def when_changed(self, key: Hashable, call: Callable[[], None]) -> None:
-        """Calls when the object is another, fits or not; at once where it is already. Of one key the last counts."""
+    def when_changed(self, key: Hashable, call: Callable[[], None]) -> Callable[[], None]:
+        """Calls when the object is another, fits or not; at once where it is already. Of one key the last counts.
+
+        What is returned ends that, and holds nothing of this error.
+        """
         self._unreadable.when_changed(self._name, key, call)
+        return partial(self._unreadable.forget, self._name, key)
 
 
 class Unreadable:
@@ -68,6 +73,11 @@ class Unreadable:
             self._waiting.setdefault(name, {})[key] = call
         else:
             call()
+
+    def forget(self, name: Name, key: Hashable) -> None:
+        waiting = self._waiting.get(name)
+        if waiting is not None and waiting.pop(key, None) is not None and not waiting:
+            del self._waiting[name]
 
     def add_handler(self, handler: Handler) -> None:
         """Told of each that comes, changes or is one no more; first of those that are there. It does not raise."""

@@ -299,6 +299,20 @@ async def test_an_object_that_does_not_fit_and_goes_is_forgotten(shop: Shop) -> 
         running.cancel()
 
 
+async def test_who_waits_for_what_does_not_fit_and_goes_is_forgotten(shop: Shop) -> None:
+    operator = Confident(Options(has_status=False))
+    await shop.client.create(shop.notes, CONFIG_MAP.new("a"))
+    await shop.client.create(shop.path(), widget("a"))
+    async with asyncio.TaskGroup() as tasks:
+        running = await run(shop, operator, tasks)
+        waiting = operator.notes._unreadable._waiting
+        await eventually(lambda: waiting)
+        await shop.client.delete(shop.path("a"))
+        await eventually(lambda: not waiting)
+        assert [each.name for each in operator.notes.cache.unreadable] == ["a"]
+        running.cancel()
+
+
 async def test_a_route_that_cannot_read_is_asked_again_and_ends_nothing(shop: Shop) -> None:
     operator = Confident()
     await shop.client.create(shop.notes, CONFIG_MAP.new("route"))
