@@ -26,7 +26,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -48,7 +47,7 @@ from homeostat.runtime.queue import Priority, WorkQueue
 from homeostat.runtime.reconcile import Operator, Request
 from homeostat.runtime.routes import Route, to_itself
 from homeostat.runtime.statusfields import StatusFields
-from homeostat.runtime.tracing import Span
+from homeostat.runtime.tracing import SILENT, Span
 from homeostat.runtime.unreadable import UnreadableError
 from homeostat.runtime.verdict import of_error, of_stall, of_wait, sole_error
 from homeostat.runtime.workers import Workers
@@ -200,7 +199,11 @@ class Controller(Generic[Obj, World, Action]):
             self._is_catching_up = False
 
     async def _work(self, request: Request) -> None:
-        async with self._options.slots or nullcontext():
+        slots = self._options.slots
+        if slots is None:
+            await self._look(request)
+            return
+        async with slots:
             await self._look(request)
 
     async def _look(self, request: Request) -> None:
@@ -213,7 +216,8 @@ class Controller(Generic[Obj, World, Action]):
             self._tools.metrics.reconciled(self.name, "rationed", 0.0)
             return
         scope = self._scopes.take(request, self._tools.refusal)
-        span = self._tools.tracer.span("reconcile", controller=self.name, object=str(request))
+        tracer = self._tools.tracer
+        span = tracer.span("reconcile", controller=self.name, object=str(request)) if tracer.is_on else SILENT
         try:
             with writing_in(scope), span as told:
                 outcome = await self._attempt(request, scope, queue, told)

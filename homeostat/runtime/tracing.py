@@ -60,13 +60,17 @@ class Tracer:
     ) -> None:
         self._begin, self._ratio, self._chance = begin, ratio, chance
 
+    @property
+    def is_on(self) -> bool:
+        return self._begin is not None
+
     def span(self, name: str, /, **attributes: Attribute) -> Span:
         begin = self._begin
         if begin is None:
-            return _SILENT
+            return SILENT
         parent = _current.get()
-        if parent is _SILENT:
-            return _SILENT
+        if parent is SILENT:
+            return SILENT
         if parent is None and self._chance() >= self._ratio:
             return _LeftOut()
         return _Recorded(begin, name, attributes)
@@ -92,7 +96,7 @@ class _Silent:
         pass
 
 
-_SILENT = _Silent()
+SILENT = _Silent()
 
 
 class _LeftOut(_Silent):
@@ -101,7 +105,7 @@ class _LeftOut(_Silent):
     __slots__ = ("_token",)
 
     def __enter__(self) -> Self:
-        self._token = _current.set(_SILENT)
+        self._token = _current.set(SILENT)
         return self
 
     def __exit__(

@@ -17,6 +17,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
+from threading import get_ident
 from typing import Any, NamedTuple, TypeVar, cast
 
 from homeostat.server.call import Admission, Answer, Call
@@ -29,7 +30,8 @@ DENSE_ITEMS = 1_000
 _SMALL_BYTES = 4 * 1024
 
 _thread = ThreadPoolExecutor(1, thread_name_prefix="homeostat-large-calls")
-_place = threading.local()
+_ident = 0
+"""Of the thread, once it has carried out something."""
 
 T = TypeVar("T")
 Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
@@ -41,7 +43,7 @@ class TooLongError(Exception):
 
 def is_aside() -> bool:
     """Whether this runs in the thread, where it may take its time."""
-    return getattr(_place, "is_aside", False)
+    return get_ident() == _ident
 
 
 async def in_thread(look: Callable[[], T]) -> T:
@@ -160,7 +162,8 @@ class _Wish(NamedTuple):
 
 def _go_on(work: Coroutine[Any, Any, Answer], granted: _Box | None) -> object:
     """In the thread, up to the next wish or to the end."""
-    _place.is_aside = True
+    global _ident  # noqa: PLW0603
+    _ident = get_ident()
     try:
         return work.send(granted)
     except StopIteration as stop:
@@ -179,7 +182,7 @@ class _Errand:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._loop_thread = threading.get_ident()
+        self._loop_thread = get_ident()
         self._is_over = threading.Event()
         self._asked: Future[Any] | None = None
 
@@ -212,7 +215,7 @@ class _Errand:
             self._asked.cancel()
 
     def _is_there(self) -> bool:
-        return threading.get_ident() == self._loop_thread
+        return get_ident() == self._loop_thread
 
 
 async def _call(function: Callable[..., Any], *args: Any, **more: Any) -> Any:

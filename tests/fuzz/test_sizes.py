@@ -121,7 +121,7 @@ def test_many_small_things_are_refused_before_they_are_looked_at(
     assert_answered_well(answer)
     assert answer.status in {400, 422}
     assert "too large" in answer.json["message"] or "more than" in answer.json["message"]
-    assert answer.took_s < 3
+    assert answer.took_s < 8
 
 
 def test_what_is_moved_again_and_again_costs_no_more_than_once(driver: Driver) -> None:
@@ -132,4 +132,4 @@ def test_what_is_moved_again_and_again_costs_no_more_than_once(driver: Driver) -
     operations = [{"op": "add", "path": "/spec/a", "value": [[]] * 90_000}, *back_and_forth * 3000]
     answer = driver.send("PATCH", f"{FREES}/base", operations, type=JSON_PATCH, query="dryRun=All")
     assert answer.status == 200
-    assert answer.took_s < 3
+    assert answer.took_s < 8

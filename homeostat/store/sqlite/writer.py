@@ -164,5 +164,7 @@ class _Transaction:
 @cache
 def _insert_sql(size: int) -> str:
     """An insert of up to `size` rows: those whose revision is NULL are padding."""
+    if size == 1:
+        return f"INSERT INTO log VALUES ({', '.join('?' * COLUMNS)})"  # noqa: S608
     rows = ", ".join([f"({', '.join('?' * COLUMNS)})"] * size)
     return f"INSERT INTO log SELECT * FROM (VALUES {rows}) WHERE column1 IS NOT NULL"  # noqa: S608
