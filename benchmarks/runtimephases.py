@@ -85,7 +85,7 @@ async def measure(side: Side, server: Server, load: Load) -> Figures:
 
 
 async def _lone(bench: Bench) -> float:
-    """What no operator can be quicker than, for it has to write a status."""
+    """For comparison, and no bound: a watch hears of a write before the writer has its answer."""
     taken = []
     for number in range(_LONE):
         await asyncio.sleep(_LONE_GAP_S)
