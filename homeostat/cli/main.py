@@ -32,12 +32,19 @@ _COMMANDS = {
     "token": "Create, list and revoke bearer tokens.",
     "version": "Print the version.",
 }
+_PACKAGES = {
+    "objects": ("get", "describe", "watch", "apply", "delete"),
+    "plane": ("up", "kubeconfig", "backup", "restore", "migrate-store", "token"),
+    "operators": ("run", "crds", "rbac"),
+}
+_MODULES = {name: f"{package}.{name.replace('-', '_')}" for package, names in _PACKAGES.items() for name in names}
 
 
 @click.command(
     cls=LazyGroup,
-    prefix="",
+    package="homeostat.cli",
     members=_COMMANDS,
+    modules=_MODULES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")

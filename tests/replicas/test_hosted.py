@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.cli.failure import Failure
-from homeostat.cli.hosted import refuse_hosted
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.operators.hosted import refuse_hosted
 from homeostat.client.base import Client
 from homeostat.objects.kind import LEASE
 from homeostat.testing.eventually import eventually

@@ -20,13 +20,13 @@ import yaml
 from click.testing import CliRunner, Result
 from cryptography import x509
 
-from homeostat.cli.policywebhook import command
+from homeostat.cli.policy.webhook import command
 from homeostat.operators.policy.api import DEVOPS_POLICY
 from homeostat.plane import Plane
 from tests.kubectl.kubectl import Kubectl, find_programs
 from tests.served import ServedPlane, serve_plane
 
-_PROGRAM = "from homeostat.cli.policywebhook import command; command()"
+_PROGRAM = "from homeostat.cli.policy.webhook import command; command()"
 _PORT = re.compile(r"https://127\.0\.0\.1:(\d+)/validate")
 
 

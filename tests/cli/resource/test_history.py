@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.cli.resourcehistory import seconds_text
+from homeostat.cli.resource.history import seconds_text
 from tests.cli.resource.applying import applied
 from tests.cli.running import Cli
 from tests.cli.shelf import Shelf, crate

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from homeostat.cli.resourcestate import Goal, end_of, standing_of
-from homeostat.cli.resourcewatch import row_of
+from homeostat.cli.resource.state import Goal, end_of, standing_of
+from homeostat.cli.resource.watch import row_of
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 READY = [{"type": "Ready", "status": "True", "reason": "ReconcileSuccess"}]

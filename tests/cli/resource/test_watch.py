@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from homeostat.cli.resourcewatch import table_of
+from homeostat.cli.resource.watch import table_of
 from tests.cli.resource.applying import applied
 from tests.cli.running import HOMEOSTAT, Cli
 from tests.cli.shelf import Shelf, crate

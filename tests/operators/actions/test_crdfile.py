@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from homeostat.cli.crds import command
+from homeostat.cli.operators.crds import command
 from homeostat.operators.actions.api import KINDS
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.cli import programs
+from homeostat.cli.operators import programs
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.api import Keep, ResourceTypeSpec, Retry

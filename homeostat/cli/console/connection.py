@@ -1,0 +1,100 @@
+"""From a command's options to a server: which kubeconfig, which namespace, and what its errors mean to a person."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from homeostat.cli.console.failure import Failure, UnreachableFailure, one_line
+from homeostat.cli.plane.data_directory import default_data
+from homeostat.client.base import Client
+from homeostat.client.http import UnreachableError, open_transport
+from homeostat.client.kubeconfig import KubeconfigError, load_endpoint
+from homeostat.objects.errors import ApiError, ForbiddenError, UnauthorizedError
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    client: Client
+    namespace: str
+    """What objects are in where nothing else is said."""
+
+
+def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A command that talks to a server: adds the options that say which, and hands it the connection."""
+
+    @click.option("-n", "--namespace", default="", metavar="NS", help="Namespace.  [default: the context's]")
+    @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
+    @click.option(
+        "--kubeconfig",
+        default="",
+        metavar="FILE",
+        help="Kubeconfig.  [default: $KUBECONFIG, the data directory's, ~/.kube/config]",
+    )
+    @wraps(function)
+    def command(*, namespace: str, context: str, kubeconfig: str, **arguments: Any) -> None:
+        async def run() -> None:
+            endpoint = load_endpoint(kubeconfig_paths(kubeconfig), context=context)
+            async with open_transport(endpoint, on_warning=_warn) as transport:
+                connection = Connection(Client(transport), namespace or endpoint.namespace)
+                await function(connection, **arguments)
+
+        with reporting_errors():
+            asyncio.run(run())
+
+    return command
+
+
+def kubeconfig_paths(told: str) -> list[Path]:
+    """Where to look, the first that applies: the option, KUBECONFIG, the data directory, the home directory."""
+    if told:
+        return [Path(told).expanduser()]
+    if listed := os.environ.get("KUBECONFIG"):
+        return [Path(each) for each in listed.split(os.pathsep) if each]
+    own, usual = default_data() / "kubeconfig", Path("~/.kube/config").expanduser()
+    if own.exists():
+        return [own]
+    if usual.exists():
+        return [usual]
+    raise KubeconfigError(f"there is no kubeconfig at {own} or {usual}; start a plane (homeostat up) or set KUBECONFIG")
+
+
+@contextmanager
+def reporting_errors() -> Iterator[None]:
+    """What a server does to a command ends it with a line that says what to do."""
+    try:
+        yield
+    except UnreachableError as error:
+        raise UnreachableFailure(f"{error}; is it running? (homeostat up)") from error
+    except ApiError as error:
+        raise Failure(told(error)) from error
+    except KubeconfigError as error:
+        raise Failure(str(error)) from error
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def told(error: ApiError) -> str:
+    """An error of the API as one line, with what to do about it where that is known."""
+    match error:
+        case UnauthorizedError():
+            return f"{error.message}: the server does not accept this credential; choose another with --context"
+        # Admission refuses with the same reason, and no role changes that; only the words of the two differ.
+        case ForbiddenError() if " cannot " in error.message:
+            return f"{error.message}; a RoleBinding or ClusterRoleBinding can allow it"
+    return error.message
+
+
+def _warn(text: str) -> None:
+    click.echo(f"warning: {one_line(text)}", err=True)

@@ -1,0 +1,40 @@
+"""Where a command that runs for long finds its server, and where it listens itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from homeostat.cli.console.connection import kubeconfig_paths
+
+if TYPE_CHECKING:
+    from homeostat.client.endpoint import Endpoint
+
+KUBECONFIG_HELP = "Kubeconfig.  [default: the Pod's service account, $KUBECONFIG, the data directory's, ~/.kube/config]"
+
+
+def chosen_endpoint(kubeconfig: str, context: str) -> Endpoint:
+    """In a Pod the service account's, unless a kubeconfig or a context is named."""
+    from homeostat.client.incluster import is_in_cluster, load_in_cluster
+    from homeostat.client.kubeconfig import load_endpoint
+
+    if not kubeconfig and not context and is_in_cluster(os.environ):
+        return load_in_cluster(os.environ)
+    return load_endpoint(kubeconfig_paths(kubeconfig), context=context)
+
+
+def read_address(text: str, *, option: str, otherwise: str = "") -> tuple[str, int]:
+    """ADDR:PORT of an option; `otherwise` is what else it takes, for the message."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise click.UsageError(f"{option} takes ADDR:PORT{otherwise}, got {text!r}")
+    return host.strip("[]"), int(port)
+
+
+def why_not_listening(error: OSError, where: str, *, option: str, purpose: str) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"{where} is in use; choose another with {option}"
+    return f"cannot {purpose} at {where}: {error.strerror or error}; choose another with {option}"

@@ -1,0 +1,73 @@
+"""Rows in columns. A table may be printed in parts; later parts keep the columns of the earlier.
+
+On a terminal, cells that are too long are folded in their column. Elsewhere a row is one line, whatever its length, so
+that other programs can read it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len
+
+from homeostat.cli.console.failure import one_line
+
+_GAP = 3
+
+
+class Table:
+    def __init__(self, headings: Sequence[str], *, indent: int = 0) -> None:
+        self._headings = headings
+        self._indent = indent
+        self._widths = [0] * len(headings)
+        self._is_begun = False
+
+    def print(self, rows: Iterable[Sequence[object]], *, style: str = "") -> None:
+        """The rows under the headings, which are printed the first time."""
+        cells = [[one_line(_text(cell)) for cell in row] for row in rows]
+        headings = [] if self._is_begun else [list(self._headings)]
+        self._is_begun = True
+        for index, width in enumerate(self._widths):
+            self._widths[index] = max([width, *(cell_len(row[index]) for row in (*headings, *cells))])
+        if sys.stdout.isatty():
+            self._draw(headings, cells, style)
+        else:
+            self._write([*headings, *cells])
+        sys.stdout.flush()
+
+    def _write(self, rows: Sequence[Sequence[str]]) -> None:
+        margin = " " * self._indent
+        for row in rows:
+            padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, self._widths, strict=True))
+            sys.stdout.write(f"{margin}{(' ' * _GAP).join(padded)}".rstrip() + "\n")
+
+    def _draw(self, headings: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], style: str) -> None:
+        # Only a terminal needs it, and it takes longer to import than a small table to print.
+        from rich.console import Console
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        console = Console(file=sys.stdout, highlight=False)
+        room = console.width = max(console.width - self._indent, 1)
+        table = RichTable(box=None, show_header=False, padding=(0, _GAP, 0, 0), pad_edge=False)
+        for width in self._widths:
+            is_roomy = sum(self._widths) + _GAP * len(self._widths) <= room
+            table.add_column(min_width=width if is_roomy else None, overflow="fold")
+        for row in headings:
+            table.add_row(*(Text(each, style="bold") for each in row))
+        for row in rows:
+            table.add_row(*(Text(each, style=style) for each in row))
+        with console.capture() as capture:
+            console.print(table)
+        for line in capture.get().splitlines():
+            sys.stdout.write(" " * self._indent + line.rstrip() + "\n")
+
+
+def _text(cell: object) -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return str(cell).lower()
+    return str(cell)

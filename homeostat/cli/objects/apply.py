@@ -1,0 +1,157 @@
+"""`homeostat apply`: server-side apply of files, in an order that works from nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected, told
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.output import name_of, title
+from homeostat.cli.objects.kinds import Kinds, discover
+from homeostat.cli.objects.manifests import files_option, read_manifests
+from homeostat.client.base import APPLY_PATCH
+from homeostat.objects.errors import ApiError, ConflictError, NotFoundError, UnavailableError
+from homeostat.objects.json import JsonObject
+
+MANAGER = "homeostat"
+_ESTABLISHED_WITHIN_S = 30.0
+_LOOK_EVERY_S = 0.05
+_AGAIN_S = 0.2
+_TAKE_OVER = "; to take these fields over use --force-conflicts"
+# Fields in which two states of an object differ although nothing was changed.
+_BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation"})
+
+
+@click.command(short_help="Make objects as files declare them.")
+@files_option(is_required=True)
+@click.option("--dry-run", is_flag=True, help="Let the server check everything and store nothing.")
+@click.option("--force-conflicts", is_flag=True, help="Take over fields that another manager has set.")
+@connected
+async def command(connection: Connection, files: tuple[str, ...], dry_run: bool, force_conflicts: bool) -> None:
+    """Make objects as files declare them, by server-side apply.
+
+    Definitions of kinds and namespaces are applied first, and kinds are waited for. If some objects are refused, the
+    others are applied all the same.
+
+    \b
+    Examples:
+      homeostat apply -f web.yaml
+      homeostat apply -f manifests/ --dry-run
+      cat web.yaml | homeostat apply -f -
+    """
+    manifests = read_manifests(files)
+    run = Applying(connection, await discover(connection.client), dry_run=dry_run, force=force_conflicts)
+    definitions = [obj for obj in manifests if obj["kind"] == "CustomResourceDefinition"]
+    for obj in manifests[: len(definitions)]:
+        await run.apply(obj)
+    if definitions and not dry_run:
+        await run.wait_for_kinds(definitions)
+    for obj in manifests[len(definitions) :]:
+        await run.apply(obj)
+    if run.refused:
+        raise click.exceptions.Exit(1)
+
+
+class Applying:
+    """One `apply`: what is applied is told line by line, what is refused is counted. `naming` is how objects are told
+    of; `before` is what makes their kinds; for `patience_s` it is tried again where the server says that it cannot yet.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        kinds: Kinds,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        naming: Callable[[JsonObject], str] = title,
+        before: str = "apply its definition",
+        patience_s: float = 0.0,
+    ) -> None:
+        self._client = connection.client
+        self._namespace = connection.namespace
+        self._kinds = kinds
+        self._is_dry = dry_run
+        self._naming, self._before, self._patience_s = naming, before, patience_s
+        self._query = {
+            "fieldManager": MANAGER,
+            "fieldValidation": "Strict",
+            "force": "true" if force else "",
+            "dryRun": "All" if dry_run else "",
+        }
+        self.refused = 0
+
+    async def apply(self, obj: JsonObject) -> JsonObject | None:
+        """The object as it is now; None where it was refused."""
+        try:
+            outcome, stored = await self._apply(obj)
+        except ApiError as error:
+            self._refuse(obj, told(error) + (_TAKE_OVER if _is_about_fields(error) else ""))
+        except Failure as error:
+            self._refuse(obj, error.message)
+        else:
+            click.echo(f"{self._naming(obj)} {outcome}{' (dry run)' if self._is_dry else ''}")
+            return stored
+        return None
+
+    async def _apply(self, obj: JsonObject) -> tuple[str, JsonObject]:
+        kind = self._kinds.find(obj["apiVersion"], obj["kind"])
+        if kind is None:
+            raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; {self._before} first")
+        path = kind.path(obj["metadata"].get("namespace") or self._namespace, obj["metadata"]["name"])
+        before = await self._current(path)
+        after = await self._patched(path, obj)
+        if before is None:
+            return "created", after
+        return "unchanged" if _substance(before) == _substance(after) else "configured", after
+
+    async def _patched(self, path: str, obj: JsonObject) -> JsonObject:
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                return await self._client.request("PATCH", path, self._query, body=obj, content_type=APPLY_PATCH)
+            except UnavailableError:
+                if time.monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _current(self, path: str) -> JsonObject | None:
+        try:
+            return await self._client.get(path)
+        except NotFoundError:
+            return None
+
+    def _refuse(self, obj: JsonObject, message: str) -> None:
+        self.refused += 1
+        Failure(f"{self._naming(obj)}: {message}").show()
+
+    async def wait_for_kinds(self, definitions: list[JsonObject]) -> None:
+        """Until the kinds are established, those at least that were not refused."""
+        try:
+            async with asyncio.timeout(_ESTABLISHED_WITHIN_S):
+                await asyncio.gather(*(self._established(name_of(obj)) for obj in definitions))
+        except TimeoutError as error:
+            names = ", ".join(map(name_of, definitions))
+            raise Failure(f"not established in time: {names}; see: homeostat describe crd NAME") from error
+        self._kinds = await discover(self._client)
+
+    async def _established(self, name: str) -> None:
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+        while (obj := await self._current(path)) is not None:
+            conditions = (obj.get("status") or {}).get("conditions") or ()
+            if any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+                return
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def _substance(obj: JsonObject) -> JsonObject:
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _BOOKKEEPING}
+    return {**obj, "metadata": metadata}
+
+
+def _is_about_fields(error: ApiError) -> bool:
+    return isinstance(error, ConflictError) and any(each.kind == "FieldManagerConflict" for each in error.causes)

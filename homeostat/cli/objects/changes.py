@@ -1,0 +1,74 @@
+"""What is there and every change of it, for commands that follow objects.
+
+A watch that ends is opened again where it stood; where the server has forgotten what came between, what is there now is
+compared with what was known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
+
+from homeostat.cli.objects.follow import AGAIN_S
+from homeostat.client.base import Client, Event
+from homeostat.objects.errors import ExpiredError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+
+_WATCH_S: Final = 300
+
+
+async def changes_of(client: Client, path: str, **query: str) -> AsyncGenerator[Event, None]:
+    """ADDED, MODIFIED and DELETED; what is there at the beginning was ADDED."""
+    known: dict[tuple[str, str], JsonObject] = {}
+    while True:
+        items, revision = await client.list(path, **query)
+        found = {_key(item): item for item in items}
+        for gone in known.keys() - found.keys():
+            yield Event("DELETED", known[gone])
+        for key, item in found.items():
+            yield Event("MODIFIED" if key in known else "ADDED", item)
+        known = found
+        try:
+            async with aclosing(_watched(client, path, revision, query)) as events:
+                async for event in events:
+                    if event.type == "DELETED":
+                        known.pop(_key(event.obj), None)
+                    else:
+                        known[_key(event.obj)] = event.obj
+                    yield event
+        except ExpiredError:
+            continue
+
+
+async def versions_of(client: Client, kind: Kind, namespace: str, name: str) -> AsyncGenerator[JsonObject | None, None]:
+    """The object as it is and as it becomes; None while it is not there."""
+    path, query = kind.path(namespace), {"fieldSelector": f"metadata.name={name}"}
+    while True:
+        items, revision = await client.list(path, **query)
+        yield items[0] if items else None
+        try:
+            async with aclosing(_watched(client, path, revision, query)) as events:
+                async for event in events:
+                    yield None if event.type == "DELETED" else event.obj
+        except ExpiredError:
+            continue
+
+
+async def _watched(client: Client, path: str, revision: str, query: dict[str, str]) -> AsyncGenerator[Event, None]:
+    while True:
+        async for event in client.watch(
+            path, resourceVersion=revision, allowWatchBookmarks="true", timeoutSeconds=_WATCH_S, **query
+        ):
+            revision = event.obj["metadata"]["resourceVersion"]
+            if event.type != "BOOKMARK":
+                yield event
+        # A server that ends every watch at once is not to be asked as fast as it can answer.
+        await asyncio.sleep(AGAIN_S)
+
+
+def _key(obj: JsonObject) -> tuple[str, str]:
+    metadata = obj["metadata"]
+    return metadata.get("namespace", ""), metadata["name"]

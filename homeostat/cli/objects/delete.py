@@ -1,0 +1,155 @@
+"""`homeostat delete`: objects by name or by file, with what becomes of their dependents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected, told
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.output import name_of, title
+from homeostat.cli.objects.kinds import Kinds, discover
+from homeostat.cli.objects.manifests import files_option, read_manifests
+from homeostat.cli.objects.targets import parse_targets, require_names
+from homeostat.client.base import Client
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.json import JsonObject
+
+_FIRST_LOOK_S = 0.02
+_LAST_LOOK_S = 1.0
+
+
+class Doomed(NamedTuple):
+    """What is to be deleted; without a path where the server does not know its kind."""
+
+    title: str
+    path: str
+
+
+@click.command(short_help="Delete objects by name or by file.")
+@click.argument("words", nargs=-1, metavar="[KIND NAME...]")
+@files_option(is_required=False)
+@click.option(
+    "--cascade",
+    type=click.Choice(["background", "foreground", "orphan"]),
+    default="background",
+    show_default=True,
+    help="Delete what they own after them, before them, or not at all.",
+)
+@click.option("--wait", "is_awaited", is_flag=True, help="Return only when they are gone.")
+@click.option(
+    "--timeout", "within_s", default=60, show_default=True, type=click.IntRange(1), help="Seconds to wait at most."
+)
+@connected
+async def command(
+    connection: Connection,
+    words: tuple[str, ...],
+    files: tuple[str, ...],
+    cascade: str,
+    is_awaited: bool,
+    within_s: int,
+) -> None:
+    """Delete objects, named or found in files.
+
+    \b
+    Examples:
+      homeostat delete cm settings
+      homeostat delete deploy/web svc/web --wait
+      homeostat delete -f web.yaml --cascade orphan
+    """
+    if bool(words) == bool(files):
+        raise click.UsageError("name objects (KIND NAME) or files (-f FILE), one of the two")
+    manifests = read_manifests(files) if files else []
+    kinds = await discover(connection.client)
+    run = _Run(connection.client, cascade, is_awaited=is_awaited)
+    for each in _named(kinds, words, connection.namespace):
+        await run.delete(each)
+    # What was made first goes last: kinds and namespaces after what is in them.
+    for obj in reversed(manifests):
+        await run.delete(_declared(kinds, obj, connection.namespace))
+    if is_awaited:
+        await run.wait(within_s)
+    if run.refused:
+        raise click.exceptions.Exit(1)
+
+
+def _named(kinds: Kinds, words: Sequence[str], namespace: str) -> list[Doomed]:
+    if not words:
+        return []
+    targets = require_names(parse_targets(kinds, words))
+    return [Doomed(f"{kind.title}/{name}", kind.path(namespace, name)) for kind, name in targets]
+
+
+def _declared(kinds: Kinds, obj: JsonObject, namespace: str) -> Doomed:
+    kind = kinds.find(obj["apiVersion"], obj["kind"])
+    path = kind.path(obj["metadata"].get("namespace") or namespace, name_of(obj)) if kind else ""
+    return Doomed(title(obj), path)
+
+
+def _holders(answer: JsonObject) -> list[str]:
+    """Finalizers of what was deleted and is still there; a namespace has one in its spec."""
+    if answer.get("kind") == "Status" or "deletionTimestamp" not in answer["metadata"]:
+        return []
+    own = answer["spec"] if (answer["apiVersion"], answer["kind"]) == ("v1", "Namespace") else {}
+    return [*answer["metadata"].get("finalizers", []), *own.get("finalizers", [])]
+
+
+class _Run:
+    """One `delete`: each object is told of, what is refused is counted and does not stop the others."""
+
+    def __init__(self, client: Client, cascade: str, *, is_awaited: bool) -> None:
+        self._client, self._is_awaited = client, is_awaited
+        self._options: JsonObject = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": cascade.capitalize(),
+        }
+        self._uids: dict[Doomed, str] = {}
+        self._held: set[Doomed] = set()
+        self.refused = 0
+
+    async def delete(self, doomed: Doomed) -> None:
+        try:
+            if not doomed.path:
+                raise Failure("the server has no such kind (any more)")
+            answer = await self._client.delete(doomed.path, self._options)
+        except (ApiError, Failure) as error:
+            self.refused += 1
+            message = told(error) if isinstance(error, ApiError) else error.message
+            Failure(f"{doomed.title}: {message}").show()
+            return
+        told_of = answer["details"] if answer.get("kind") == "Status" else answer["metadata"]
+        self._uids[doomed] = told_of.get("uid", "")
+        holders = _holders(answer)
+        if not holders:
+            click.echo(f"{doomed.title} deleted")
+            return
+        self._held.add(doomed)
+        hint = "" if self._is_awaited else " (--wait returns when it is gone)"
+        click.echo(f"{doomed.title}: deletion began; finalizers hold it: {', '.join(holders)}{hint}")
+
+    async def wait(self, within_s: float) -> None:
+        """Until all that was deleted is gone, finalizers and dependents included."""
+        try:
+            async with asyncio.timeout(within_s):
+                for doomed, uid in self._uids.items():
+                    await self._gone(doomed, uid)
+                    if doomed in self._held:
+                        click.echo(f"{doomed.title} deleted")
+        except TimeoutError as error:
+            raise Failure(
+                f"{doomed.title} is not gone after {within_s:.0f} s; its finalizers and conditions say what holds it: "
+                f"homeostat describe {doomed.title}"
+            ) from error
+
+    async def _gone(self, doomed: Doomed, uid: str) -> None:
+        pause_s = _FIRST_LOOK_S
+        try:
+            while (await self._client.get(doomed.path))["metadata"]["uid"] == uid:
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LAST_LOOK_S)
+        except NotFoundError:
+            return

@@ -1,0 +1,107 @@
+"""`homeostat get`: objects as the server's own table, or whole."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.console.table import Table
+from homeostat.cli.objects.follow import follow
+from homeostat.cli.objects.kinds import discover
+from homeostat.cli.objects.rows import Columns, fetch_table
+from homeostat.cli.objects.targets import Target, parse_targets
+from homeostat.objects.json import JsonObject
+
+
+@click.command(short_help="Print objects as a table, JSON or YAML.")
+@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...")
+@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+@click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
+@click.option("-w", "--watch", "is_followed", is_flag=True, help="Go on printing as objects change.")
+@click.option("--show-managed-fields", is_flag=True, help="Print metadata.managedFields with JSON and YAML.")
+@output_option("wide", "json", "yaml", "name")
+@connected
+async def command(
+    connection: Connection,
+    words: tuple[str, ...],
+    all_namespaces: bool,
+    selector: str,
+    is_followed: bool,
+    show_managed_fields: bool,
+    output: str | None,
+) -> None:
+    """Print objects. KIND is a plural, singular, short name or Kind, with .group where it is needed.
+
+    \b
+    Examples:
+      homeostat get ns
+      homeostat get deployments.apps web -o yaml
+      homeostat get cm,secret -A -l app=web
+      homeostat get pod/web cm/settings -o name
+      homeostat get leases -w
+    """
+    targets = parse_targets(await discover(connection.client), words)
+    if selector and targets[0].name:
+        raise click.UsageError("objects are chosen by NAME or by --selector, not both")
+    namespace = "" if all_namespaces else connection.namespace
+    if all_namespaces and targets[0].name:
+        raise click.UsageError("an object has one namespace; leave --all-namespaces out or the NAME")
+    if is_followed:
+        if len(targets) > 1:
+            raise click.UsageError("--watch follows one kind or one object")
+        await follow(connection.client, targets[0], namespace, selector=selector, output=output or "")
+    elif output in {"json", "yaml", "name"}:
+        found = await _objects(connection, targets, namespace, selector)
+        if not show_managed_fields:
+            found = [without_managed_fields(obj) for obj in found]
+        _print_objects(found, output, is_single=len(targets) == 1 and bool(targets[0].name))
+    else:
+        await _print_tables(connection, targets, namespace, selector, is_wide=output == "wide")
+
+
+async def _objects(connection: Connection, targets: list[Target], namespace: str, selector: str) -> list[JsonObject]:
+    async def fetch(target: Target) -> list[JsonObject]:
+        path = target.kind.path(namespace, target.name)
+        if target.name:
+            return [await connection.client.get(path)]
+        items, _ = await connection.client.list(path, labelSelector=selector)
+        kind = {"apiVersion": target.kind.api_version, "kind": target.kind.kind}
+        return [kind | item for item in items]
+
+    return [obj for found in await asyncio.gather(*map(fetch, targets)) for obj in found]
+
+
+def _print_objects(found: list[JsonObject], output: str, *, is_single: bool) -> None:
+    if output == "name":
+        for obj in found:
+            print_object(obj, output)
+    else:
+        print_object(found[0] if is_single else list_of(found), output)
+
+
+async def _print_tables(
+    connection: Connection, targets: list[Target], namespace: str, selector: str, *, is_wide: bool
+) -> None:
+    kinds = {target.kind for target in targets}
+    tables = await asyncio.gather(
+        *(
+            fetch_table(connection.client, each.kind.path(namespace, each.name), labelSelector=selector)
+            for each in targets
+        )
+    )
+    printed: dict[str, Table] = {}
+    for target, table in zip(targets, tables, strict=True):
+        columns = Columns(table, target.kind, is_wide=is_wide, with_namespace=not namespace, with_kind=len(kinds) > 1)
+        if not table["rows"]:
+            continue
+        if target.kind.title not in printed:
+            if printed:
+                click.echo()
+            printed[target.kind.title] = Table(columns.headings)
+        printed[target.kind.title].print(columns.cells(table))
+    if not printed:
+        where = f" in namespace {namespace}" if namespace and any(kind.is_namespaced for kind in kinds) else ""
+        click.echo(f"No objects found{where}.", err=True)

@@ -1,0 +1,78 @@
+"""The kinds a server knows, and which of them a word means.
+
+A word is a plural, a singular, a short name, a Kind or a category, in any case, alone or followed by its group
+(`deploy.apps`) or version and group (`deploy.v1.apps`); the beginning of a group will do. Where several fit, the
+server's own order decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from homeostat.cli.console.failure import Failure
+from homeostat.client import discovery
+from homeostat.client.base import Client
+from homeostat.objects.kind import Kind
+
+__all__ = ["Kind", "Kinds", "discover"]
+
+
+class Kinds:
+    """All kinds of a server, in its order of preference."""
+
+    def __init__(self, kinds: Sequence[Kind], *, stale: Sequence[str] = ()) -> None:
+        self._kinds, self._stale = kinds, stale
+
+    def resolve(self, words: str) -> list[Kind]:
+        """The kinds of a comma list, each once."""
+        found = [kind for word in words.split(",") if word for kind in self._resolve(word)]
+        if not found:
+            raise Failure("a kind is missing; expected one like configmaps or deployments.apps")
+        return list(dict.fromkeys(found))
+
+    def find(self, api_version: str, kind: str) -> Kind | None:
+        """What a manifest is of."""
+        return next((each for each in self._kinds if (each.api_version, each.kind) == (api_version, kind)), None)
+
+    def _resolve(self, word: str) -> list[Kind]:
+        text = word.lower()
+        name, _, rest = text.partition(".")
+        for group, version in _readings(rest):
+            fitting = [
+                kind
+                for kind in self._kinds
+                if name in kind.words() and kind.group.startswith(group) and version in {"", kind.version}
+            ]
+            if fitting:
+                return [next((kind for kind in fitting if kind.group == group), fitting[0])]
+        in_category = [] if rest else self._of_category(text)
+        if not in_category:
+            raise Failure(f'the server has no kind "{word}"{self._hint(text)}')
+        return in_category
+
+    def _of_category(self, name: str) -> list[Kind]:
+        found: dict[tuple[str, str], Kind] = {}
+        for kind in self._kinds:
+            if name in kind.categories and "list" in kind.verbs:
+                found.setdefault((kind.group, kind.plural), kind)
+        return list(found.values())
+
+    def _hint(self, text: str) -> str:
+        known = sorted({word for kind in self._kinds for word in kind.words()})
+        near = get_close_matches(text, known, n=1)
+        unasked = f"; it does not tell of {', '.join(self._stale)} now" if self._stale else ""
+        return f'{unasked}; did you mean "{near[0]}"?' if near else unasked
+
+
+def _readings(rest: str) -> Iterable[tuple[str, str]]:
+    """What stands behind the first dot is a group, or a version and a group."""
+    yield rest, ""
+    version, _, group = rest.partition(".")
+    if version:
+        yield group, version
+
+
+async def discover(client: Client) -> Kinds:
+    told = await discovery.discover(client)
+    return Kinds(told.kinds, stale=told.stale)

@@ -1,0 +1,91 @@
+"""Files with objects: read, taken apart and put into the order in which they can be made.
+
+Definitions of kinds and namespaces come first, for others need them; otherwise the order of the files stays.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from homeostat.cli.console.failure import Failure
+from homeostat.objects import yaml
+from homeostat.objects.errors import ApiError
+from homeostat.objects.json import Json, JsonObject
+
+F = TypeVar("F", bound=Callable[..., Any])
+_SUFFIXES = (".yaml", ".yml", ".json")
+_ENDINGS = ", ".join(_SUFFIXES)
+_LIMIT_BYTES = 64 << 20
+_FIRST = {"CustomResourceDefinition": 0, "Namespace": 1}
+
+
+def files_option(*, is_required: bool) -> Callable[[F], F]:
+    return click.option(
+        "-f",
+        "--filename",
+        "files",
+        multiple=True,
+        required=is_required,
+        metavar="FILE|-|DIR",
+        help="File or directory with YAML or JSON, - for standard input; may be given several times.",
+    )
+
+
+def read_manifests(files: Sequence[str], *, adopt: Callable[[Json], Json] | None = None) -> list[JsonObject]:
+    """All objects of the files, in order; a directory stands for the YAML and JSON files right in it.
+
+    `adopt` makes objects of documents in another form, and leaves the others as they are.
+    """
+    found = [obj for path in files for source in _sources(path) for obj in _objects(source, adopt)]
+    if not found:
+        hint = f"; of a directory only {_ENDINGS} files right in it are read" if any(map(os.path.isdir, files)) else ""
+        raise Failure(f"there are no objects in {', '.join(map(_told, files))}{hint}")
+    return sorted(found, key=lambda obj: _FIRST.get(obj["kind"], 2))
+
+
+def _sources(path: str) -> Sequence[str]:
+    if path == "-" or not Path(path).is_dir():
+        return [path]
+    return sorted(str(each) for each in Path(path).iterdir() if each.suffix in _SUFFIXES and each.is_file())
+
+
+def _objects(source: str, adopt: Callable[[Json], Json] | None) -> Iterator[JsonObject]:
+    told = _told(source)
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        for value in yaml.load_all(data, limit=_LIMIT_BYTES):
+            yield from _unpacked(adopt(value) if adopt is not None else value, told)
+    except OSError as error:
+        raise Failure(f"cannot read {told}: {error.strerror}") from error
+    except ApiError as error:
+        raise Failure(f"{told}: {error.message}") from error
+
+
+def _told(source: str) -> str:
+    return "standard input" if source == "-" else source
+
+
+def _unpacked(value: Json, told: str) -> Iterable[JsonObject]:
+    """The object, or those of a `List`."""
+    if not isinstance(value, dict):
+        raise Failure(f"{told}: a document is not an object but {value!r:.40}")
+    kind, api_version = value.get("kind"), value.get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(api_version, str) or not kind or not api_version:
+        raise Failure(f"{told}: a document lacks apiVersion or kind")
+    if kind == "List" and api_version == "v1":
+        items = value.get("items")
+        for item in items if isinstance(items, list) else ():
+            yield from _unpacked(item, told)
+        return
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
+        raise Failure(f"{told}: a {kind} has no metadata.name; what is applied must be named")
+    if not isinstance(metadata.get("namespace", ""), str):
+        raise Failure(f'{told}: the namespace of {kind} "{metadata["name"]}" is not a text')
+    yield value

@@ -1,0 +1,30 @@
+"""`homeostat watch`: the changes of a kind, one row each, with what happened."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.objects.follow import follow
+from homeostat.cli.objects.kinds import discover
+from homeostat.cli.objects.targets import parse_targets
+
+
+@click.command(short_help="Print objects as they change.")
+@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]")
+@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+@click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
+@connected
+async def command(connection: Connection, words: tuple[str, ...], all_namespaces: bool, selector: str) -> None:
+    """Print what is there, then a row for each change: ADDED, MODIFIED, DELETED. Ctrl-C ends it.
+
+    \b
+    Examples:
+      homeostat watch deployments -A
+      homeostat watch cm settings
+    """
+    targets = parse_targets(await discover(connection.client), words)
+    if len(targets) != 1:
+        raise click.UsageError("watch follows one kind or one object")
+    namespace = "" if all_namespaces else connection.namespace
+    await follow(connection.client, targets[0], namespace, selector=selector, with_event=True)

@@ -1,0 +1,62 @@
+"""Operators as a command's option names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from homeostat.cli.console.failure import Failure
+
+if TYPE_CHECKING:
+    from homeostat.runtime.setup import OperatorModule
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def operators_option(function: F) -> F:
+    return click.option(
+        "--operators",
+        default="all",
+        show_default=True,
+        metavar="all|A,B|all,A",
+        help="Operators by name; also a file (./greeter.py) or a module of your own.",
+    )(function)
+
+
+def chosen_operators(text: str) -> dict[str, OperatorModule]:
+    """The modules by their short names, in the order in which they were named."""
+    from homeostat.operators.catalog import (
+        BrokenOperatorError,
+        UnknownOperatorError,
+        known_operators,
+        load_operator,
+        operator_name,
+    )
+
+    named = [each.strip() for each in text.split(",")]
+    names = list(dict.fromkeys(name for each in named for name in (known_operators() if each == "all" else [each])))
+    names = [each for each in names if each]
+    if not names:
+        raise click.UsageError("--operators names none; name one, or a file of your own (./greeter.py)")
+    try:
+        found = {operator_name(name): load_operator(name) for name in names}
+    except UnknownOperatorError as error:
+        raise click.UsageError(str(error)) from error
+    except BrokenOperatorError as error:
+        raise Failure(str(error)) from error
+    if len(found) < len(names):
+        raise click.UsageError(f"two of the operators {', '.join(names)} have the same name; rename one")
+    return found
+
+
+def check_environments(operators: Mapping[str, OperatorModule], environment: Mapping[str, str]) -> None:
+    """Settings that an operator cannot be set up with are told before anything is started."""
+    from homeostat.operators.catalog import BrokenOperatorError, check_environment
+
+    try:
+        for name, module in operators.items():
+            check_environment(name, module, environment)
+    except BrokenOperatorError as error:
+        raise Failure(str(error)) from error

@@ -1,0 +1,310 @@
+"""`homeostat run`: operators in this process, on any Kubernetes API, until a signal ends it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from homeostat.cli.console.connection import reporting_errors
+from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.operators.choice import check_environments, chosen_operators, operators_option
+from homeostat.cli.operators.hosted import refuse_hosted
+from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
+from homeostat.cli.operators.rest import REST_OPTIONS, RestChoice, read_rest, rest_options, serve_beside
+
+if TYPE_CHECKING:
+    from homeostat.client.base import Client
+    from homeostat.client.endpoint import Endpoint
+    from homeostat.runtime.controller import Plan
+    from homeostat.runtime.manager import Manager
+    from homeostat.runtime.setup import OperatorModule
+
+_GRACE_S = 20.0
+_STOP_WITHIN_S = 28.0
+_SYNC_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    kubeconfig: str
+    context: str
+    namespace: str
+    named: str
+    operators: dict[str, OperatorModule]
+    allows_programs: bool
+    has_election: bool
+    leases: str
+    is_dry_run: bool
+    health: tuple[str, int] | None
+    rest: RestChoice | None
+    output: str | None
+
+
+@click.command(short_help="Run operators on a cluster.")
+@click.option(
+    "--kubeconfig",
+    default="",
+    metavar="FILE",
+    help=KUBECONFIG_HELP,
+)
+@click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
+@click.option("-n", "--namespace", default="", metavar="NS", help="Look at one namespace only.  [default: all]")
+@operators_option
+@programs_option
+@click.option("--leader-elect", "has_election", is_flag=True, help="Run beside others: one of them leads, by Leases.")
+@click.option("--lease-namespace", "leases", default="", metavar="NS", help="Of the Leases.  [default: the context's]")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be done, do nothing, and end.")
+@click.option(
+    "--health",
+    default="127.0.0.1:8081",
+    show_default=True,
+    metavar="ADDR:PORT|none",
+    help="Where /healthz, /readyz and /metrics are.",
+)
+@rest_options
+@click.option("-o", "--output", type=click.Choice(["json"]), help="How a dry run prints.  [default: a table]")
+@click.option("-v", "--verbose", count=True, help="Log everything.")
+def command(operators: str, health: str, verbose: int, **options: Any) -> None:
+    """Run operators on a Kubernetes API until Ctrl-C or SIGTERM.
+
+    Ends with 0 when it was told to end or has printed a dry run, with 1 where something is missing, an operator is
+    broken or the server is a plane that runs it itself (a dry run: where an object cannot be decided on), with 2 for
+    wrong options, with 3 where the server cannot be reached at the start. Later on it waits for the server.
+
+    \b
+    Examples:
+      homeostat crds | kubectl apply --server-side -f -
+      homeostat run --context staging --operators policy
+      homeostat run --operators ./greeter.py --namespace default
+      homeostat run --dry-run
+      homeostat run --operators actions --rest 8000 --rest-open     # the REST API of resources, for this machine
+      homeostat run --leader-elect --health 0.0.0.0:8081      # in a Pod, several replicas
+    """
+    from homeostat.cli.console.logs import set_up_logging
+    from homeostat.edge.loop import run
+    from homeostat.runtime.telemetry import TelemetryError
+
+    if options["rest_open"]:
+        refuse_programs("--rest-open", allows_programs=options["allows_programs"])
+    chosen = chosen_operators(operators)
+    rest = read_rest({name: options.pop(name) for name in REST_OPTIONS}, chosen)
+    choice = Choice(named=operators, operators=chosen, rest=rest, health=_address(health), **options)
+    check_environments(choice.operators, environment_with(allows_programs=choice.allows_programs))
+    set_up_logging(1 + verbose)
+    try:
+        with reporting_errors():
+            run(_run(choice))
+    except TelemetryError as error:
+        raise Failure(str(error)) from error
+
+
+def _address(text: str) -> tuple[str, int] | None:
+    if text == "none":
+        return None
+    return read_address(text, option="--health", otherwise=" or none")
+
+
+async def _run(choice: Choice) -> None:
+    from homeostat.client.connect import open_client
+    from homeostat.operators.catalog import BrokenOperatorError
+    from homeostat.runtime.manager import Manager
+    from homeostat.runtime.metrics import Metrics
+    from homeostat.runtime.telemetry import telemetry
+
+    endpoint = chosen_endpoint(choice.kubeconfig, choice.context)
+    leases = (choice.leases or choice.namespace or endpoint.namespace) if choice.has_election else ""
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(open_client(endpoint))
+        metrics = Metrics()
+        tracer = await stack.enter_async_context(telemetry(metrics))
+        manager = Manager(
+            client,
+            namespace=choice.namespace,
+            leases=leases,
+            grace_s=_GRACE_S,
+            environment=environment_with(allows_programs=choice.allows_programs),
+            metrics=metrics,
+            tracer=tracer,
+        )
+        for name, module in choice.operators.items():
+            try:
+                manager.add(name, module.register, module.KINDS)
+            except Exception as error:
+                raise Failure(str(BrokenOperatorError(name, "be set up", error))) from error
+        await _check_kinds(client, choice)
+        await _check_namespace(client, choice.namespace)
+        if choice.is_dry_run:
+            await _plan(manager, choice.output)
+        else:
+            await refuse_hosted(client, choice.operators, leases=leases)
+            await _check_leases(client, leases)
+            where = await _serve_rest(stack, client, manager, choice, leases)
+            await _operate(stack, manager, choice, endpoint, where)
+
+
+async def _check_kinds(client: Client, choice: Choice) -> None:
+    """A kind that is not there would only show as a watch that never begins."""
+    from homeostat.client.discovery import fetch_kinds
+
+    served = {(each.group, each.version, each.plural) for each in await fetch_kinds(client)}
+    for name, module in choice.operators.items():
+        kinds = [each.kind for each in module.KINDS]
+        missing = [each for each in kinds if (each.group, each.version, each.plural) not in served]
+        if missing:
+            told = ", ".join(f"{each.plural}.{each.group}/{each.version}" for each in missing)
+            raise Failure(
+                f"the server does not have {told}, which {name} works with; "
+                f"to install: homeostat crds --operators {choice.named} | kubectl apply --server-side -f -"
+            )
+
+
+async def _check_namespace(client: Client, namespace: str) -> None:
+    """It may come later, but one that is misspelt would look like one in which there is nothing to do."""
+    if namespace and not await _may_exist(client, namespace):
+        click.echo(
+            f'warning: there is no namespace "{namespace}" (--namespace), so there is nothing to look at; '
+            f"create it (kubectl create namespace {namespace}) or end this and name another",
+            err=True,
+        )
+
+
+async def _may_exist(client: Client, namespace: str) -> bool:
+    from homeostat.objects.errors import ForbiddenError, NotFoundError
+    from homeostat.objects.kind import NAMESPACE
+
+    try:
+        await client.get(NAMESPACE.path("", namespace))
+    except NotFoundError:
+        return False
+    except ForbiddenError:
+        # Whoever may work in a namespace need not be allowed to read namespaces.
+        return True
+    return True
+
+
+async def _check_leases(client: Client, namespace: str) -> None:
+    """Where there is no such namespace nobody would ever lead."""
+    if namespace and not await _may_exist(client, namespace):
+        raise Failure(
+            f'there is no namespace "{namespace}" for the leases of --leader-elect; '
+            f"create it (kubectl create namespace {namespace}) or choose another with --lease-namespace"
+        )
+
+
+async def _serve_rest(stack: AsyncExitStack, client: Client, manager: Manager, choice: Choice, leases: str) -> str:
+    """Where it is served; empty where it is not."""
+    if choice.rest is None:
+        return ""
+    return await serve_beside(
+        stack,
+        client,
+        choice.rest,
+        namespace=choice.namespace,
+        environment=environment_with(allows_programs=choice.allows_programs),
+        identity=manager.identity,
+        leases=leases,
+        metrics=manager.metrics,
+    )
+
+
+async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint, rest: str) -> None:
+    from homeostat.cli.console.stop import Stop
+    from homeostat.runtime.health import serve_health
+
+    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop.listen()
+    where = "none"
+    if choice.health is not None:
+        host, port = choice.health
+        try:
+            server = await stack.enter_async_context(
+                serve_health(host, port, metrics=manager.metrics, ready={"operators": lambda: _told(manager)})
+            )
+        except OSError as error:
+            told = why_not_listening(error, f"{host}:{port}", option="--health", purpose="serve health")
+            raise Failure(told) from error
+        where = f"http://{host}:{server.port}"
+    click.echo(_welcome(choice, endpoint, where, rest), err=True)
+    async with manager.running():
+        await stop.wait()
+
+
+def _told(manager: Manager) -> str:
+    return "; ".join(manager.troubles())
+
+
+def _welcome(choice: Choice, endpoint: Endpoint, where: str, rest: str) -> str:
+    lead = "by election" if choice.has_election else "from the start"
+    told = f"  REST API    {rest}\n  dashboard   {rest.removesuffix('/api/v1')}/dashboard\n" if rest else ""
+    return (
+        f"Homeostat runs {', '.join(choice.operators)} on {endpoint.server}\n"
+        f"  namespaces  {choice.namespace or 'all'}\n"
+        f"  leads       {lead}\n"
+        f"  health      {where}\n"
+        f"{told}"
+        "  end it      Ctrl-C"
+    )
+
+
+async def _plan(manager: Manager, output: str | None) -> None:
+    try:
+        plans = await manager.plan(within_s=_SYNC_WITHIN_S)
+    except* TimeoutError:
+        raise Failure(f"not everything could be listed within {_SYNC_WITHIN_S:g} s: {_told(manager)}") from None
+    _print(plans, output)
+    if any(each.trouble for each in plans):
+        sys.exit(1)
+
+
+def _print(plans: Sequence[Plan[Any]], output: str | None) -> None:
+    import msgspec
+
+    from homeostat.cli.console.table import Table
+
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode([_record(each) for each in plans]), indent=2))
+        return
+    if not plans:
+        click.echo("nothing to look at")
+        return
+    rows = [[each.request.kind, each.request.namespace, each.request.name, _summary(each)] for each in plans]
+    Table(("KIND", "NAMESPACE", "NAME", "WOULD")).print(rows)
+
+
+def _record(plan: Plan[Any]) -> dict[str, Any]:
+    decision = plan.decision
+    return {
+        **plan.request._asdict(),
+        "actions": [{"action": type(each).__name__, "with": _plain(each)} for each in decision.actions]
+        if decision
+        else [],
+        "conditions": list(decision.conditions) if decision else [],
+        "letsGo": plan.is_let_go,
+        "wait": plan.wait,
+        "trouble": plan.trouble,
+    }
+
+
+def _plain(action: Any) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.to_builtins(action)
+    except (TypeError, ValueError):
+        return repr(action)
+
+
+def _summary(plan: Plan[Any]) -> str:
+    if plan.decision is None:
+        return f"fail: {plan.trouble}" if plan.trouble else f"wait: {plan.wait}"
+    if plan.is_let_go:
+        return "let it go"
+    if not plan.decision.actions:
+        return "change nothing"
+    return ", ".join(repr(each) for each in plan.decision.actions)

@@ -1,0 +1,141 @@
+"""`homeostat plan`: what applying files would do to resources and to the world. Nothing is done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import click
+from msgspec.structs import replace
+
+from homeostat.cli.console.connection import Connection, connected, told
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.output import output_option, print_object
+from homeostat.cli.objects.manifests import files_option, read_manifests
+from homeostat.cli.plan.declared import as_stored, changes_between, schema_of_type
+from homeostat.cli.plan.plugins import ask, plugins_of_this_machine, read_only
+from homeostat.cli.plan.report import Change, Planned, print_plan, report_of
+from homeostat.cli.plan.types import PlannedTypes, declared_type, planned_type
+from homeostat.cli.resource.apply import sorted_manifests
+from homeostat.cli.resource.body import adopted
+from homeostat.cli.resource.kinds import title_of
+from homeostat.cli.type.stored import FoundType, list_types
+from homeostat.client.base import Client
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.actions.definition import InvalidTypeError
+from homeostat.operators.actions.means import Means
+from homeostat.operators.actions.naming import resource_kind
+
+CHANGES: Final = 4
+_AT_ONCE: Final = 4
+
+
+@click.command(short_help="Print what applying resources would do; do nothing.")
+@files_option(is_required=True)
+@click.option("--force-conflicts", is_flag=True, help="As if fields were taken over that another manager has set.")
+@click.option(
+    "--allow-programs",
+    is_flag=True,
+    help="Also ask plugins that run programs here: those that the server's types name.",
+)
+@click.option("--allow-vault", is_flag=True, help="Also give them secrets of the Vault at $VAULT_ADDR.")
+@click.option(
+    "--detailed-exitcode", "is_detailed", is_flag=True, help=f"End with {CHANGES} where something may change."
+)
+@output_option("json", "yaml")
+@connected
+async def command(
+    connection: Connection,
+    files: tuple[str, ...],
+    force_conflicts: bool,
+    allow_programs: bool,
+    allow_vault: bool,
+    is_detailed: bool,
+    output: str | None,
+) -> None:
+    """Print what `homeostat resource apply` of the same files would do, and do nothing.
+
+    Each resource is checked against its type's schema and compared with the one that is there; then its plugin is asked
+    on this machine, with the secrets of this machine, what it would change in the world. Whoever writes types on the
+    server says where these secrets go and which programs are run, so some of it takes your leave.
+
+    Ends with 0 when all could be planned, and with 1 where a resource would be refused or a plugin cannot plan. With
+    --detailed-exitcode 0 means that nothing would change, and 4 that something would or might.
+
+    \b
+    Examples:
+      homeostat plan -f orders.yaml
+      homeostat plan -f resources/ --detailed-exitcode
+      homeostat plan -f orders.yaml --allow-programs -o json
+    """
+    # What plugins log is for whoever runs them; here they answer.
+    logging.getLogger("homeostat").addHandler(logging.NullHandler())
+    types, resources = sorted_manifests(read_manifests(files, adopt=adopted))
+    with read_only(connection.client) as client:
+        there = await list_types(client)
+        known = PlannedTypes([each.type for each in there], map(declared_type, types))
+        planner = _Planner(client, connection.namespace, known, force=force_conflicts)
+        async with plugins_of_this_machine(client, allows_programs=allow_programs, allows_vault=allow_vault) as means:
+            planned = [await planner.plan_type(each, there) for each in types]
+            planned += await planner.plan(resources, means)
+    if output is not None:
+        print_object(report_of(planned), output)
+    else:
+        print_plan(planned)
+    if any(each.error for each in planned):
+        raise click.exceptions.Exit(1)
+    if is_detailed and any(each.may_change for each in planned):
+        raise click.exceptions.Exit(CHANGES)
+
+
+class _Planner:
+    def __init__(self, client: Client, namespace: str, types: PlannedTypes, *, force: bool) -> None:
+        self._client, self._namespace, self._types, self._is_forced = client, namespace, types, force
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def plan_type(self, manifest: JsonObject, there: Sequence[FoundType]) -> Planned:
+        try:
+            live, _ = await self._client.list(resource_kind(declared_type(manifest).spec).path(""))
+        except NotFoundError:
+            live = []
+        return planned_type(manifest, there, live)
+
+    async def plan(self, manifests: Sequence[JsonObject], means: Means) -> list[Planned]:
+        return await asyncio.gather(*(self._plan(each, means) for each in manifests))
+
+    async def _plan(self, manifest: JsonObject, means: Means) -> Planned:
+        title = title_of(manifest)
+        namespace = manifest["metadata"].get("namespace") or self._namespace
+        async with self._turns:
+            try:
+                return await self._planned(Planned(title, namespace), manifest, means)
+            except ApiError as error:
+                return Planned(title, namespace, "refused", error=told(error))
+            except (Failure, InvalidTypeError) as error:
+                return Planned(title, namespace, "refused", error=str(error))
+
+    async def _planned(self, planned: Planned, manifest: JsonObject, means: Means) -> Planned:
+        spec = self._types.of(manifest)
+        schema = schema_of_type(spec)
+        live = await self._live(resource_kind(spec).path(planned.namespace, manifest["metadata"]["name"]))
+        if live is not None and live["metadata"].get("deletionTimestamp"):
+            raise Failure("it is being deleted; nothing can be planned for it until it is gone")
+        stored = as_stored(live, manifest, schema, now=format_time(datetime.now(UTC)), force=self._is_forced)
+        fields = tuple(changes_between(live, stored, manifest))
+        change: Change = "create" if live is None else "update" if fields else "unchanged"
+        if change == "update":
+            stored["metadata"]["generation"] += 1
+        answer = await ask(means, self._types.kept_by(stored), stored, planned.namespace)
+        return replace(planned, change=change, fields=fields, answer=answer, error=answer.error)
+
+    async def _live(self, path: str) -> JsonObject | None:
+        try:
+            return await self._client.get(path)
+        except NotFoundError:
+            # Of the resource, or of its kind, which the files may bring.
+            return None

@@ -1,0 +1,80 @@
+"""What a file would make of a resource: the object as it would be stored, and how it differs from the one there. Pure.
+
+It is worked out as a server does it: applied by the same manager as `homeostat resource apply`, with defaults filled
+in, checked against the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Final
+
+import msgspec
+
+from homeostat.cli.objects.apply import MANAGER
+from homeostat.objects.apply import apply
+from homeostat.objects.default import apply_defaults
+from homeostat.objects.errors import BadRequestError, InvalidError
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.prune import unknown_fields
+from homeostat.objects.schema import Schema
+from homeostat.objects.structural import schema_of
+from homeostat.objects.validate import Validator
+from homeostat.operators.actions.api import ResourceTypeSpec
+from homeostat.operators.actions.definition import definition_of
+
+_DECLARED: Final = ("spec", "action")
+
+
+class FieldChange(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`before` or `after` is unset where the field was not, or will not be, there."""
+
+    field: str
+    before: Json | msgspec.UnsetType = msgspec.UNSET
+    after: Json | msgspec.UnsetType = msgspec.UNSET
+    is_default: bool = False
+    """The schema's, and not the file's."""
+
+
+def schema_of_type(spec: ResourceTypeSpec) -> Schema:
+    """`InvalidTypeError` where the type cannot be a kind."""
+    (version,) = definition_of([spec])["spec"]["versions"]
+    return schema_of(version["schema"]["openAPIV3Schema"])
+
+
+def as_stored(
+    live: JsonObject | None, manifest: JsonObject, schema: Schema, *, now: str, force: bool = False
+) -> JsonObject:
+    """`ApiError` where the server would refuse it: unknown fields, fields of others, what the schema does not allow."""
+    if unknown := unknown_fields(manifest, schema):
+        raise BadRequestError("strict decoding error: " + ", ".join(f'unknown field "{each}"' for each in unknown))
+    config = {word: value for word, value in manifest.items() if word != "status"}
+    stored = deepcopy(
+        apply(live, config, schema, manager=MANAGER, api_version=manifest["apiVersion"], now=now, force=force)
+    )
+    apply_defaults(stored, schema)
+    causes = Validator(schema).check({word: stored[word] for word in _DECLARED if word in stored})
+    if causes:
+        raise InvalidError("; ".join(f"{each.field}: {each.message}" for each in causes), causes=causes)
+    return stored
+
+
+def changes_between(before: JsonObject | None, after: JsonObject, manifest: JsonObject) -> list[FieldChange]:
+    """In what is declared: the spec, and the action."""
+    old = {word: (before or {}).get(word) or {} for word in _DECLARED}
+    new = {word: after.get(word) or {} for word in _DECLARED}
+    return list(_changes(old, new, manifest, ""))
+
+
+def _changes(before: JsonObject, after: JsonObject, given: Json, path: str) -> Iterator[FieldChange]:
+    """Members of objects one by one, in order of their names; lists as a whole."""
+    members = given if isinstance(given, dict) else {}
+    for name in sorted(before.keys() | after.keys()):
+        where = f"{path}.{name}" if path else name
+        old, new = before.get(name, msgspec.UNSET), after.get(name, msgspec.UNSET)
+        is_default = name not in members and new is not msgspec.UNSET and old is msgspec.UNSET
+        if isinstance(new, dict) and (isinstance(old, dict) or (old is msgspec.UNSET and new)):
+            yield from _changes(old if isinstance(old, dict) else {}, new, members.get(name), where)
+        elif old != new:
+            yield FieldChange(where, old, new, is_default)

@@ -1,0 +1,104 @@
+"""What the plugins say about resources that are not stored yet, asked in this process; nothing is written anywhere.
+
+A plugin gets the same job as from the operator, with the secrets of this machine. What this machine cannot find out is
+told as unknown: where a secret, a program or a plugin is missing here, where only a run of the plan can tell, where the
+other side asks for patience.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import msgspec
+
+from homeostat.cli.console.failure import Failure
+from homeostat.client.base import Client
+from homeostat.external.vault import VaultError, VaultRefusedError
+from homeostat.objects.decision import Wait
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import Resource, ResourceTypeSpec
+from homeostat.operators.actions.discovery import PluginOffError, UnknownPluginError
+from homeostat.operators.actions.equipment import equipment
+from homeostat.operators.actions.jobs import effective_action
+from homeostat.operators.actions.means import Means
+from homeostat.operators.actions.operator import ResourceOperator
+from homeostat.operators.actions.secrets import SecretError
+from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
+from homeostat.operators.actions.world import Fault, Plan
+from homeostat.runtime.informer import Informers
+from homeostat.runtime.writes import Scope, Watched, writing_in
+
+_UNKNOWN_HERE: Final = frozenset({SecretError.reason, VaultError.reason, VaultRefusedError.reason})
+_PLUGINS: Final = frozenset({UnknownPluginError.reason, PluginOffError.reason})
+"""The operator's machine may have plugins that this one does not."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Of three one: a plan, why there is none here, or what is wrong."""
+
+    plugin: str
+    plan: Plan | None = None
+    unknown: str = ""
+    error: str = ""
+
+    @property
+    def may_change(self) -> bool:
+        return bool(self.unknown) or (self.plan is not None and self.plan.is_changed is not False)
+
+
+@contextmanager
+def read_only(client: Client) -> Iterator[Client]:
+    """A client that sends nothing but questions, whoever uses it: a write is a `RefusedWriteError`."""
+    with writing_in(Scope(lambda: "a plan changes nothing")):
+        yield client.over(lambda transport: Watched(transport, Informers(client)))
+
+
+@asynccontextmanager
+async def plugins_of_this_machine(client: Client, *, allows_programs: bool, allows_vault: bool) -> AsyncIterator[Means]:
+    """Whoever writes types on the server says which programs run and where secrets are sent to: what a shell happens to
+    hold for other ends, such as a token of a Vault, is theirs only where the user says so.
+    """
+    environment = {**os.environ, ALLOW_PROGRAMS: "true" if allows_programs else ""}
+    if not allows_vault:
+        environment.pop("VAULT_ADDR", None)
+    async with AsyncExitStack() as stack:
+        directory = Path(stack.enter_context(TemporaryDirectory(prefix="homeostat-plan-")))
+        try:
+            settings = read_settings(environment)
+            means = await stack.enter_async_context(equipment(client, environment, directory, settings))
+        except ValueError as error:
+            raise Failure(str(error)) from error
+        yield means
+
+
+async def ask(means: Means, spec: ResourceTypeSpec, stored: JsonObject, namespace: str) -> Answer:
+    """`spec` is the type that the operator goes by."""
+    resource = _resource(stored, namespace)
+    plugin = effective_action(resource, spec.action, claimed=means.claims.get(spec.name, "")).plugin
+    try:
+        found = await ResourceOperator(lambda _: spec, means).plan(resource)
+    except Wait as wait:
+        return Answer(plugin, unknown=f"{wait.reason}: {wait}")
+    match found:
+        case Plan(is_changed=None):
+            return Answer(plugin, found, unknown="only a run of its plan can tell; the operator starts one")
+        case Plan():
+            return Answer(plugin, found)
+        case Fault(reason, message) if reason in _UNKNOWN_HERE:
+            return Answer(plugin, unknown=message)
+        case Fault(reason, message) if not plugin or reason in _PLUGINS:
+            return Answer(plugin, unknown=f"on this machine {message}")
+        case Fault(reason, message):
+            return Answer(plugin, error=f"{reason}: {message}")
+
+
+def _resource(stored: JsonObject, namespace: str) -> Resource:
+    """One that is not there yet has a uid that nothing else has."""
+    metadata = {"uid": str(uuid.uuid4()), "generation": 1, **stored["metadata"], "namespace": namespace}
+    return msgspec.json.decode(msgspec.json.encode({**stored, "metadata": metadata}), type=Resource)

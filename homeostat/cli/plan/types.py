@@ -1,0 +1,79 @@
+"""The types that a plan goes by: the server's, with what the files say of types in their place. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.plan.declared import FieldChange
+from homeostat.cli.plan.report import Planned
+from homeostat.cli.type.stored import FoundType
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec
+from homeostat.operators.actions.definition import InvalidTypeError, definition_of
+from homeostat.operators.actions.inforce import kept_by, versions_in_force
+from homeostat.operators.actions.misfit import misfits
+from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.plugins.declared import Difference, differences
+
+
+class PlannedTypes:
+    def __init__(self, there: Iterable[ResourceType], declared: Iterable[ResourceType]) -> None:
+        self._types = {_key(each): each for each in there}
+        for each in declared:
+            held = self._types.get(_key(each))
+            self._types[_key(each)] = replace(held, spec=each.spec) if held is not None else each
+        self._in_force = versions_in_force(self._types.values())
+
+    def of(self, obj: JsonObject) -> ResourceTypeSpec:
+        """The one whose schema the resource is held to."""
+        kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
+        found = self._types.get((kind, version))
+        if found is None:
+            known = ", ".join(sorted(f"{name} {each}" for name, each in self._types)) or "none"
+            raise Failure(f"there is no resource type {kind} {version}; there are: {known}")
+        return found.spec
+
+    def kept_by(self, stored: JsonObject) -> ResourceTypeSpec:
+        """The one that its operator goes by."""
+        versions = self._in_force.get(stored["kind"])
+        return kept_by(versions, stored["metadata"].get("labels") or {}) if versions else self.of(stored)
+
+
+def declared_type(manifest: JsonObject) -> ResourceType:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(manifest), type=ResourceType)
+    except msgspec.ValidationError as error:
+        raise Failure(f'the resource type "{manifest["metadata"]["name"]}": {error}') from error
+
+
+def planned_type(manifest: JsonObject, there: Iterable[FoundType], live: Sequence[JsonObject]) -> Planned:
+    """What would become of a type that the files declare; `live` are the resources of it."""
+    spec = declared_type(manifest).spec
+    planned = Planned(f"type {spec.name}/{spec.version}")
+    try:
+        definition = definition_of([spec])
+    except InvalidTypeError as error:
+        return replace(planned, change="refused", error=str(error))
+    held = next((each for each in there if _key(each.type) == _key(declared_type(manifest))), None)
+    if held is None:
+        return replace(planned, change="create")
+    fields = tuple(_field(each) for each in differences(manifest["spec"], held.obj["spec"]))
+    unfit = [] if spec.is_forced else misfits(definition, live)
+    if any(each.field.startswith("spec.schema") for each in fields) and unfit:
+        count = "1 live resource" if len(unfit) == 1 else f"{len(unfit)} live resources"
+        told = f"{count} would not fit, the first is {unfit[0]}; change what does not fit, or set isForced"
+        return replace(planned, change="refused", fields=fields, error=told)
+    return replace(planned, change="update" if fields else "unchanged", fields=fields)
+
+
+def _field(each: Difference) -> FieldChange:
+    return FieldChange(f"spec.{each.path}", msgspec.UNSET if each.found is None else each.found, each.declared)
+
+
+def _key(each: ResourceType) -> tuple[str, str]:
+    kind = resource_kind(each.spec)
+    return kind.kind, kind.version

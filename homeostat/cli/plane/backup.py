@@ -1,0 +1,68 @@
+"""`homeostat backup`: all objects at one revision, in a file, while planes go on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.progress import progress
+from homeostat.cli.plane.data_directory import data_option
+from homeostat.cli.plane.database import database_option
+
+if TYPE_CHECKING:
+    from homeostat.store.backupfile import Header
+
+
+@click.command(short_help="Write all objects to a file, or check such a file.")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--verify", "is_check", is_flag=True, help="Check the file; no database is opened.")
+@data_option
+@database_option
+def command(file: Path, is_check: bool, data: Path, database: Path | str | None) -> None:
+    """Write all objects, and the history still kept, to FILE: at one revision, checked, for your eyes only.
+
+    A plane on the database goes on serving and writing. Secrets stay sealed: the file is of no use without the plane's
+    seal.key, which is not in it, nor are its certificates and tokens.
+
+    \b
+    Examples:
+      homeostat backup monday.backup
+      homeostat backup --database postgresql://plane@db.example/plane monday.backup
+      homeostat backup --verify monday.backup
+    """
+    from homeostat.store.base import StoreError
+
+    place = database or data.absolute() / "homeostat.db"
+    try:
+        header = asyncio.run(_check(file) if is_check else _back_up(place, file.absolute()))
+    except StoreError as error:
+        raise Failure(str(error)) from error
+    click.echo(f"{file}: {told(header)}, {file.stat().st_size:,} bytes, whole")
+    if is_check:
+        click.echo(f"  made    {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(header.made))}")
+        click.echo(f"  sealed  {header.seal or 'nothing'} (key id, resources)")
+
+
+def told(header: Header) -> str:
+    history = f"history since {header.oldest}" if header.oldest < header.revision else "no history"
+    return f"{header.records:,} objects at revision {header.revision}, {history}"
+
+
+async def _back_up(place: Path | str, file: Path) -> Header:
+    from homeostat.store.backup import back_up
+    from homeostat.store.backupplaces import source_at
+
+    async with source_at(place) as source:
+        with progress("backing up", source.contents.rows) as heard:
+            return await back_up(source, file, now=time.time(), heard=heard)
+
+
+async def _check(file: Path) -> Header:
+    from homeostat.store.backup import verify
+
+    return (await verify(file)).header

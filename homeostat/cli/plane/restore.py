@@ -1,0 +1,79 @@
+"""`homeostat restore`: a backup into an empty database, whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.progress import progress
+from homeostat.cli.plane.data_directory import data_option
+from homeostat.cli.plane.database import database_option
+
+if TYPE_CHECKING:
+    from homeostat.store.seal import Seal
+
+
+@click.command(short_help="Fill an empty database from a backup.")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--resume",
+    "is_resumed",
+    is_flag=True,
+    help="Nothing was written after the backup: go on at its revision, so that watches resume.",
+)
+@data_option
+@database_option
+def command(file: Path, is_resumed: bool, data: Path, database: Path | str | None) -> None:
+    """Fill an empty database with the objects of FILE, all of them or none.
+
+    The data directory must have the seal.key of the plane that the backup was made of; put its pki and tokens.json
+    there too, or every kubeconfig and token is void. Objects keep their uid and resourceVersion. New revisions begin
+    far above any that clients may have seen, so that their watches answer 410 and list anew; --resume is for a move.
+
+    \b
+    Examples:
+      homeostat restore monday.backup --data ./restored
+      homeostat restore monday.backup --database postgresql://plane@db.example/plane
+    """
+    from homeostat.store.base import StoreError
+
+    place = database or data.absolute() / "homeostat.db"
+    try:
+        records, revision = asyncio.run(_restore(file, place, seal_in(data), is_resumed=is_resumed))
+    except StoreError as error:
+        raise Failure(str(error)) from error
+    click.echo(f"{records:,} objects restored; the next revision is {revision + 1}")
+
+
+def seal_in(data: Path) -> Seal:
+    """The seal of a plane's data directory."""
+    from homeostat.plane.storage import SEALED_RESOURCES
+    from homeostat.server.privatefile import read_private
+    from homeostat.store.base import StoreError
+    from homeostat.store.seal import Seal
+
+    path = data / "seal.key"
+    try:
+        key = read_private(path)
+    except OSError as error:
+        raise StoreError(f'"{path}" cannot be read: {error.strerror}') from error
+    if key is None:
+        raise StoreError(f'"{path}" is missing; put the seal.key of the plane there, which opens its Secrets')
+    return Seal(SEALED_RESOURCES, key)
+
+
+async def _restore(file: Path, place: Path | str, seal: Seal, *, is_resumed: bool) -> tuple[int, int]:
+    from homeostat.store.backup import restore, verify
+    from homeostat.store.backupplaces import target_at
+
+    verified = await verify(file, seal=seal)
+    header, now = verified.header, time.time()
+    async with target_at(place, seal=seal, now=now) as target:
+        with progress("restoring", header.rows) as heard:
+            revision = await restore(verified, target, now=now, resume=is_resumed, heard=heard)
+    return header.records, revision

@@ -1,0 +1,262 @@
+"""`homeostat up`: one plane in this process, until a signal ends it."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import ipaddress
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from homeostat import __version__
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.operators.choice import check_environments
+from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
+from homeostat.cli.plane.data_directory import data_option
+from homeostat.cli.plane.database import database_option
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+    from homeostat.plane import Plane, Rest, Settings
+
+_STOP_WITHIN_S = 4.8
+HOUSEKEEPING = "housekeeping"
+
+
+@click.command(short_help="Start the control plane.")
+@data_option
+@click.option("--bind", default="127.0.0.1", show_default=True, metavar="ADDR", help="Address to listen on.")
+@click.option(
+    "--port",
+    default=7443,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes a free one.",
+)
+@database_option
+@click.option("--address", metavar="URL", default="", help="What clients call the plane.  [default: where it listens]")
+@click.option("--open", "is_open", is_flag=True, help="Plain HTTP without credentials; on a loopback address only.")
+@click.option(
+    "--operators",
+    default="all",
+    show_default=True,
+    metavar="all|none|A,B",
+    help="Operators to run; also a file (./greeter.py) or a module of your own. Housekeeping (garbage collection, "
+    "deletion of namespaces and definitions) runs beside whatever is named; none leaves out that, too.",
+)
+@programs_option
+@click.option(
+    "--rest-port",
+    default=None,
+    type=click.IntRange(0, 65535),
+    help="Port of the REST API of resources; 0 takes a free one.  [default: 8000, if it is free]",
+)
+@click.option("--no-rest", "has_no_rest", is_flag=True, help="Do not serve the REST API.")
+@click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
+def command(
+    data: Path,
+    bind: str,
+    port: int,
+    database: Path | str | None,
+    address: str,
+    is_open: bool,
+    operators: str,
+    allows_programs: bool,
+    rest_port: int | None,
+    has_no_rest: bool,
+    verbose: int,
+) -> None:
+    """Start the control plane and serve until Ctrl-C or SIGTERM.
+
+    \b
+    Examples:
+      homeostat up
+      homeostat up --data ./plane --port 7444
+      homeostat up --open            # plain HTTP for this machine, no credentials
+      homeostat up --operators all,./greeter.py
+      homeostat up --operators ./greeter.py   # that and housekeeping, neither policy nor actions
+      homeostat up --open --rest-port 8080    # the REST API of resources at http://127.0.0.1:8080
+      homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
+    """
+    host = _host(bind, is_open=is_open)
+    if is_open and isinstance(database, str):
+        raise click.UsageError(
+            "--open asks for no credentials, and replicas on one PostgreSQL do; leave out one of them"
+        )
+    if is_open:
+        refuse_programs("--open", allows_programs=allows_programs)
+    # Most of what a decode makes is gone soon, and next to nothing of it is a cycle.
+    gc.set_threshold(50_000, 20, 100)
+    from homeostat.plane import OPERATORS, Settings
+
+    settings = Settings(
+        data=data.absolute(),
+        bind=host,
+        address=_address(address),
+        port=port,
+        is_open=is_open,
+        database=database,
+        operators=_operators(operators, OPERATORS),
+        environment=environment_with(allows_programs=allows_programs),
+        rest=None if has_no_rest else _rest(rest_port),
+    )
+    _check(settings)
+    _serve(settings, verbose)
+
+
+def _rest(port: int | None) -> Rest:
+    from homeostat.plane import Rest
+
+    return Rest() if port is None else Rest(port=port, is_required=True)
+
+
+def _address(url: str) -> str:
+    parts = urlsplit(url)
+    if url and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query):
+        raise click.UsageError(f"--address takes a URL such as https://plane.example:7443, got {url!r}")
+    return url.rstrip("/")
+
+
+def _host(bind: str, *, is_open: bool) -> str:
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if bind == "localhost" else bind.strip("[]"))
+    except ValueError:
+        raise click.UsageError(
+            f"--bind takes an IP address, got {bind!r}; 0.0.0.0 is every one of this machine"
+        ) from None
+    if is_open and not address.is_loopback:
+        raise click.UsageError(f"--open lets in everyone who can connect, and {bind} is not a loopback address")
+    return str(address)
+
+
+def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
+    if text in {"all", "none"}:
+        return known if text == "all" else frozenset()
+    wanted = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if not wanted:
+        raise click.UsageError("--operators names none; to run without any say none")
+    if "all" in wanted:
+        wanted = (wanted - {"all"}) | known
+    for name in wanted - known:
+        _load(name)
+    return wanted | {HOUSEKEEPING}
+
+
+def _load(name: str) -> None:
+    """An operator that is not there, or has kinds that no server takes, is told of before anything is started."""
+    from homeostat.operators.catalog import BrokenOperatorError, UnknownOperatorError, definitions_of, load_operator
+
+    try:
+        definitions_of(name, load_operator(name))
+    except BrokenOperatorError as error:
+        raise Failure(str(error)) from error
+    except UnknownOperatorError as error:
+        raise click.UsageError(
+            f"{error}; or say all or none; housekeeping runs also where it is not named, but not with none"
+        ) from error
+
+
+def _check(settings: Settings) -> None:
+    from homeostat.operators.catalog import load_operator
+
+    names = settings.operators - {HOUSEKEEPING}
+    check_environments({name: load_operator(name) for name in names}, settings.environment)
+
+
+def _serve(settings: Settings, verbosity: int) -> None:
+    from homeostat.cli.console.logs import set_up_logging
+    from homeostat.edge.loop import run
+    from homeostat.plane import RestUnavailableError
+    from homeostat.runtime.telemetry import TelemetryError
+    from homeostat.server.tls import PkiError
+    from homeostat.store.base import StoreError
+
+    set_up_logging(verbosity)
+    try:
+        run(_until_stopped(settings))
+    except (StoreError, PkiError, TelemetryError, RestUnavailableError) as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(_told(error, settings)) from error
+
+
+async def _until_stopped(settings: Settings) -> None:
+    from homeostat.cli.console.stop import Stop
+    from homeostat.plane import open_plane
+    from homeostat.runtime.telemetry import telemetry
+
+    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop.listen()
+    figures = _Figures()
+    async with telemetry(figures, last_words_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
+        figures.plane = plane
+        gc.collect()
+        gc.freeze()
+        click.echo(_welcome(plane))
+        await stop.wait()
+
+
+class _Figures:
+    """The plane's, once there is one: what exports them is there before."""
+
+    plane: Plane | None = None
+
+    def collect(self) -> Iterable[Metric]:
+        return self.plane.app.metrics.collect() if self.plane is not None else ()
+
+
+def _welcome(plane: Plane) -> str:
+    path = shlex.quote(str(plane.kubeconfig_path))
+    return (
+        f"Homeostat {__version__} serves the Kubernetes API at {plane.url}\n"
+        f"  kubeconfig  {path}\n"
+        f"  use it      export KUBECONFIG={path}\n"
+        f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
+        f"{_rest_line(plane)}"
+        f"{_housekeeping_line(plane)}"
+        "  end it      Ctrl-C"
+    )
+
+
+def _rest_line(plane: Plane) -> str:
+    if plane.rest_trouble:
+        return f"  REST API    not served: {plane.rest_trouble}\n"
+    if not plane.rest_url:
+        return ""
+    return f"  REST API    {plane.rest_url}/api/v1\n  dashboard   {plane.rest_url}/dashboard\n"
+
+
+def _housekeeping_line(plane: Plane) -> str:
+    if HOUSEKEEPING in plane.settings.operators:
+        return ""
+    return (
+        "  left out    housekeeping: nothing collects garbage, and deleted namespaces and definitions stay;\n"
+        "              it runs with any --operators but none\n"
+    )
+
+
+def _program() -> str:
+    """What a person types to get this program: its name where PATH leads to it, else as it was called now."""
+    return "homeostat" if shutil.which("homeostat") else shlex.quote(sys.argv[0])
+
+
+def _told(error: OSError, settings: Settings) -> str:
+    where = f"{settings.bind}:{settings.port}"
+    if error.filename is not None:
+        return f"cannot use {error.filename}: {error.strerror}; choose another directory with --data"
+    match error.errno:
+        case errno.EADDRINUSE:
+            return f"{where} is in use; stop what listens there or choose another port with --port"
+        case errno.EADDRNOTAVAIL | errno.EAFNOSUPPORT:
+            return f"{settings.bind} is not an address of this machine; choose another with --bind"
+        case errno.EACCES:
+            return f"{where} needs rights that this user lacks; choose a port above 1023 with --port"
+    return f"cannot serve at {where}: {error.strerror or error}"

@@ -1,0 +1,53 @@
+"""`homeostat policy`: policies on files, on live clusters and in exchange. Sub-commands are imported only when used.
+
+The original's names are taken too, so that scripts go on working; help shows the new ones.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from homeostat.cli.group import LazyGroup
+
+COMMANDS: Final = {
+    "check": "Judge manifests, without any cluster.",
+    "analyze": "Judge the Pods of live clusters.",
+    "contexts": "List the contexts of the kubeconfig.",
+    "list": "List the Pods of a cluster and their nodes.",
+    "bundles": "List the policies that ship with the operator.",
+    "bundle": "Print one of them as a DevOpsPolicy.",
+    "export": "Print the policies of a cluster as files.",
+    "import": "Apply policies of files to a cluster.",
+    "diff": "Compare policies of files with a cluster's.",
+    "watch": "Show policies and their scores, live.",
+    "revert": "Take back what enforcement injected into a workload.",
+    "webhook": "Judge Pods at admission.",
+    "deploy": "Print the manifests that run the operator in a cluster.",
+}
+_FORMER: Final = {
+    "bundle-list": "bundles",
+    "bundle-show": "bundle",
+    "bundle-apply": "bundle",
+    "list-contexts": "contexts",
+}
+
+
+@click.command(
+    cls=LazyGroup,
+    package=__name__,
+    members=COMMANDS,
+    former=_FORMER,
+    short_help="Judge manifests and clusters by policies.",
+)
+def command() -> None:
+    """Judge Pods by policies: in files, in live clusters and at admission, with one engine.
+
+    \b
+    Examples:
+      homeostat policy check manifests/ --bundle hardened
+      homeostat policy analyze --contexts staging,production
+      homeostat policy bundle restricted --namespace shop | kubectl apply -f -
+      homeostat policy watch -A
+    """

@@ -1,0 +1,182 @@
+"""`homeostat policy analyze`: live clusters judged once, several at a time.
+
+A cluster that does not answer is told and left out. Exit codes: 0 judged, 1 below the bar (`--fail-on`), 2 wrong
+usage, 3 no cluster answered, 4 some did not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import msgspec
+
+from homeostat.cli.console.connection import kubeconfig_paths, reporting_errors, told
+from homeostat.cli.console.failure import UnreachableFailure, one_line
+from homeostat.cli.console.table import Table
+from homeostat.cli.policy.report import print_report, report_options
+from homeostat.cli.policy.selection import chosen_policies, policy_options
+from homeostat.cli.policy.survey import Survey, survey_cluster
+from homeostat.cli.policy.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
+from homeostat.client.base import UnreachableError
+from homeostat.client.connect import open_client
+from homeostat.client.kubeconfig import KubeconfigError, load_contexts, load_endpoint
+from homeostat.client.projection import ProjectionError
+from homeostat.objects.errors import ApiError
+from homeostat.operators.policy.document import PolicyDocument, policy_document
+from homeostat.operators.policy.inspection import aggregate_line
+from homeostat.operators.policy.manifest import Trouble
+from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
+from homeostat.operators.policy.spec import POLICY_FREE
+
+_EVERYTHING = sys.maxsize
+
+
+@click.command(short_help="Judge the Pods of live clusters.")
+@click.option("--contexts", default="", metavar="A,B", help="Contexts of the kubeconfig.  [default: its current one]")
+@click.option("--all-contexts", is_flag=True, help="Every context of the kubeconfig.")
+@click.option("-n", "--namespace", default="", metavar="NS", help="One namespace only.  [default: all]")
+@click.option("--kubeconfig", default="", metavar="FILE", help="Kubeconfig.  [default: as for other commands]")
+@click.option("--per-cluster", is_flag=True, help="Tell for each cluster apart what was found.")
+@click.option("--violations", "is_long", is_flag=True, help="List them in the table too; other forms always do.")
+@policy_options
+@bar_option(default="never")
+@report_options
+def command(
+    contexts: str,
+    all_contexts: bool,
+    namespace: str,
+    kubeconfig: str,
+    per_cluster: bool,
+    is_long: bool,
+    files: tuple[str, ...],
+    bundles: tuple[str, ...],
+    bars: tuple[Bar, ...],
+    output: str,
+    output_file: Path | None,
+    limit: int,
+) -> None:
+    """Judge all Pods of live clusters outside their system namespaces, once, without changing anything.
+
+    Without --policy and --bundle the five original checks count. Several contexts are judged at the same time, and
+    their scores add up weighed by their Pods; one that does not answer is told and left out.
+
+    \b
+    Examples:
+      homeostat policy analyze
+      homeostat policy analyze --bundle hardened --namespace shop
+      homeostat policy analyze --contexts staging,production --per-cluster
+      homeostat policy analyze --all-contexts -o html --output-file clusters.html
+    """
+    policies = chosen_policies(files, bundles, otherwise=policy_document("", "usual", POLICY_FREE))
+    with reporting_errors():
+        paths = kubeconfig_paths(kubeconfig)
+        names = _chosen(paths, contexts, is_all=all_contexts)
+        is_short = output == "table" and not is_long
+        most = 0 if is_short else _EVERYTHING
+        surveys, troubles = asyncio.run(_survey_all(paths, names, policies, namespace, most))
+    if not surveys:
+        raise UnreachableFailure("; ".join(f"{each.source}: {each.message}" for each in troubles))
+    if output == "table" and output_file is None:
+        _print_counts(surveys, per_cluster=per_cluster)
+    report = _report(surveys, troubles, policies)
+    print_report(report, output=output, output_file=output_file, limit=limit, heading="CLUSTER")
+    severities = {severity for each in surveys for severity in each.totals.severities}
+    if is_below(bars, severities=severities, scores=report.scores):
+        sys.exit(FOUND)
+    if troubles:
+        sys.exit(UNREADABLE)
+
+
+def _chosen(paths: Sequence[Path], contexts: str, *, is_all: bool) -> list[str]:
+    current, known = load_contexts(paths)
+    if is_all:
+        if contexts:
+            raise click.UsageError("--contexts and --all-contexts exclude each other")
+        return known
+    names = list(dict.fromkeys(each.strip() for each in contexts.split(",") if each.strip()))
+    if missing := [each for each in names if each not in known]:
+        raise click.UsageError(f"the kubeconfig has no context {', '.join(missing)}; it has {', '.join(known)}")
+    if not names and not current:
+        raise KubeconfigError("the kubeconfig names no current context; choose with --contexts")
+    return names or [current]
+
+
+async def _survey_all(
+    paths: Sequence[Path], names: Sequence[str], policies: Sequence[PolicyDocument], namespace: str, limit: int
+) -> tuple[list[Survey], list[Trouble]]:
+    now = time.time()
+
+    async def one(name: str, on_pods: Callable[[int], None]) -> list[Survey] | Trouble:
+        try:
+            async with open_client(load_endpoint(paths, context=name)) as client:
+                return await survey_cluster(
+                    client, policies, cluster=name, namespace=namespace, now=now, limit=limit, on_pods=on_pods
+                )
+        except ProjectionError as error:
+            trouble = Trouble(name, 0, str(error))
+        except (UnreachableError, KubeconfigError, ApiError) as error:
+            if len(names) == 1:
+                raise
+            trouble = Trouble(name, 0, told(error) if isinstance(error, ApiError) else str(error))
+        return trouble
+
+    with _progress(names) as hear:
+        found = await asyncio.gather(*(one(name, hear(name)) for name in names))
+    surveys = [survey for each in found if isinstance(each, list) for survey in each]
+    return surveys, [each for each in found if isinstance(each, Trouble)]
+
+
+def _report(surveys: Sequence[Survey], troubles: Sequence[Trouble], policies: Sequence[PolicyDocument]) -> Report:
+    """The clusters under each policy, with their aggregate where there are several."""
+    several = len({each.cluster for each in surveys}) > 1
+    lines: list[ScoreLine] = []
+    for policy in policies:
+        own = [each.line for each in surveys if each.policy == policy.title]
+        shown = [*own, aggregate_line(own, thresholds=policy.spec.thresholds)] if several else own
+        lines += [_named(each, f"{each.title} {policy.title}") for each in shown] if len(policies) > 1 else shown
+    entries = (entry for each in surveys for entry in (_of_clusters(each) if several else each.entries))
+    return Report(tuple(entries), tuple(lines), tuple(troubles))
+
+
+def _named(line: ScoreLine, title: str) -> ScoreLine:
+    return msgspec.structs.replace(line, title=title)
+
+
+def _of_clusters(survey: Survey) -> Iterator[Entry]:
+    """The findings, each with the cluster before its policy."""
+    for each in survey.entries:
+        yield msgspec.structs.replace(each, policy=f"{survey.cluster}: {each.policy}")
+
+
+def _print_counts(surveys: Sequence[Survey], *, per_cluster: bool) -> None:
+    """How many units of each check, over all clusters or for each apart."""
+    counts: dict[tuple[str, ...], int] = {}
+    for each in surveys:
+        for name, units in each.totals.units.items():
+            key = (each.cluster, name) if per_cluster else (name,)
+            counts[key] = counts.get(key, 0) + units
+    if counts:
+        headings = ("CLUSTER", "CHECK", "UNITS") if per_cluster else ("CHECK", "UNITS")
+        Table(headings).print([(*key, units) for key, units in counts.items()])
+        click.echo()
+
+
+@contextmanager
+def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Callable[[int], None]]]:
+    """For each cluster a line on the terminal that counts Pods."""
+    if not sys.stderr.isatty():
+        yield lambda name: lambda count: None  # noqa: ARG005
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed:,} Pods"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        tasks = {name: progress.add_task(one_line(name), total=None) for name in names}
+        yield lambda name: lambda count: progress.advance(tasks[name], count)

@@ -1,0 +1,29 @@
+"""`homeostat policy bundle`: a shipped policy as an object, to be kept in a file and changed."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.console.output import print_object
+from homeostat.cli.policy.selection import PolicyFailure
+from homeostat.operators.policy.bundle import UnknownBundleError, load_bundle, policy_of
+
+
+@click.command(short_help="Print one of them as a DevOpsPolicy.")
+@click.argument("name")
+@click.option("-n", "--namespace", default="default", show_default=True, metavar="NS", help="Namespace of the policy.")
+@click.option("--policy-name", default="devops-policy", show_default=True, metavar="NAME", help="Name of the policy.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+def command(name: str, namespace: str, policy_name: str, output: str) -> None:
+    """Print a policy that ships with the operator as a DevOpsPolicy. The case of NAME does not matter.
+
+    \b
+    Examples:
+      homeostat policy bundle restricted --namespace shop | kubectl apply -f -
+      homeostat policy bundle hardened > policy.yaml
+    """
+    try:
+        bundle = load_bundle(name)
+    except UnknownBundleError as error:
+        raise PolicyFailure(str(error)) from error
+    print_object(policy_of(bundle, namespace=namespace, name=policy_name), output)

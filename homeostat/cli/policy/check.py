@@ -1,0 +1,127 @@
+"""`homeostat policy check`: manifests judged where they are written, before any cluster sees them.
+
+Exit codes: 0 nothing at or above the bar, or nothing judged, 1 findings at or above it, 2 wrong usage or a policy that
+means nothing, 4 nothing at or above the bar, but some of the files could not be read.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Protocol
+
+import click
+import msgspec
+
+from homeostat.cli.console.failure import one_line
+from homeostat.cli.policy.files.batch import Batch, read_batches
+from homeostat.cli.policy.files.skipped import passed_over
+from homeostat.cli.policy.files.sources import NoManifestsError, find_files, usual_paths
+from homeostat.cli.policy.report import print_report, report_options
+from homeostat.cli.policy.selection import bundle_policy, chosen_policies, policy_options
+from homeostat.cli.policy.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
+from homeostat.operators.policy.document import PolicyDocument
+from homeostat.operators.policy.inspection import judge
+from homeostat.operators.policy.report.report import Report
+
+
+@click.command(short_help="Judge manifests, without any cluster.")
+@click.argument("paths", nargs=-1, metavar="[FILE|DIR|-]...")
+@policy_options
+@bar_option(default="low")
+@report_options
+def command(
+    paths: tuple[str, ...],
+    files: tuple[str, ...],
+    bundles: tuple[str, ...],
+    bars: tuple[Bar, ...],
+    output: str,
+    output_file: Path | None,
+    limit: int,
+) -> None:
+    """Judge Pods, and the Pods that workloads would make, in YAML and JSON files. No cluster is asked.
+
+    Directories are read with all that is below them. Without a path the current directory is judged, or standard input
+    where no manifests are in it, and which of them is told. Without --policy and --bundle the bundle baseline counts.
+    What cannot be read is told with its file and line, and the rest is judged. Where nothing is judged, for no Pod and
+    no workload was found or a policy's selector matches none, that is told on standard error.
+
+    \b
+    Exit codes:
+      0  nothing at or above the bar, or nothing judged
+      1  findings at or above it (--fail-on)
+      2  wrong usage, or a policy that means nothing
+      4  nothing at or above the bar, but something could not be read
+
+    \b
+    Examples:
+      homeostat policy check
+      homeostat policy check manifests/
+      homeostat policy check web.yaml --bundle hardened --fail-on high
+      helm template ./chart | homeostat policy check - --policy policy.yaml
+      homeostat policy check . -o sarif --output-file policy.sarif
+      homeostat policy check . -o github --fail-on 'score<80'
+    """
+    policies = chosen_policies(files, bundles, otherwise=bundle_policy("baseline"))
+    try:
+        found = find_files(paths or _usual_paths())
+    except NoManifestsError as error:
+        raise click.UsageError(str(error)) from error
+    read = _read(found, with_bodies=any(each.evaluator.needs_body for each in policies))
+    report = _judge(read, policies)
+    for told in passed_over(read.subjects, policies, report.scores, files=len(found)):
+        click.echo(one_line(told), err=True)
+    print_report(report, output=output, output_file=output_file, limit=limit, heading="POLICY")
+    if is_below(bars, severities={each.severity for each in report.entries}, scores=report.scores):
+        sys.exit(FOUND)
+    if report.troubles:
+        sys.exit(UNREADABLE)
+
+
+def _usual_paths() -> list[str]:
+    (path,) = paths = usual_paths()
+    where = "standard input" if path == "-" else f"the current directory, {Path.cwd()}"
+    click.echo(f"no path is given: judging {where}", err=True)
+    return paths
+
+
+def _read(files: Sequence[str], *, with_bodies: bool) -> Batch:
+    whole = Batch()
+    batches = read_batches(files, with_bodies=with_bodies)
+    # The bar has a thread, and the processes of the batches are better begun without one.
+    first = next(batches)
+    with _progress(len(files)) as advance:
+        for count, batch in chain((first,), batches):
+            whole.subjects += batch.subjects
+            whole.budgets += batch.budgets
+            whole.troubles += batch.troubles
+            advance(count)
+    return whole
+
+
+def _judge(read: Batch, policies: Sequence[PolicyDocument]) -> Report:
+    budgets = tuple(each.budget for each in read.budgets)
+    report = judge(read.subjects, policies, now=time.time(), budgets=budgets)
+    return msgspec.structs.replace(report, troubles=tuple(read.troubles))
+
+
+class _Advance(Protocol):
+    def __call__(self, count: int) -> None: ...
+
+
+@contextmanager
+def _progress(files: int) -> Iterator[_Advance]:
+    """A bar on the terminal while it takes long enough to be worth one."""
+    if files < 200 or not sys.stderr.isatty():
+        yield lambda count: None  # noqa: ARG005
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("reading", total=files)
+        yield lambda count: progress.advance(task, count)

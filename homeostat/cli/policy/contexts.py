@@ -1,0 +1,32 @@
+"""`homeostat policy contexts`: what `analyze --contexts` can choose from."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.console.connection import kubeconfig_paths, reporting_errors
+from homeostat.cli.console.table import Table
+from homeostat.client.kubeconfig import KubeconfigError, load_contexts, load_endpoint
+
+
+@click.command(short_help="List the contexts of the kubeconfig.")
+@click.option("--kubeconfig", default="", metavar="FILE", help="Kubeconfig.  [default: as for other commands]")
+def command(kubeconfig: str) -> None:
+    """List the contexts of the kubeconfig: which is the current one, and which servers they name. No server is asked.
+
+    \b
+    Examples:
+      homeostat policy contexts
+      homeostat policy analyze --contexts staging,production
+    """
+    with reporting_errors():
+        paths = kubeconfig_paths(kubeconfig)
+        current, names = load_contexts(paths)
+        rows = []
+        for name in names:
+            try:
+                endpoint = load_endpoint(paths, context=name)
+                rows.append(("*" if name == current else "", name, endpoint.server, endpoint.namespace))
+            except KubeconfigError as error:
+                rows.append(("*" if name == current else "", name, f"unusable: {error}", ""))
+    Table(("CURRENT", "NAME", "SERVER", "NAMESPACE")).print(rows)

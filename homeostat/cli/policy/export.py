@@ -1,0 +1,44 @@
+"""`homeostat policy export`: the policies of a cluster as files, to be kept, compared and imported elsewhere."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected, kubeconfig_paths
+from homeostat.cli.console.output import list_of, print_object
+from homeostat.cli.policy.stored import list_policies
+from homeostat.client.kubeconfig import load_contexts
+from homeostat.operators.policy.document import export_policies
+
+
+@click.command(short_help="Print the policies of a cluster as files.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces, and those of the cluster.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@connected
+async def command(connection: Connection, all_namespaces: bool, output: str) -> None:
+    """Print policies without what a server adds, with annotations that say when and where they come from.
+
+    \b
+    Examples:
+      homeostat policy export --namespace shop > policies.yaml
+      homeostat policy export -A --context production > production.yaml
+    """
+    namespace = "" if all_namespaces else connection.namespace
+    found = await list_policies(connection.client, namespace)
+    if not found:
+        click.echo(f"There are no policies{f' in namespace {namespace}' if namespace else ''}.", err=True)
+        return
+    policies = export_policies(found, context=_context(), now=datetime.now(UTC))
+    if output == "json":
+        print_object(list_of(policies), output)
+        return
+    for number, each in enumerate(policies):
+        print_object(each, output, is_first=number == 0)
+
+
+def _context() -> str:
+    """The name of the context that this command talks to."""
+    options = click.get_current_context().params
+    return str(options["context"] or load_contexts(kubeconfig_paths(options["kubeconfig"]))[0])

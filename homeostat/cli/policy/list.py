@@ -1,0 +1,69 @@
+"""`homeostat policy list pods`: the Pods of a cluster and where they run, in the columns that existing scripts read."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.failure import one_line
+from homeostat.client.projection import Projection
+from homeostat.client.requests import Selection
+from homeostat.objects.kind import POD
+
+_WIDTHS = (20, 60, 12, 15)
+_HEADINGS = ("NAMESPACE", "NAME", "STATUS", "NODE")
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    node_name: str | None = None
+
+
+class _Status(msgspec.Struct, frozen=True):
+    phase: str | None = None
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    spec: _Spec | None = None
+    status: _Status | None = None
+
+    @property
+    def row(self) -> tuple[str, str, str, str]:
+        phase = self.status.phase if self.status is not None else None
+        node = self.spec.node_name if self.spec is not None else None
+        return self.metadata.namespace, self.metadata.name, phase or "Unknown", node or "Not Scheduled"
+
+
+@click.command("list", short_help="List the Pods of a cluster and their nodes.")
+@click.argument("resource", type=click.Choice(["pods"]))
+@connected
+async def command(connection: Connection, resource: str) -> None:
+    """List all Pods of a cluster, or with --namespace those of one namespace.
+
+    \b
+    Examples:
+      homeostat policy list pods
+      homeostat policy list pods --namespace shop
+    """
+    namespace = str(click.get_current_context().params["namespace"])
+    rows = [each.row async for each in Projection(connection.client, POD, _Pod).list(Selection(namespace))]
+    click.echo(_line(_HEADINGS))
+    click.echo("-" * sum(_WIDTHS))
+    for row in sorted(rows):
+        click.echo(_line(row))
+    click.echo(f"\nTotal: {len(rows)} {resource}")
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    """What is too long for its column keeps its distance from the next."""
+    texts = (one_line(each) for each in cells)
+    padded = (
+        each.ljust(width) if len(each) < width else f"{each} " for each, width in zip(texts, _WIDTHS, strict=True)
+    )
+    return "".join(padded).rstrip()

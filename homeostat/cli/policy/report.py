@@ -1,0 +1,109 @@
+"""A report printed, in the form that was asked for, to standard output or to a file."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+import msgspec
+
+from homeostat import __version__
+from homeostat.cli.console.failure import one_line
+from homeostat.cli.policy.files.lines import located
+from homeostat.cli.policy.selection import PolicyFailure
+from homeostat.operators.policy.report.report import Report
+from homeostat.operators.policy.report.table import SCORES, finding_rows, gravest_first, score_rows
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMS: Final = ("table", "json", "sarif", "github", "html")
+_USUAL_ROWS: Final = 200
+_HEADINGS: Final = ("SEVERITY", "CHECK", "OBJECT", "MESSAGE", "SOURCE")
+
+
+def report_options(function: F) -> F:
+    function = click.option(
+        "--limit",
+        default=_USUAL_ROWS,
+        show_default=True,
+        type=click.IntRange(0),
+        help="Most rows of a table; 0 for all. Other forms have everything.",
+    )(function)
+    function = click.option(
+        "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write there instead of printing."
+    )(function)
+    return click.option(
+        "-o", "--output", type=click.Choice(FORMS), default="table", show_default=True, help="How to print."
+    )(function)
+
+
+def print_report(report: Report, *, output: str, output_file: Path | None, limit: int, heading: str) -> None:
+    """What could not be read is told on standard error besides, whatever the form.
+
+    Programs that read JSON get everything as fast as it is found, with the lines of documents; people, and those that
+    show findings beside the text of a file, get the lines of fields.
+    """
+    for each in report.troubles:
+        place = f"{each.source}:{each.line}" if each.line else each.source
+        click.echo(f"error: {one_line(f'{place}: {each.message}')}", err=True)
+    if output_file is None and output == "table":
+        _print_tables(report, limit, heading)
+        return
+    data = _rendered(report, output, limit, heading)
+    if output_file is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        output_file.write_bytes(data)
+    except OSError as error:
+        raise PolicyFailure(f"cannot write {output_file}: {error.strerror}") from error
+
+
+def _rendered(report: Report, output: str, limit: int, heading: str) -> bytes:
+    match output:
+        case "json":
+            from homeostat.operators.policy.report import json
+
+            return json.render(report)
+        case "sarif":
+            from homeostat.operators.policy.report import sarif
+
+            return sarif.render(_with_lines(report), version=__version__)
+        case "github":
+            from homeostat.operators.policy.report import github
+
+            return github.render(_with_lines(report)).encode()
+        case "html":
+            from homeostat.operators.policy.report import html
+
+            return html.render(_with_lines(report)).encode()
+    with redirect_stdout(io.StringIO()) as text:
+        _print_tables(report, limit, heading)
+    return text.getvalue().encode()
+
+
+def _print_tables(report: Report, limit: int, heading: str) -> None:
+    from homeostat.cli.console.table import Table
+
+    shown = gravest_first(report.entries)[: limit or None]
+    if shown:
+        Table(_HEADINGS).print(map(_row, finding_rows(_with_lines(Report(tuple(shown))))))
+        if len(report.entries) > len(shown):
+            click.echo(f"... and {len(report.entries) - len(shown)} more; --limit 0 or -o json has them all")
+        click.echo()
+    Table((heading, *SCORES[1:])).print(score_rows(report.scores))
+
+
+def _with_lines(report: Report) -> Report:
+    return msgspec.structs.replace(report, entries=located(report.entries))
+
+
+def _row(finding: tuple[str, ...]) -> tuple[str, ...]:
+    """Narrow enough for a terminal: the message names the container already."""
+    severity, check, namespace, name, _, message, source = finding
+    return severity, check, f"{namespace}/{name}", message, source

@@ -1,0 +1,137 @@
+"""`homeostat policy webhook`: serves admission, makes its certificates, and prints how an API server finds it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from homeostat.cli.console.connection import reporting_errors
+from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
+from homeostat.cli.console.failure import Failure
+
+if TYPE_CHECKING:
+    from homeostat.client.endpoint import Endpoint
+    from homeostat.objects.json import JsonObject
+    from homeostat.web.admissiontls import FileCertificate
+
+_STOP_WITHIN_S = 12.0
+_SERVICE = "kube-devops-webhook"
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group(short_help="Judge Pods at admission.")
+def command() -> None:
+    """Judge Pods when they are created or changed: a validating webhook for any API server.
+
+    \b
+    Examples:
+      homeostat policy webhook cert-generate --ip-san 127.0.0.1 --output-dir tls
+      homeostat policy webhook serve --addr 127.0.0.1:8443 --tls-cert tls/tls.crt --tls-key tls/tls.key
+      homeostat policy webhook install-config --ca-bundle-path tls/ca.crt --url https://127.0.0.1:8443/validate \\
+        | kubectl apply -f -
+    """
+
+
+@command.command("serve", short_help="Answer the reviews of an API server.")
+@click.option("--addr", default="0.0.0.0:8443", show_default=True, metavar="ADDR:PORT", help="Where to listen.")
+@click.option("--tls-cert", default="tls.crt", show_default=True, type=_FILE, help="Certificate; read anew on change.")
+@click.option("--tls-key", default="tls.key", show_default=True, type=_FILE, help="Its key.")
+@click.option("--kubeconfig", default="", metavar="FILE", help=KUBECONFIG_HELP)
+@click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
+@click.option("-v", "--verbose", count=True, help="Log everything.")
+def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: str, verbose: int) -> None:
+    """Answer the reviews of an API server until Ctrl-C or SIGTERM. The policies are watched through the kubeconfig."""
+    from homeostat.cli.console.logs import set_up_logging
+    from homeostat.edge.loop import run
+    from homeostat.web.admissiontls import CertificateError, FileCertificate
+
+    host, port = read_address(addr, option="--addr")
+    set_up_logging(1 + verbose)
+    try:
+        certificate = FileCertificate(tls_cert, tls_key)
+    except CertificateError as error:
+        raise Failure(f"{error}; to make one: homeostat policy webhook cert-generate") from error
+    with reporting_errors():
+        run(_serve(chosen_endpoint(kubeconfig, context), host, port, certificate))
+
+
+@command.command("cert-generate", short_help="Make an authority and a certificate.")
+@click.option("--service-name", default=_SERVICE, show_default=True, help="Service of the webhook.")
+@click.option("--namespace", default="default", show_default=True, help="Its namespace.")
+@click.option(
+    "--output-dir", default=".", show_default=True, type=click.Path(file_okay=False, path_type=Path), help="For files."
+)
+@click.option("--ip-san", "addresses", multiple=True, metavar="IP", help="An address of the webhook; may repeat.")
+@click.option("--days", default=365, show_default=True, type=click.IntRange(1, 36500), help="How long they are good.")
+def generate(service_name: str, namespace: str, output_dir: Path, addresses: tuple[str, ...], days: int) -> None:
+    """Make ca.crt, tls.crt and tls.key, readable by their owner alone."""
+    from homeostat.server.privatefile import write_private
+    from homeostat.web.admissioncerts import AddressError, make_certificates
+
+    now, life = datetime.now(UTC), timedelta(days=days)
+    try:
+        made = make_certificates(service_name, namespace, addresses, now=now, life=life)
+    except AddressError as error:
+        raise click.UsageError(f"--ip-san: {error}") from error
+    except ValueError as error:
+        raise click.UsageError(f"--service-name and --namespace: {error}") from error
+    try:
+        output_dir.mkdir(parents=True, exist_ok=True)
+        # The certificate last: who sees it new finds its key there.
+        for name, data in (("ca.crt", made.authority), ("tls.key", made.key), ("tls.crt", made.certificate)):
+            write_private(output_dir / name, data)
+            click.echo(output_dir / name)
+    except OSError as error:
+        raise Failure(f"{output_dir}: {error.strerror}") from error
+
+
+@command.command("install-config", short_help="Print how an API server finds the webhook.")
+@click.option("--ca-bundle-path", required=True, type=_FILE, help="The authority that signed the certificate.")
+@click.option("--service-name", default=_SERVICE, show_default=True, help="Service of the webhook.")
+@click.option("--namespace", default="default", show_default=True, help="Its namespace.")
+@click.option("--url", default="", help="Where the webhook is, for an API server that has no Services.")
+def install_config(ca_bundle_path: Path, service_name: str, namespace: str, url: str) -> None:
+    """Print the ValidatingWebhookConfiguration, for `kubectl apply -f -`."""
+    from homeostat.cli.console.output import print_object
+    from homeostat.operators.policy.webhookconfig import webhook_configuration
+
+    try:
+        authority = ca_bundle_path.read_bytes()
+    except OSError as error:
+        raise Failure(f"CA bundle {ca_bundle_path}: {error.strerror}") from error
+    if b"-----BEGIN CERTIFICATE-----" not in authority:
+        raise Failure(f"CA bundle {ca_bundle_path}: there is no certificate in it")
+    configuration = webhook_configuration(authority, service=service_name, namespace=namespace)
+    print_object(_at(configuration, url) if url else configuration, "yaml")
+
+
+def _at(configuration: JsonObject, url: str) -> JsonObject:
+    for each in configuration["webhooks"]:
+        each["clientConfig"] = {"url": url, "caBundle": each["clientConfig"]["caBundle"]}
+    return configuration
+
+
+async def _serve(endpoint: Endpoint, host: str, port: int, certificate: FileCertificate) -> None:
+    from homeostat.cli.console.stop import Stop
+    from homeostat.client.connect import open_client
+    from homeostat.client.discovery import fetch_kinds
+    from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
+    from homeostat.web.admission import serve_admission
+
+    stop = Stop(within_s=_STOP_WITHIN_S)
+    stop.listen()
+    async with open_client(endpoint) as client:
+        served = {each.full_name for each in await fetch_kinds(client)}
+        if not {DEVOPS_POLICY.kind.full_name, CLUSTER_DEVOPS_POLICY.kind.full_name} <= served:
+            told = "to install: homeostat crds --operators policy | kubectl apply --server-side -f -"
+            raise Failure(f"the server does not have the kinds of policies; {told}")
+        try:
+            async with serve_admission(client, host=host, port=port, certificate=certificate) as server:
+                click.echo(f"Homeostat judges Pods of {endpoint.server} at https://{host}:{server.port}/validate")
+                await stop.wait()
+        except OSError as error:
+            told = why_not_listening(error, f"{host}:{port}", option="--addr", purpose="listen")
+            raise Failure(told) from error

@@ -1,0 +1,47 @@
+"""`homeostat resource delete`: resources, and with them what their plugins made."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.objects.targets import Target
+from homeostat.cli.resource.complete import complete_resources
+from homeostat.cli.resource.each import Asked
+from homeostat.cli.resource.state import Goal
+from homeostat.cli.resource.wait import Awaited, awaited, is_wanted, wait_options
+from homeostat.objects.json import JsonObject
+
+
+@click.command(short_help="Delete resources, and what they stand for.")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...", shell_complete=complete_resources)
+@wait_options()
+@connected
+async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
+    """Delete resources. Each stays, in the phase `deleting`, until its plugin has destroyed what it stands for.
+
+    Ends with 0 when they are gone, or only marked where nothing is waited for, and with 1 where one is not there,
+    cannot be destroyed or is not gone in time; the others are deleted all the same.
+
+    \b
+    Examples:
+      homeostat resource delete databasecluster/orders --wait
+      homeostat resource delete DatabaseCluster orders invoices
+    """
+    client = connection.client
+
+    async def delete(target: Target) -> Awaited:
+        path = target.kind.path(connection.namespace, target.name)
+        # The answer to a delete may be a Status without the object.
+        found: JsonObject = await client.get(path)
+        await client.delete(path, _only(found["metadata"]["uid"]))
+        return awaited(target.kind, found, Goal(is_gone=True))
+
+    asked = Asked(connection)
+    await asked.each(words, delete, done="deleted")
+    await asked.end(is_awaited=is_wanted(is_awaited), within_s=within_s)
+
+
+def _only(uid: str) -> JsonObject:
+    """Not one that has taken the name meanwhile."""
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}

@@ -1,0 +1,44 @@
+"""The same asked of several resources: what is refused is told of, and does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import click
+
+from homeostat.cli.console.connection import Connection, told
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.objects.targets import Target
+from homeostat.cli.resource.kinds import named_resources, resource_title
+from homeostat.cli.resource.wait import Awaited, wait_for
+from homeostat.objects.errors import ApiError
+
+Ask = Callable[[Target], Awaitable[Awaited]]
+
+
+class Asked:
+    """`granted` are those that it was asked of."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.granted: list[Awaited] = []
+        self._is_refused = False
+
+    async def each(self, words: Sequence[str], ask: Ask, *, done: str) -> None:
+        """`done` says after its name what has become of each."""
+        for target in await named_resources(self._connection.client, words):
+            title = resource_title(target.kind.kind, target.name)
+            try:
+                self.granted.append(await ask(target))
+            except ApiError as error:
+                self._is_refused = True
+                Failure(told(error)).show()
+            else:
+                click.echo(f"{title} {done}")
+
+    async def end(self, *, is_awaited: bool, within_s: float) -> None:
+        """With 1 where one was refused, or did not come to what it was waited for."""
+        if is_awaited:
+            await wait_for(self._connection.client, self.granted, within_s)
+        if self._is_refused:
+            raise click.exceptions.Exit(1)

@@ -1,0 +1,66 @@
+"""Which resources the words of a command line name: `TYPE`, `TYPE/NAME`, `TYPE NAME...`.
+
+TYPE is what people call the type, its kind, plural or short name. Kinds of other groups are out of reach here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.objects.kinds import Kind, Kinds
+from homeostat.cli.objects.targets import Target, parse_targets, require_names
+from homeostat.client.base import Client
+from homeostat.client.discovery import fetch_kinds
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import RESOURCES
+from homeostat.operators.actions.naming import kind_name
+
+
+class ResourceKinds(Kinds):
+    def resolve(self, words: str) -> list[Kind]:
+        try:
+            return super().resolve(words)
+        except Failure:
+            named = ",".join(kind_name(each) for each in words.split(","))
+        try:
+            return super().resolve(named)
+        except Failure as error:
+            told = ", ".join(each.kind for each in self.preferred()) or "none; to add one: homeostat type add -f FILE"
+            raise Failure(f'there is no resource type "{words}"; there are: {told}') from error
+
+    def preferred(self) -> list[Kind]:
+        """Each type once, in the version that the server prefers."""
+        found: dict[str, Kind] = {}
+        for each in self._kinds:
+            found.setdefault(each.plural, each)
+        return list(found.values())
+
+
+async def discover_resources(client: Client) -> ResourceKinds:
+    return ResourceKinds([each for each in await fetch_kinds(client) if each.group == RESOURCES])
+
+
+async def named_resources(client: Client, words: Sequence[str]) -> list[Target]:
+    """At least one, each with its name."""
+    return list(require_names(parse_targets(await discover_resources(client), words)))
+
+
+async def resources_of(client: Client, words: Sequence[str]) -> list[Target]:
+    """As the words say; without any, of all types."""
+    kinds = await discover_resources(client)
+    return parse_targets(kinds, words) if words else [Target(each) for each in kinds.preferred()]
+
+
+def resource_title(kind: str, name: str) -> str:
+    """`databasecluster/orders`: what the commands take, and what programs complete."""
+    return f"{kind.lower()}/{name}"
+
+
+def title_of(obj: JsonObject) -> str:
+    return resource_title(obj["kind"], obj["metadata"]["name"])
+
+
+def whole(kind: Kind, obj: JsonObject) -> JsonObject:
+    """With its kind, which a member of a list lacks."""
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **obj}

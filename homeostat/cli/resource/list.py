@@ -1,0 +1,103 @@
+"""`homeostat resource list`: resources of one type or of all, and how they stand."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Final, get_args
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.failure import one_line
+from homeostat.cli.console.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.console.table import Table
+from homeostat.cli.objects.targets import Target
+from homeostat.cli.resource.complete import complete_resources
+from homeostat.cli.resource.kinds import resources_of, title_of, whole
+from homeostat.cli.resource.state import next_look, status_of
+from homeostat.client.base import Client
+from homeostat.objects.age import epoch_of, human_duration
+from homeostat.objects.conditions import READY, find
+from homeostat.objects.errors import ForbiddenError
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import Phase
+
+HEADINGS: Final = ("TYPE", "NAME", "PHASE", "READY", "NEXT", "AGE", "MESSAGE")
+
+
+@click.command(short_help="List resources of one type or of all.")
+@click.argument("words", nargs=-1, metavar="[TYPE [NAME]...]", shell_complete=complete_resources)
+@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+@click.option("-l", "--selector", default="", help="Labels that resources must have: app=web,tier!=db")
+@click.option("--phase", type=click.Choice(get_args(Phase)), help="Only those in this phase.")
+@output_option("json", "yaml", "name")
+@connected
+async def command(
+    connection: Connection,
+    words: tuple[str, ...],
+    all_namespaces: bool,
+    selector: str,
+    phase: str | None,
+    output: str | None,
+) -> None:
+    """List resources: their phase, whether they are ready, when they are looked at next, and what was last told.
+
+    \b
+    Examples:
+      homeostat resource list
+      homeostat resource list DatabaseCluster -A --phase failed
+      homeostat resource list -o name
+    """
+    targets = await resources_of(connection.client, words)
+    namespace = "" if all_namespaces else connection.namespace
+    fetch = _objects if words else _allowed_objects
+    lists = await asyncio.gather(*(fetch(connection.client, each, namespace, selector) for each in targets))
+    found = [obj for each in lists for obj in each if phase is None or status_of(obj).phase == phase]
+    if output == "name":
+        for obj in found:
+            click.echo(title_of(obj))
+    elif output is not None:
+        print_object(list_of([without_managed_fields(obj) for obj in found]), output)
+    elif not found:
+        click.echo(f"No resources found{f' in namespace {namespace}' if namespace else ''}.", err=True)
+    else:
+        _print(found, is_across=all_namespaces)
+
+
+async def _objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:
+    path = target.kind.path(namespace, target.name)
+    items = [await client.get(path)] if target.name else (await client.list(path, labelSelector=selector))[0]
+    return [whole(target.kind, each) for each in items]
+
+
+async def _allowed_objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:
+    """Of all types, those that are not ours to see are told of and left out."""
+    try:
+        return await _objects(client, target, namespace, selector)
+    except ForbiddenError as error:
+        click.echo(f"warning: {one_line(error.message)}", err=True)
+        return []
+
+
+def _print(found: Iterable[JsonObject], *, is_across: bool) -> None:
+    now = time.time()
+    table = Table(("NAMESPACE", *HEADINGS) if is_across else HEADINGS)
+    table.print([obj["metadata"]["namespace"], *cells(obj, now)] if is_across else cells(obj, now) for obj in found)
+
+
+def cells(obj: JsonObject, now: float) -> list[str]:
+    """Under `HEADINGS`."""
+    status, metadata = status_of(obj), obj["metadata"]
+    ready = find(status.conditions, READY)
+    created = epoch_of(metadata.get("creationTimestamp"))
+    return [
+        obj["kind"],
+        metadata["name"],
+        status.phase,
+        ready.status if ready is not None else "Unknown",
+        next_look(obj, status, now),
+        human_duration(now - created) if created is not None else "",
+        status.message,
+    ]

@@ -1,0 +1,56 @@
+"""`homeostat resource outputs`: what a resource gives to others."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.output import output_option, print_object
+from homeostat.cli.console.table import Table
+from homeostat.cli.resource.complete import complete_resources
+from homeostat.cli.resource.kinds import named_resources, resource_title
+from homeostat.cli.resource.state import status_of
+from homeostat.objects.errors import quoted
+from homeostat.objects.json import Json
+
+
+@click.command(short_help="Print the outputs of a resource.")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
+@click.option("--key", default="", metavar="NAME", help="Only this one; a text is printed as it is, for scripts.")
+@output_option("json", "yaml")
+@connected
+async def command(connection: Connection, words: tuple[str, ...], key: str, output: str | None) -> None:
+    """Print the outputs of a resource: addresses, identifiers, whatever its plugin tells. They are no secrets.
+
+    \b
+    Examples:
+      homeostat resource outputs databasecluster/orders
+      psql "$(homeostat resource outputs databasecluster/orders --key url)"
+    """
+    targets = await named_resources(connection.client, words)
+    if len(targets) != 1:
+        raise click.UsageError("name one resource")
+    kind, name = targets[0]
+    outputs = status_of(await connection.client.get(kind.path(connection.namespace, name))).outputs
+    title = resource_title(kind.kind, name)
+    if key:
+        if key not in outputs:
+            raise Failure(f'{title} has no output "{key}"; it has: {", ".join(sorted(outputs)) or "none"}')
+        _print_value(outputs[key])
+    elif output is not None:
+        print_object(outputs, output)
+    elif not outputs:
+        click.echo(f"{title} has no outputs.", err=True)
+    else:
+        Table(("OUTPUT", "VALUE")).print([each, _text(outputs[each])] for each in sorted(outputs))
+
+
+def _print_value(value: Json) -> None:
+    sys.stdout.write(f"{_text(value)}\n")
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else quoted(value)

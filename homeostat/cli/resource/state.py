@@ -1,0 +1,118 @@
+"""How a resource stands, from its status: in words for people, and as the end of a wait. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from homeostat.cli.console.failure import Failure
+from homeostat.objects.age import epoch_of, human_duration
+from homeostat.objects.conditions import READY, RECONCILING, find
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import ResourceStatus
+from homeostat.operators.actions.run import Changes, Run
+from homeostat.operators.actions.schedule import is_past
+from homeostat.operators.actions.verdict import DESTROY_FAILED, FAILED
+from homeostat.runtime.look import PAUSE
+
+End = Literal["ready", "failed", "undestroyed", "paused"]
+
+
+class Goal(NamedTuple):
+    """What is waited for: that this generation is ready, or that the resource is gone; by an answer to this request,
+    where there is one.
+    """
+
+    generation: int = 0
+    request: str = ""
+    is_gone: bool = False
+
+
+class Standing(NamedTuple):
+    """In what phase a resource is, why, since when, and where people see more of it."""
+
+    phase: str
+    message: str
+    since: float | None
+    url: str
+    is_running: bool
+
+    def text(self, now: float) -> str:
+        told = f"{self.phase}: {self.message}" if self.message else self.phase
+        age = self.age(now)
+        return f"{told}{f' ({age})' if age else ''}{f' {self.url}' if self.url else ''}"
+
+    def age(self, now: float) -> str:
+        return human_duration(max(now - self.since, 0)) if self.since is not None else ""
+
+
+def status_of(obj: JsonObject) -> ResourceStatus:
+    try:
+        return msgspec.convert(obj.get("status") or {}, ResourceStatus)
+    except msgspec.ValidationError as error:
+        raise Failure(f"the status of {obj['metadata']['name']} is not one of a resource: {error}") from error
+
+
+def standing_of(obj: JsonObject) -> Standing:
+    status = status_of(obj)
+    if status.run is not None:
+        return Standing(status.phase, status.message, epoch_of(status.run.began), run_url(status.run), True)
+    changed = max((each.last_transition_time or "" for each in status.conditions), default="")
+    return Standing(status.phase, status.message, epoch_of(changed), "", False)
+
+
+def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:
+    """How the wait ends while the resource is there; None while it does not."""
+    status = status_of(obj)
+    if is_paused(obj):
+        return "paused"
+    is_looked_at = status.observed_generation >= goal.generation and status.run is None
+    if not is_looked_at or (goal.request and status.handled_request != goal.request):
+        return None
+    if goal.is_gone:
+        reconciling = find(status.conditions, RECONCILING)
+        return "undestroyed" if reconciling is not None and reconciling.reason == DESTROY_FAILED else None
+    ready = find(status.conditions, READY)
+    if ready is None:
+        return None
+    if status.phase == "failed" and ready.reason == FAILED:
+        return "failed"
+    # A declaration that says the same in other words is observed and not reconciled: its next run is still ahead.
+    is_reconciled = status.reconciled_generation >= goal.generation or not is_past(status.next_run, now)
+    return "ready" if status.phase == "ready" and ready.status == "True" and is_reconciled else None
+
+
+def is_paused(obj: JsonObject) -> bool:
+    """By its annotation: nothing is done for it."""
+    annotations = obj["metadata"].get("annotations") or {}
+    return bool(annotations.get(PAUSE, "false") != "false")
+
+
+def next_look(obj: JsonObject, status: ResourceStatus, now: float) -> str:
+    """`in 4m`, `now` or `paused`; nothing while a run is under way."""
+    if status.run is not None:
+        return ""
+    return "paused" if is_paused(obj) else ahead(status.next_run, now)
+
+
+def run_url(run: Run) -> str:
+    """Where a run is seen, if its plugin says so."""
+    if run.outcome is not None and run.outcome.url:
+        return run.outcome.url
+    found = (run.handle or {}).get("url")
+    return found if isinstance(found, str) else ""
+
+
+def changes_text(changes: Changes) -> str:
+    """`+1 ~2 -0`: made, changed, removed."""
+    return f"+{changes.created} ~{changes.updated} -{changes.deleted}"
+
+
+def ahead(timestamp: str | None, now: float) -> str:
+    """How long until then: `in 4m`, or `now`."""
+    at = epoch_of(timestamp)
+    if at is None:
+        return ""
+    return f"in {human_duration(at - now)}" if at - now >= 1 else "now"

@@ -1,0 +1,34 @@
+"""`homeostat type`: resource types, from which a server gets kinds of resources."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from homeostat.cli.group import LazyGroup
+
+COMMANDS: Final = {
+    "add": "Make resource types as files declare them.",
+    "list": "List resource types.",
+    "show": "Print all about a resource type: fields, plugin, state.",
+    "delete": "Delete a resource type that is not in use.",
+}
+
+
+@click.command(
+    cls=LazyGroup, package=__name__, members=COMMANDS, short_help="Add, list, show and delete resource types."
+)
+def command() -> None:
+    """Resource types: what resources of a type declare, and which plugin keeps them at it.
+
+    A type is named as it was declared (DatabaseCluster, database-cluster), by its plural or by a short name, with
+    /VERSION where there are several.
+
+    \b
+    Examples:
+      homeostat type add -f databasecluster.yaml
+      homeostat type list
+      homeostat type show DatabaseCluster
+      homeostat type delete DatabaseCluster/v1
+    """

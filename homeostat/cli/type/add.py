@@ -1,0 +1,130 @@
+"""`homeostat type add`: resource types from files, waited for until their resources can be made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import aclosing
+from typing import Final
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.objects.apply import Applying
+from homeostat.cli.objects.changes import versions_of
+from homeostat.cli.objects.kinds import Kinds
+from homeostat.cli.objects.manifests import files_option, read_manifests
+from homeostat.cli.resource.body import adopted
+from homeostat.cli.type.stored import FoundType, found_type, list_types
+from homeostat.client.base import Client
+from homeostat.objects.conditions import READY, Condition, find
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceTypeStatus
+from homeostat.operators.actions.naming import resource_kind, type_object_name
+from homeostat.operators.actions.typedecide import DEFINING
+
+_LOOK_EVERY_S: Final = 0.05
+_PATIENCE_S: Final = 5.0
+"""A plane that has just started may not have the kind yet, or ask to wait for the operator that checks it."""
+
+
+@click.command(short_help="Make resource types as files declare them.")
+@files_option(is_required=True)
+@click.option("--force-conflicts", is_flag=True, help="Take over fields that another manager has set.")
+@click.option("--wait/--no-wait", "is_awaited", default=True, help="Wait until resources can be made.  [default: wait]")
+@click.option("--timeout", "within_s", default=30, show_default=True, type=click.IntRange(1), help="Seconds to wait.")
+@connected
+async def command(
+    connection: Connection, files: tuple[str, ...], force_conflicts: bool, is_awaited: bool, within_s: int
+) -> None:
+    """Make resource types as files declare them, and wait until the server has their kinds.
+
+    A file holds ResourceType objects or bodies of the REST API: {"name", "version", "schema", "description"}. A type
+    that is there already is changed to what the file says.
+
+    \b
+    Examples:
+      homeostat type add -f databasecluster.yaml
+      homeostat type add -f types/ --no-wait
+      curl -s https://example.com/type.json | homeostat type add -f -
+    """
+    manifests = read_manifests(files, adopt=adopted)
+    for each in manifests:
+        if each["kind"] != RESOURCE_TYPE.kind.kind or each["apiVersion"] != RESOURCE_TYPE.kind.api_version:
+            raise Failure(
+                f"{each['kind']} {each['metadata']['name']} is no resource type; use: homeostat resource apply"
+            )
+    await add_types(connection, manifests, force=force_conflicts, within_s=within_s if is_awaited else None)
+
+
+async def add_types(
+    connection: Connection, manifests: Sequence[JsonObject], *, force: bool = False, within_s: float | None
+) -> None:
+    """Ends with 1 where one is refused, or is not ready in time; without a time nothing is waited for."""
+    there = await list_types(connection.client, patience_s=_PATIENCE_S)
+    applying = Applying(connection, Kinds([RESOURCE_TYPE.kind]), force=force, patience_s=_PATIENCE_S)
+    stored = [await applying.apply(_named_as(each, there)) for each in manifests]
+    added = [found_type(each) for each in stored if each is not None]
+    if within_s is not None:
+        ends = await asyncio.gather(*(_is_served(connection.client, each, within_s) for each in added))
+        applying.refused += ends.count(False)
+    if applying.refused:
+        raise click.exceptions.Exit(1)
+
+
+def _named_as(declared: JsonObject, there: Iterable[FoundType]) -> JsonObject:
+    """Under the name that a type of this name and version has already, where the file itself gives it none."""
+    spec, metadata = declared.get("spec") or {}, declared["metadata"]
+    title = f"{spec.get('name')}/{spec.get('version', 'v1')}"
+    same = next((each.type.metadata.name for each in there if each.title == title), "")
+    is_named = metadata["name"] != type_object_name(str(spec.get("name")), str(spec.get("version", "v1")))
+    return declared if is_named or not same else {**declared, "metadata": {**metadata, "name": same}}
+
+
+async def _is_served(client: Client, added: FoundType, within_s: float) -> bool:
+    """Tells of it either way."""
+    try:
+        async with asyncio.timeout(within_s):
+            ready = await _settled(client, added)
+            if ready.status == "True":
+                await _listed(client, added)
+    except TimeoutError:
+        Failure(
+            f"{added.title} has no kind after {within_s:.0f} s; does the operator actions run? "
+            f"homeostat type show {added.title} says more"
+        ).show()
+        return False
+    if ready.status != "True":
+        Failure(f"{added.title}: {ready.message or ready.reason}").show()
+        return False
+    click.echo(f"{added.title} is ready: {resource_kind(added.type.spec).plural}")
+    return True
+
+
+async def _settled(client: Client, added: FoundType) -> Condition:
+    """The verdict on this generation, once there is one."""
+    versions = versions_of(client, RESOURCE_TYPE.kind, "", added.type.metadata.name)
+    async with aclosing(versions):
+        async for obj in versions:
+            if obj is None:
+                return Condition(READY, "False", "Deleted", "it was deleted meanwhile")
+            found = found_type(obj).type
+            status = found.read_status(ResourceTypeStatus)
+            ready = find(status.conditions, READY)
+            is_judged = status.observed_generation >= added.type.metadata.generation
+            if ready is not None and is_judged and ready.status != "Unknown" and ready.reason != DEFINING:
+                return ready
+    raise AssertionError("versions have no end")
+
+
+async def _listed(client: Client, added: FoundType) -> None:
+    path = resource_kind(added.type.spec).path("")
+    while True:
+        try:
+            await client.request("GET", path, {"limit": 1})
+        except NotFoundError:
+            await asyncio.sleep(_LOOK_EVERY_S)
+        else:
+            return

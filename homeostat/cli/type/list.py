@@ -1,0 +1,54 @@
+"""`homeostat type list`: the resource types of a server."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.console.table import Table
+from homeostat.cli.type.stored import FoundType, list_types
+from homeostat.objects.age import Since, since
+from homeostat.objects.conditions import READY, find
+from homeostat.operators.actions.api import ResourceTypeStatus
+from homeostat.operators.actions.naming import resource_kind
+
+
+@click.command(short_help="List resource types.")
+@output_option("json", "yaml", "name")
+@connected
+async def command(connection: Connection, output: str | None) -> None:
+    """List resource types: what they are called, which plugin keeps their resources, and whether resources can be made.
+
+    \b
+    Examples:
+      homeostat type list
+      homeostat type list -o name
+    """
+    found = await list_types(connection.client)
+    if output == "name":
+        for each in found:
+            click.echo(each.title)
+    elif output is not None:
+        print_object(list_of([without_managed_fields(each.obj) for each in found]), output)
+    elif not found:
+        click.echo("No resource types found; to add one: homeostat type add -f FILE", err=True)
+    else:
+        Table(("NAME", "VERSION", "RESOURCES", "PLUGIN", "READY", "AGE", "MESSAGE")).print(map(_row, found))
+
+
+def _row(found: FoundType) -> list[str]:
+    spec, status = found.type.spec, found.type.read_status(ResourceTypeStatus)
+    ready = find(status.conditions, READY)
+    age = since(found.type.metadata.creation_timestamp)
+    return [
+        spec.name,
+        spec.version,
+        status.plural or resource_kind(spec).plural,
+        spec.action.plugin,
+        ready.status if ready is not None else "Unknown",
+        age.text(time.time()) if isinstance(age, Since) else age,
+        ready.message if ready is not None and ready.status != "True" else "",
+    ]

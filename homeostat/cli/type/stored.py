@@ -1,0 +1,97 @@
+"""The resource types of a server: listed, and found by the words that people name them by."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import msgspec
+
+from homeostat.cli.console.failure import Failure
+from homeostat.client.base import Client
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
+from homeostat.operators.actions.naming import kind_name, resource_kind, version_name
+
+_AGAIN_S = 0.2
+
+
+class FoundType(msgspec.Struct, frozen=True):
+    """A type as the server has it, whole and typed."""
+
+    obj: JsonObject
+    type: ResourceType
+
+    @property
+    def title(self) -> str:
+        """What the words of a command find: `DatabaseCluster/v1`."""
+        return f"{self.type.spec.name}/{self.type.spec.version}"
+
+    def words(self) -> set[str]:
+        spec = self.type.spec
+        return {self.type.metadata.name, spec.name.lower(), *resource_kind(spec).words()}
+
+
+def found_type(obj: JsonObject) -> FoundType:
+    envelope = {"apiVersion": RESOURCE_TYPE.kind.api_version, "kind": RESOURCE_TYPE.kind.kind}
+    try:
+        return FoundType(envelope | obj, msgspec.json.decode(msgspec.json.encode(obj), type=ResourceType))
+    except msgspec.ValidationError as error:
+        raise Failure(f'the resource type "{obj["metadata"]["name"]}": {error}') from error
+
+
+async def list_types(client: Client, *, patience_s: float = 0.0) -> list[FoundType]:
+    """`patience_s` is for a server that may just have started, and learn of them in a moment."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            items, _ = await client.list(RESOURCE_TYPE.kind.path(""))
+            break
+        except NotFoundError as error:
+            if time.monotonic() >= deadline:
+                raise no_types() from error
+        await asyncio.sleep(_AGAIN_S)
+    return sorted(map(found_type, items), key=lambda each: (each.type.spec.name, each.type.spec.version))
+
+
+def no_types() -> Failure:
+    return Failure(
+        "the server does not know resource types; a plane has them unless --operators leaves out actions, and a "
+        "cluster gets them by: homeostat crds --operators actions | kubectl apply --server-side -f -"
+    )
+
+
+def chosen_types(types: Sequence[FoundType], word: str) -> list[FoundType]:
+    """All versions of the type, or the one that is named behind a slash."""
+    name, _, version = word.partition("/")
+    known = {name.lower(), kind_name(name).lower()}
+    found = [each for each in types if known & each.words()]
+    if version:
+        found = [each for each in found if version_name(each.type.spec.version) == version_name(version)]
+    if not found:
+        raise Failure(f'there is no resource type "{word}"{_hint(types, name)}')
+    return found
+
+
+def one_type(types: Sequence[FoundType], word: str) -> FoundType:
+    found = chosen_types(types, word)
+    if len(found) > 1:
+        raise Failure(f'"{word}" has several versions; name one: {", ".join(each.title for each in found)}')
+    return found[0]
+
+
+def siblings(types: Iterable[FoundType], of: FoundType) -> list[FoundType]:
+    """Other versions of the same kind."""
+    kind = kind_name(of.type.spec.name)
+    return [each for each in types if kind_name(each.type.spec.name) == kind and each is not of]
+
+
+def _hint(types: Iterable[FoundType], name: str) -> str:
+    known = sorted({each.type.spec.name for each in types})
+    if not known:
+        return "; there is none at all, and to add one: homeostat type add -f FILE"
+    near = get_close_matches(name, known, n=1)
+    return f'; did you mean "{near[0]}"?' if near else f"; there are: {', '.join(known)}"

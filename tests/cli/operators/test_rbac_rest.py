@@ -1,0 +1,173 @@
+"""`homeostat rbac --rest`: what it grants is what the REST API does, on a plane and on a real cluster."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import aiohttp
+import pytest
+
+from homeostat.cli.operators.rbac import access_documents, rest_documents
+from homeostat.objects.customkind import CustomKind
+from homeostat.objects.json import JsonObject
+from homeostat.operators import actions
+from homeostat.operators.actions.api import RESOURCE_TYPE
+from homeostat.operators.actions.discovery import ACTIONS
+from homeostat.operators.actions.naming import kind_name, plural_of
+from homeostat.operators.actions.restapi import REST_ROLE, REST_USER, REST_WEBHOOK
+from homeostat.operators.policy.api import KINDS as POLICY_KINDS
+from homeostat.runtime.installation import install
+from homeostat.runtime.manager import Manager
+from homeostat.testing.eventually import eventually
+from homeostat.web.access import CLUSTER_RULES, LEASE_RULES, NAMESPACE_RULES
+from homeostat.web.identity.identity import open_identity
+from homeostat.web.rest import serving
+from homeostat.web.rest.serving import serve_rest
+from tests.cli.applying import apply
+from tests.cli.operators.test_rbac import is_undefined
+from tests.cli.rights import Noting, Used, acting_as, granted_by
+from tests.cli.running import Cli
+from tests.cluster.fixtures import Api
+from tests.web.faces import ADMIN, CHEAP, Caller, Told
+from tests.web.rest.shelf import ShelfPlugin, World
+
+ACCOUNT = "homeostat"
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.rest.shelf:ShelfPlugin")
+    monkeypatch.setattr(ShelfPlugin, "world", World())
+    monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+async def done(told: Told) -> JsonObject:
+    assert told.status < 300, told
+    return told.body or {}
+
+
+async def declare_and_withdraw(admin: Caller, name: str) -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    wanted = {"name": name, "version": "v1", "schema": schema, "action_plugin": "shelf"}
+    kind = await done(await admin.post("/resource-types", wanted))
+    body = {"name": "one", "resource_type_name": name, "resource_type_version": "v1", "spec": {"text": "a"}}
+    made = await eventually(lambda: admin.post("/resources", body), lambda told: told.status == 201, within_s=20)
+    path = f"/resources/{made.body['id']}"
+    await done(await admin.put(f"/resource-types/{kind['id']}", {"description": "told"}))
+    await eventually(lambda: admin.get(path), lambda told: told.body["status"] == "ready", within_s=20)
+    await done(await admin.put(path, {"spec": {"text": "b"}}))
+    await done(await admin.post(f"{path}/reconcile"))
+    await done(await admin.put(f"{path}/finalizers", {"add": ["example.com/a"], "remove": ["example.com/a"]}))
+    for each in ("", path, f"{path}/history", f"{path}/logs", f"{path}/outputs"):
+        await done(await admin.get(each or "/resources"))
+    await done(await admin.delete(path))
+    await eventually(lambda: admin.get(path), lambda told: told.status == 404, within_s=20)
+    await done(await admin.get(f"{path}/history"))
+    await done(await admin.delete(f"/resource-types/{kind['id']}"))
+
+
+async def keep_people(admin: Caller, nobody: Caller) -> None:
+    role = await done(await admin.post("/custom-roles", {"name": "readers", "permissions": [{"operations": ["READ"]}]}))
+    given = {"username": "alice", "password": "correct horse", "custom_role_id": role["id"]}
+    user = await done(await admin.post("/users", given))
+    await nobody.login("alice", "correct horse")
+    await done(await admin.put(f"/users/{user['id']}", {"email": "a@example.com", "custom_role_id": None}))
+    await done(await admin.put(f"/users/{user['id']}", {"password": "correct horses"}))
+    await done(await admin.put(f"/custom-roles/{role['id']}", {"description": "they read"}))
+    await done(await admin.delete(f"/custom-roles/{role['id']}"))
+    await done(await admin.delete(f"/users/{user['id']}"))
+    hook: JsonObject = {"name": "h", "webhook_url": "https://hooks.example.com", "webhook_type": "validating"}
+    hook |= {"operations": ["CREATE"], "failure_policy": "Ignore"}
+    number = (await done(await admin.post("/admission-webhooks", hook)))["id"]
+    await done(await admin.put(f"/admission-webhooks/{number}", {"ordering": 5}))
+    await done(await admin.delete(f"/admission-webhooks/{number}"))
+
+
+async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
+    api: Api, shelf: None, session: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    used: Used = set()
+    refused: list[str] = []
+    await install(api.client, (*actions.KINDS, *POLICY_KINDS))
+    space = api.namespace
+    documents = access_documents({}, namespace=space, account=ACCOUNT, has_election=False)
+    await apply(api.client, *documents, *rest_documents(served=space, namespace=space, account=ACCOUNT))
+    manager = Manager(api.client, namespace=space, directory=tmp_path, environment={})
+    manager.add("actions", actions.register)
+    async with manager.running(), acting_as(api, space, ACCOUNT) as client:
+        own = client.over(lambda transport: Noting(transport, used, refused))
+        async with serve_rest(own, namespace=space, environment=ADMIN, is_open=False, leases=space) as server:
+            nobody = Caller(f"http://127.0.0.1:{server.port}", session)
+            admin = await eventually(lambda: nobody.login("admin", "correct horse"))
+            await keep_people(admin, nobody)
+            await declare_and_withdraw(admin, f"Rest{uuid4().hex[:8]}")
+            await declare_otherwise(api, admin)
+            await done(await admin.get("/cluster/nodes"))
+            await look_at_policies(session, admin, space)
+            await check_token_of_the_server(api, nobody)
+    assert sorted(set(refused)) == []
+    granted = granted_by([*CLUSTER_RULES, *NAMESPACE_RULES, *LEASE_RULES])
+    known = {name for name, _ in granted}
+    seen = {(name if name in known else "*", verb) for name, verb in used}
+    # A policy that keeps results shows the newest.
+    assert {each for each in granted - seen if each[1] != "list"} == {("policyauditresults", "get")}
+
+
+async def declare_otherwise(api: Api, admin: Caller) -> None:
+    """What has no number is given one."""
+    uses: list[tuple[CustomKind, str, JsonObject]] = [
+        (REST_USER, "/users", {}),
+        (REST_ROLE, "/custom-roles", {"name": "other"}),
+        (REST_WEBHOOK, "/admission-webhooks", {"name": "o", "url": "https://hooks.example.com", "type": "mutating"}),
+        (RESOURCE_TYPE, "/resource-types", {"name": f"Other{uuid4().hex[:8]}"}),
+    ]
+    for kind, path, spec in uses:
+        body = {"apiVersion": kind.kind.api_version, "kind": kind.kind.kind, "metadata": {"name": api.namespace}}
+        where = kind.kind.path(api.namespace if kind.kind.is_namespaced else "")
+        before = len((await admin.get(path)).body)
+        await api.client.create(where, {**body, "spec": spec})
+        await eventually(partial(admin.get, path), partial(_has_more, before))
+    name = kind_name(str(uses[-1][2]["name"]))
+    await api.client.delete(RESOURCE_TYPE.kind.path("", api.namespace))
+    await is_undefined(api.client, plural_of(name))
+
+
+def _has_more(before: int, told: Told) -> bool:
+    return len(told.body) > before
+
+
+async def look_at_policies(session: aiohttp.ClientSession, admin: Caller, namespace: str) -> None:
+    headers = {"Authorization": f"Bearer {admin.token}"}
+    for each in ("policies", f"policies/{namespace}/none", "cluster-policies/none"):
+        async with session.get(f"{admin.url}/dashboard/{each}", headers=headers) as found:
+            assert found.status in (200, 404), (each, found.status)
+
+
+async def check_token_of_the_server(api: Api, nobody: Caller) -> None:
+    path = f"/api/v1/namespaces/{api.namespace}/serviceaccounts/{ACCOUNT}/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}
+    known = nobody.with_token((await api.client.create(path, body))["status"]["token"])
+    await done(await known.get("/plugins/actions"))
+
+
+def test_the_rest_api_has_a_role_of_the_cluster_and_one_of_the_namespace_that_it_serves(cli: Cli) -> None:
+    printed = cli.here("rbac", "--operators", "actions", "-n", "ops", "--rest", "shop", "-o", "json").json["items"]
+    titles = [(each["kind"], each["metadata"]["name"], each["metadata"].get("namespace")) for each in printed[4:]]
+    assert titles == [
+        ("ClusterRole", "homeostat-rest", None),
+        ("ClusterRoleBinding", "ops:homeostat:rest", None),
+        ("Role", "homeostat-rest", "shop"),
+        ("RoleBinding", "ops:homeostat:rest", "shop"),
+        ("Role", "homeostat-rest-leases", "ops"),
+        ("RoleBinding", "homeostat-rest-leases", "ops"),
+    ]
+    assert {each["subjects"][0]["namespace"] for each in printed if "subjects" in each} == {"ops"}
