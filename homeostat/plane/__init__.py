@@ -28,8 +28,8 @@ from homeostat.runtime.tracing import OFF, Tracer
 from homeostat.runtime.verdict import sole_error
 from homeostat.server.app import refusal
 from homeostat.server.bootstrap import first_objects
-from homeostat.server.privatefile import make_private_directory
-from homeostat.server.tls import Pki, server_context
+from homeostat.server.pki.directory import Pki, server_context
+from homeostat.server.pki.private_file import make_private_directory
 from homeostat.store.base import StoreError
 
 __all__ = ["OPERATORS", "Plane", "Rest", "RestUnavailableError", "Settings", "open_plane"]

@@ -14,27 +14,27 @@ from homeostat.plane.chores import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import KeptStore
-from homeostat.server.accounttokens import AccountTokens
-from homeostat.server.admission import AdmissionChain
+from homeostat.server.access.authn import Authenticator
+from homeostat.server.access.authz import Authorizer
+from homeostat.server.access.rbac import Rbac
+from homeostat.server.access.reviews import Reviews
+from homeostat.server.access.role_watch import follow_roles
+from homeostat.server.access.service_account_tokens import AccountTokens
+from homeostat.server.access.token_request import answer_token_request
+from homeostat.server.access.tokens import Tokens
+from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.app import App
-from homeostat.server.authn import Authenticator
-from homeostat.server.authz import Authorizer
-from homeostat.server.body import parse_body
-from homeostat.server.call import Backend, Call
-from homeostat.server.catalog import Catalog
-from homeostat.server.crds import Definitions, builtin_behaviours
-from homeostat.server.encode import uid_of
-from homeostat.server.kinds import Registry, builtin_kinds
+from homeostat.server.discovery.catalog import Catalog
+from homeostat.server.kinds.custom import Definitions, builtin_behaviours
+from homeostat.server.kinds.registry import Registry, builtin_kinds
 from homeostat.server.metrics import Metrics
 from homeostat.server.pages import Pages, version_info
-from homeostat.server.rbac import Rbac
-from homeostat.server.reviews import Reviews
-from homeostat.server.rolefeed import follow_roles
-from homeostat.server.tls import Pki
-from homeostat.server.tokenrequest import answer_token_request
-from homeostat.server.tokens import Tokens
+from homeostat.server.pki.directory import Pki
+from homeostat.server.request.body import parse_body
+from homeostat.server.request.call import Backend, Call
 from homeostat.server.uid import new_uid
 from homeostat.server.verbs.watch import Watches
+from homeostat.server.view.encode import uid_of
 from homeostat.store.base import Key, Store
 
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"

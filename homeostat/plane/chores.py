@@ -19,7 +19,7 @@ from homeostat.runtime.leader import Election, LeadershipLostError, unique_ident
 from homeostat.runtime.supervisor import Figures, Supervisor
 from homeostat.runtime.tracing import Tracer
 from homeostat.server.expiry import expire_events
-from homeostat.server.tls import Pki
+from homeostat.server.pki.directory import Pki
 from homeostat.store.base import StoreError
 
 log = logging.getLogger(__name__)

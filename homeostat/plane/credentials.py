@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
-from homeostat.server.kubeconfig import ClientCertificate, kubeconfig
-from homeostat.server.privatefile import write_private
-from homeostat.server.tls import Pki, PkiError, prepare_pki, renew, server_hosts
+from homeostat.server.pki.directory import Pki, PkiError, prepare_pki, renew, server_hosts
+from homeostat.server.pki.kubeconfig import ClientCertificate, kubeconfig
+from homeostat.server.pki.private_file import write_private
 
 log = logging.getLogger(__name__)
 

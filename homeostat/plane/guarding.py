@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from homeostat.objects.kind import Kind
 from homeostat.runtime.setup import OperatorModule, Setup
-from homeostat.server.guards import Guards
+from homeostat.server.admission.guards import Guards
 
 
 def expect_guards(guards: Guards, name: str, module: OperatorModule) -> None:

@@ -9,9 +9,9 @@ from homeostat.client.inprocess import InProcess
 from homeostat.edge.server import Server
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import KeptStore
-from homeostat.server.admission import AdmissionChain
+from homeostat.server.access.user import SELF
+from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.app import App
-from homeostat.server.user import SELF
 from homeostat.server.verbs.watch import Watches
 
 

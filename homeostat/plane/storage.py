@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from homeostat.plane.settings import Settings
-from homeostat.server.privatefile import keep_private, read_private
+from homeostat.server.pki.private_file import keep_private, read_private
 from homeostat.store.base import Store, StoreError
 from homeostat.store.counters import Counters
 

@@ -29,31 +29,31 @@ from homeostat.objects.errors import (
 )
 from homeostat.objects.json import encode
 from homeostat.objects.selectors import parse_fields
-from homeostat.server.answer import one, warning_headers
-from homeostat.server.attributes import Attributes
-from homeostat.server.authn import Authenticator
-from homeostat.server.authz import Authorizer
-from homeostat.server.body import check_kind, parse_body, settle_body
-from homeostat.server.call import Answer, Backend, Call
-from homeostat.server.deadlines import Deadlines
-from homeostat.server.eager import Started, run_eagerly
-from homeostat.server.impersonation import impersonation
-from homeostat.server.inflight import InFlight
-from homeostat.server.kinds import Kind
+from homeostat.server.access.attributes import Attributes
+from homeostat.server.access.authn import Authenticator
+from homeostat.server.access.authz import Authorizer
+from homeostat.server.access.impersonation import impersonation
+from homeostat.server.access.reviews import Reviews
+from homeostat.server.access.user import OPEN, User
+from homeostat.server.kinds.registry import Kind
 from homeostat.server.metrics import Metrics
-from homeostat.server.negotiate import JSON, negotiate
-from homeostat.server.options import parse_options
-from homeostat.server.paths import ObjectPath, parse_path
-from homeostat.server.reviews import Reviews
-from homeostat.server.subresources import SUBRESOURCE_VERBS
-from homeostat.server.user import OPEN, User
+from homeostat.server.request.body import check_kind, parse_body, settle_body
+from homeostat.server.request.call import Answer, Backend, Call
+from homeostat.server.request.deadlines import Deadlines
+from homeostat.server.request.eager import Started, run_eagerly
+from homeostat.server.request.in_flight import InFlight
+from homeostat.server.request.negotiate import JSON, negotiate
+from homeostat.server.request.options import parse_options
+from homeostat.server.request.paths import ObjectPath, parse_path
 from homeostat.server.verbs.create import create
 from homeostat.server.verbs.delete import delete, delete_collection
 from homeostat.server.verbs.get import get
 from homeostat.server.verbs.list import list_objects
 from homeostat.server.verbs.patch import patch
+from homeostat.server.verbs.subresources import SUBRESOURCE_VERBS
 from homeostat.server.verbs.update import update
 from homeostat.server.verbs.watch import watch
+from homeostat.server.view.answer import one, warning_headers
 from homeostat.store.base import StoreError
 
 log = logging.getLogger(__name__)

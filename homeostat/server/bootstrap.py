@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from homeostat.objects.json import JsonObject
+from homeostat.server.access.roles import default_roles
 from homeostat.server.namespaces import SYSTEM_NAMESPACES
-from homeostat.server.roles import default_roles
 
 
 def first_objects() -> Iterator[tuple[str, JsonObject]]:

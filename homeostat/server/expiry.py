@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from homeostat.server.encode import draft_of, object_of
-from homeostat.server.kinds import Kind
+from homeostat.server.kinds.registry import Kind
+from homeostat.server.view.encode import draft_of, object_of
 from homeostat.store.base import Delete, Record, RevisionMismatchError, Scope, Store
 
 EVENT_LIFE_S = 3600.0

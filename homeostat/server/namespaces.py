@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from homeostat.objects.errors import Cause, ForbiddenError, NotFoundError
-from homeostat.server.call import Call
+from homeostat.server.request.call import Call
 from homeostat.store.base import Key
 
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")

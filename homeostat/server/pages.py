@@ -11,13 +11,13 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import NotAcceptableError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server import metrics as metrics_module
+from homeostat.server.access.user import UNAUTHENTICATED, User
 from homeostat.server.app import SystemPage
-from homeostat.server.catalog import Catalog
-from homeostat.server.document import Document
+from homeostat.server.discovery.catalog import Catalog
+from homeostat.server.discovery.document import Document
+from homeostat.server.discovery.openapi import V2, V2_ACCEPTED, V2_MEDIA_TYPE
 from homeostat.server.metrics import Metrics
-from homeostat.server.negotiate import JSON, negotiate
-from homeostat.server.openapi import V2, V2_ACCEPTED, V2_MEDIA_TYPE
-from homeostat.server.user import UNAUTHENTICATED, User
+from homeostat.server.request.negotiate import JSON, negotiate
 
 KUBERNETES_VERSION = ("1", "34")
 """The API whose behaviour this server follows, as clients that look at versions need to know."""

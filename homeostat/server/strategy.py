@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from homeostat.objects.errors import Cause, ConflictError, invalid
 from homeostat.objects.json import JsonObject
-from homeostat.server.kinds import Kind
+from homeostat.server.kinds.registry import Kind
 
 _SERVER_OWNED = (
     "uid",

@@ -23,9 +23,9 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.managed import keep_times, update_managed
 from homeostat.objects.names import check_metadata, check_metadata_update, name_rule
 from homeostat.server import strategy
-from homeostat.server.call import Call
-from homeostat.server.encode import draft_of, object_bytes, object_of
 from homeostat.server.namespaces import require_namespace
+from homeostat.server.request.call import Call
+from homeostat.server.view.encode import draft_of, object_bytes, object_of
 from homeostat.store.base import Delete, Key, Put, Record, RevisionMismatchError, UncertainError, UnwritableError
 
 _GENERATED_NAME_TRIES = 8

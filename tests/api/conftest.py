@@ -15,7 +15,7 @@ from homeostat.client.inprocess import LocalStream
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.user import SELF
+from homeostat.server.access.user import SELF
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from homeostat.plane import Settings, open_plane
-from homeostat.server.user import NOBODY, User
+from homeostat.server.access.user import NOBODY, User
 from homeostat.store.base import StoreError
 from tests.api.conftest import APPLY, Answer, Api
 from tests.api.objects import CONFIGMAPS, configmap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.server.user import NOBODY
+from homeostat.server.access.user import NOBODY
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
 from tests.fulldisk import full_disk

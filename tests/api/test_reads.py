@@ -12,7 +12,7 @@ import pytest
 
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.request import Headers, Peer, Request
-from homeostat.server.user import SELF
+from homeostat.server.access.user import SELF
 from tests.api.conftest import MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, WIDGETS, configmap, definition, deployment, widget
 
@@ -97,7 +97,7 @@ async def test_an_expired_page_offers_to_go_on_inconsistently(api: Api) -> None:
     ],
 )
 async def test_a_bad_list_option_gets_its_code(api: Api, query: dict[str, Any], status: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr("homeostat.server.versions.FRESHNESS_WAIT_S", 0.05)
+    monkeypatch.setattr("homeostat.server.view.versions.FRESHNESS_WAIT_S", 0.05)
     assert (await api("GET", CONFIGMAPS, **query)).status == status
 
 

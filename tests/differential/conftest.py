@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from homeostat.plane import Settings, open_plane
-from homeostat.server.tokens import Tokens
+from homeostat.server.access.tokens import Tokens
 from tests.cluster.running import TOKEN, Cluster
 from tests.differential.compare import Conversation
 

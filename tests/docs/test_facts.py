@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from homeostat.plane import Settings, open_plane
-from homeostat.server.crds import builtin_behaviours
-from homeostat.server.discovery import subresources
-from homeostat.server.kinds import Kind, Registry, builtin_kinds
+from homeostat.server.discovery.groups import subresources
+from homeostat.server.kinds.custom import builtin_behaviours
+from homeostat.server.kinds.registry import Kind, Registry, builtin_kinds
 from tests.docs.documents import table_rows, text_of
 
 _UNITS = {"": 1, "s": 1, "KiB": 1 << 10, "MiB": 1 << 20}

@@ -23,7 +23,7 @@ from homeostat.operators.catalog import load_operator
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
-from homeostat.server.user import AUTHENTICATED, User
+from homeostat.server.access.user import AUTHENTICATED, User
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
 from tests.cli.rights import granted_by

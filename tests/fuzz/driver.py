@@ -21,7 +21,7 @@ from homeostat.edge.loop import loop_factory
 from homeostat.edge.reply import Reply, head_of
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.user import SELF
+from homeostat.server.access.user import SELF
 
 _JSON = msgspec.json.Decoder()
 

@@ -14,7 +14,7 @@ from homeostat.client.base import Client, Response, UnreachableError
 from homeostat.client.inprocess import InProcess
 from homeostat.operators import housekeeping
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.user import SELF
+from homeostat.server.access.user import SELF
 from tests.operators.world import World, configmap_path, eventually, owner
 
 REFUSALS: dict[str, Response | UnreachableError] = {

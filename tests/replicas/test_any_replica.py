@@ -16,8 +16,8 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, ForbiddenError, NotFoundError, UnauthorizedError
 from homeostat.objects.json import JsonObject
-from homeostat.server.authn import RECHECK_S
-from homeostat.server.tokens import Tokens
+from homeostat.server.access.authn import RECHECK_S
+from homeostat.server.access.tokens import Tokens
 from tests.replicas.replica import Replica, open_clients
 
 ROUNDS = 60

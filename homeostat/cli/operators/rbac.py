@@ -144,8 +144,8 @@ def _narrowed(
 
 def wide_resources(operators: Iterable[OperatorModule]) -> Resources:
     """Those that are in no namespace: of the operators' own kinds, and of the built-in ones."""
-    from homeostat.server.crds import builtin_behaviours
-    from homeostat.server.kinds import Registry, builtin_kinds
+    from homeostat.server.kinds.custom import builtin_behaviours
+    from homeostat.server.kinds.registry import Registry, builtin_kinds
 
     served = builtin_kinds(builtin_behaviours(Registry()))
     builtin = {(each.group, each.plural) for each in served if not each.namespaced}

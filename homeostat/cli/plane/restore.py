@@ -53,7 +53,7 @@ def command(file: Path, is_resumed: bool, data: Path, database: Path | str | Non
 def seal_in(data: Path) -> Seal:
     """The seal of a plane's data directory."""
     from homeostat.plane.storage import SEALED_RESOURCES
-    from homeostat.server.privatefile import read_private
+    from homeostat.server.pki.private_file import read_private
     from homeostat.store.base import StoreError
     from homeostat.store.seal import Seal
 

@@ -14,8 +14,8 @@ from homeostat.cli.plane.data_directory import data_option
 from homeostat.client.kubeconfig import Endpoint, KubeconfigError, load_endpoint
 from homeostat.objects import yaml
 from homeostat.objects.duration import DurationError, parse_duration
-from homeostat.server.kubeconfig import kubeconfig
-from homeostat.server.tokens import TokenFileError, Tokens
+from homeostat.server.access.tokens import TokenFileError, Tokens
+from homeostat.server.pki.kubeconfig import kubeconfig
 
 _DAY_S = 86400
 _days = re.compile(r"(\d{1,5})([dwy])").fullmatch

@@ -176,7 +176,7 @@ def _serve(settings: Settings, verbosity: int) -> None:
     from homeostat.edge.loop import run
     from homeostat.plane import RestUnavailableError
     from homeostat.runtime.telemetry import TelemetryError
-    from homeostat.server.tls import PkiError
+    from homeostat.server.pki.directory import PkiError
     from homeostat.store.base import StoreError
 
     set_up_logging(verbosity)

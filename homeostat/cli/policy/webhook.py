@@ -68,7 +68,7 @@ def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: st
 @click.option("--days", default=365, show_default=True, type=click.IntRange(1, 36500), help="How long they are good.")
 def generate(service_name: str, namespace: str, output_dir: Path, addresses: tuple[str, ...], days: int) -> None:
     """Make ca.crt, tls.crt and tls.key, readable by their owner alone."""
-    from homeostat.server.privatefile import write_private
+    from homeostat.server.pki.private_file import write_private
     from homeostat.web.admissioncerts import AddressError, make_certificates
 
     now, life = datetime.now(UTC), timedelta(days=days)

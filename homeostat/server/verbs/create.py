@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from homeostat.server.answer import one
-from homeostat.server.aside import aside
-from homeostat.server.body import read_object
-from homeostat.server.call import Answer, Call
+from homeostat.server.request.body import read_object
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.offload import aside
+from homeostat.server.view.answer import one
 from homeostat.server.write import create as write_new
 
 

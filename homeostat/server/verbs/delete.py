@@ -12,14 +12,14 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError, invalid_object, unsupported
 from homeostat.objects.json import JsonObject, encode
-from homeostat.server.answer import many, one, status_success
-from homeostat.server.body import parse_body
-from homeostat.server.call import Answer, Call
-from homeostat.server.encode import draft_of, list_parts, object_bytes, object_of
 from homeostat.server.namespaces import IMMORTAL_NAMESPACES
-from homeostat.server.options import PROPAGATION_POLICIES
-from homeostat.server.selection import selection_of
-from homeostat.server.versions import await_version
+from homeostat.server.request.body import parse_body
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.options import PROPAGATION_POLICIES
+from homeostat.server.view.answer import many, one, status_success
+from homeostat.server.view.encode import draft_of, list_parts, object_bytes, object_of
+from homeostat.server.view.selection import selection_of
+from homeostat.server.view.versions import await_version
 from homeostat.server.write import Written, commit, is_finished, remove
 from homeostat.store.base import Put, Record, RevisionMismatchError
 
@@ -61,7 +61,7 @@ async def delete(call: Call) -> Answer:
 
 def _as_object(call: Call) -> Call:
     """A Status has no table; kubectl asks for one all the same."""
-    from homeostat.server.negotiate import Representation
+    from homeostat.server.request.negotiate import Representation
 
     call.representation = Representation(yaml=call.representation.yaml)
     return call

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from homeostat.server.answer import one
-from homeostat.server.aside import aside
-from homeostat.server.call import Answer, Call
-from homeostat.server.encode import object_bytes
-from homeostat.server.versions import await_version
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.offload import aside
+from homeostat.server.view.answer import one
+from homeostat.server.view.encode import object_bytes
+from homeostat.server.view.versions import await_version
 
 
 async def get(call: Call) -> Answer:

@@ -10,12 +10,12 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import encode
-from homeostat.server.answer import many
-from homeostat.server.aside import in_thread
-from homeostat.server.call import Answer, Call
-from homeostat.server.selection import Selection, selection_of
-from homeostat.server.versions import await_version, expired, reach, refuse_wrong_match, version_number
-from homeostat.server.views import view_of
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.offload import in_thread
+from homeostat.server.view.answer import many
+from homeostat.server.view.selection import Selection, selection_of
+from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number
+from homeostat.server.view.view import view_of
 from homeostat.store.base import CompactedError, Page, Record
 
 _LATEST = -1

@@ -20,10 +20,10 @@ from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch import json_patch, merge_patch
 from homeostat.objects.strategic import strategic_merge_patch
-from homeostat.server.answer import one
-from homeostat.server.aside import aside
-from homeostat.server.body import check_kind, conform, duplicate_keys, report
-from homeostat.server.call import Answer, Call
+from homeostat.server.request.body import check_kind, conform, duplicate_keys, report
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.offload import aside
+from homeostat.server.view.answer import one
 from homeostat.server.write import Edit, change, create, untracked_fields
 
 JSON_PATCH = "application/json-patch+json"

@@ -6,10 +6,10 @@ from contextlib import suppress
 
 from homeostat.objects.errors import AlreadyExistsError
 from homeostat.objects.json import JsonObject
-from homeostat.server.answer import one
-from homeostat.server.aside import aside
-from homeostat.server.body import read_object
-from homeostat.server.call import Answer, Call
+from homeostat.server.request.body import read_object
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.offload import aside
+from homeostat.server.view.answer import one
 from homeostat.server.write import change, create
 
 

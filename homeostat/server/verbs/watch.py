@@ -15,11 +15,11 @@ from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame
 from homeostat.objects.errors import ApiError, InternalError, status_of
 from homeostat.objects.json import encode
-from homeostat.server.call import Answer, Call
-from homeostat.server.negotiate import JSON
-from homeostat.server.selection import Selection, selection_of
-from homeostat.server.versions import await_version, expired, reach, refuse_wrong_match, version_number
-from homeostat.server.views import View, bookmark_line, event_line, shared_frame, view_of, with_revision
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.negotiate import JSON
+from homeostat.server.view.selection import Selection, selection_of
+from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number
+from homeostat.server.view.view import View, bookmark_line, event_line, shared_frame, view_of, with_revision
 from homeostat.server.write import STATUS
 from homeostat.store.base import CompactedError, Event, FutureRevisionError, StoreError, Subscription
 

@@ -10,8 +10,8 @@ import pytest
 
 from homeostat.edge.tls import server_context
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.keys import new_key
-from homeostat.server.pki import Authority, Subject, issue, make_authority
+from homeostat.server.pki.authority import Authority, Subject, issue, make_authority
+from homeostat.server.pki.keys import new_key
 from tests.api.conftest import Api
 from tests.server.admission.hooks import Hooks, Identity, serving
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from homeostat.cel import STRING
-from homeostat.server.admissioncel import (
+from homeostat.server.admission.expressions import (
     Conditions,
     ExpressionError,
     compile_expression,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from homeostat.server.admissionmatch import Match, Occasion, match_of, resource_match, rule_of
-from homeostat.server.kinds import Kind
+from homeostat.server.admission.match import Match, Occasion, match_of, resource_match, rule_of
+from homeostat.server.kinds.registry import Kind
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
 from tests.server.admission.hooks import CONFIGMAP_RULE, VALIDATING, Hooks, configuration

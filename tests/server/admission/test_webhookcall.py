@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from homeostat.edge.reply import Reply
-from homeostat.server import webhookcall
-from homeostat.server.webhookcall import Address, CallError, WebhookClient
+from homeostat.server.admission import webhook_client as webhookcall
+from homeostat.server.admission.webhook_client import Address, CallError, WebhookClient
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
 from tests.server.admission.hooks import MUTATING, VALIDATING, Hooks, allow, configuration, deny

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.encode import draft_of, object_of
-from homeostat.server.user import User
+from homeostat.server.access.user import User
+from homeostat.server.view.encode import draft_of, object_of
 from homeostat.store.base import Put, Scope
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, CRDS, DEPLOYMENTS, configmap, definition, widget

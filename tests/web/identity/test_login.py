@@ -10,7 +10,7 @@ import pytest
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.plane import Plane
-from homeostat.server.tokens import Tokens as ServerTokens
+from homeostat.server.access.tokens import Tokens as ServerTokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.token import SettingError, load_key
 from tests.web.faces import ADMIN, Caller, Face, open_face

@@ -16,7 +16,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
-from homeostat.server.tokens import Tokens
+from homeostat.server.access.tokens import Tokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.rest.app import refuse, rest_app
 from homeostat.web.rest.face import Face

@@ -1,0 +1,125 @@
+"""Who is it: a client certificate, a bearer token or a service account's, or nobody.
+
+A credential that is wrong is refused, never taken for none. What a credential proved is remembered for a moment, not
+for ever: a token revoked or a service account deleted is noticed within `RECHECK_S`, an expiry to the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple, NoReturn
+
+from homeostat.objects.errors import UnauthorizedError
+from homeostat.server.access.service_account_tokens import Accepted, AccountTokens, InvalidTokenError
+from homeostat.server.access.tokens import Tokens
+from homeostat.server.access.user import AUTHENTICATED, CREDENTIAL_ID, NOBODY, User
+from homeostat.server.pki.certificate import read_certificate
+
+RECHECK_S = 2.0
+_MAX_REMEMBERED = 4096
+
+
+class _Proof(NamedTuple):
+    """A user whom a credential proved, and during which time that need not be looked at again."""
+
+    user: User
+    since: float
+    until: float
+
+
+class Authenticator:
+    def __init__(
+        self, *, tokens: Tokens, accounts: AccountTokens, clock: Callable[[], float], allows_anonymous: bool = True
+    ) -> None:
+        """`clock` tells seconds of the epoch."""
+        self._tokens = tokens
+        self._accounts = accounts
+        self._clock = clock
+        self._allows_anonymous = allows_anonymous
+        self._by_certificate: dict[bytes, _Proof | None] = {}
+        self._by_header: dict[bytes, _Proof] = {}
+
+    def authenticate(self, headers: Mapping[str, str], certificate: bytes | None = None) -> User:
+        """The user of a call; `UnauthorizedError`. The certificate is DER that the TLS handshake has verified."""
+        if certificate is not None:
+            user = self._of_certificate(certificate)
+            if user is not None:
+                return user
+        authorization = headers.get("authorization")
+        if authorization is not None:
+            digest = sha256(authorization.encode(errors="surrogatepass")).digest()
+            proof = self._by_header.get(digest)
+            if proof is not None and proof.since <= self._clock() < proof.until:
+                return proof.user
+            token = _bearer(authorization)
+            if token:
+                return self._of_token(token, digest)
+        return NOBODY if self._allows_anonymous else _refuse()
+
+    def review(self, token: str, audiences: Sequence[str] = ()) -> Accepted:
+        """What a bearer token proves, and for which of the audiences; `InvalidTokenError`."""
+        now = self._clock()
+        found = self._tokens.find(token, now=now)
+        if found is None:
+            return self._accounts.verify(token, now=now, audiences=audiences)
+        # A token of the file is for the plane and nobody else.
+        own = self._accounts.audiences
+        accepted = tuple(each for each in audiences or own if each in own)
+        if not accepted:
+            raise InvalidTokenError("the token is not for these audiences")
+        return Accepted(*found, accepted)
+
+    def _of_token(self, token: str, digest: bytes) -> User:
+        now = self._clock()
+        try:
+            accepted = self.review(token)
+        except InvalidTokenError:
+            self._by_header.pop(digest, None)
+            _refuse()
+        _make_room(self._by_header)
+        self._by_header[digest] = _Proof(accepted.user, now, min(accepted.expires, now + RECHECK_S))
+        return accepted.user
+
+    def _of_certificate(self, der: bytes) -> User | None:
+        """The user whom a certificate names; None if it names nobody."""
+        try:
+            proof = self._by_certificate[der]
+        except KeyError:
+            _make_room(self._by_certificate)
+            proof = self._by_certificate[der] = _certified(der)
+        if proof is None:
+            return None
+        # A connection may outlive the certificate that opened it.
+        if not proof.since <= self._clock() < proof.until:
+            _refuse()
+        return proof.user
+
+
+def _certified(der: bytes) -> _Proof | None:
+    try:
+        certificate = read_certificate(der)
+    except ValueError:
+        return None
+    if not certificate.common_name:
+        return None
+    user = User(
+        certificate.common_name,
+        groups=tuple(dict.fromkeys((*certificate.organizations, AUTHENTICATED))),
+        extra={CREDENTIAL_ID: (f"X509SHA256={sha256(der).hexdigest()}",)},
+    )
+    return _Proof(user, certificate.not_before.timestamp(), certificate.not_after.timestamp())
+
+
+def _bearer(authorization: str) -> str:
+    scheme, _, token = authorization.strip().partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _make_room(remembered: dict[bytes, _Proof] | dict[bytes, _Proof | None]) -> None:
+    if len(remembered) >= _MAX_REMEMBERED:
+        remembered.clear()
+
+
+def _refuse() -> NoReturn:
+    raise UnauthorizedError("Unauthorized")

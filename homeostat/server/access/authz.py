@@ -1,0 +1,58 @@
+"""May they: the decision on a call, and the words of a refusal.
+
+Members of `system:masters` may do everything; everybody else what roles and bindings allow.
+"""
+
+from __future__ import annotations
+
+import html
+
+from homeostat.objects.errors import ForbiddenError, quoted
+from homeostat.server.access.attributes import Attributes, Decision
+from homeostat.server.access.rbac import Rbac
+from homeostat.server.access.user import MASTERS
+
+_MASTER = Decision(True)
+
+
+class Authorizer:
+    def __init__(self, rbac: Rbac) -> None:
+        self.rbac = rbac
+
+    def authorize(self, attributes: Attributes) -> Decision:
+        if MASTERS in attributes.user.groups:
+            return _MASTER
+        return self.rbac.decide(attributes)
+
+    def require(self, attributes: Attributes) -> None:
+        """Raise the `ForbiddenError` of a call that is not allowed."""
+        decision = self.authorize(attributes)
+        if not decision.is_allowed:
+            raise refusal(attributes, decision.reason)
+
+
+def refusal(attributes: Attributes, reason: str = "") -> ForbiddenError:
+    told = html.escape(_cannot(attributes), quote=False)
+    return forbidden(
+        f"{told}: {reason}" if reason else told,
+        resource=attributes.resource,
+        group=attributes.group,
+        name=attributes.name,
+    )
+
+
+def forbidden(why: str, *, resource: str, group: str, name: str) -> ForbiddenError:
+    """A 403 on an object (or on none, with an empty resource), worded as Kubernetes words it."""
+    full_resource = f"{resource}.{group}" if group else resource
+    subject = f"{full_resource} {quoted(name)}" if name else full_resource
+    message = f"{subject} is forbidden: {why}" if resource else f"forbidden: {why}"
+    return ForbiddenError(message, kind=resource, group=group, name=name)
+
+
+def _cannot(attributes: Attributes) -> str:
+    who = f"User {quoted(attributes.user.name)} cannot {attributes.verb}"
+    if attributes.path:
+        return f"{who} path {quoted(attributes.path)}"
+    resource = f"{attributes.resource}/{attributes.subresource}" if attributes.subresource else attributes.resource
+    where = f"in the namespace {quoted(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
+    return f"{who} resource {quoted(resource)} in API group {quoted(attributes.group)} {where}"

@@ -1,0 +1,105 @@
+"""Nobody grants what they do not hold.
+
+Writing a role needs every right that is in it, or the verb `escalate` on the role; writing a binding needs every right
+of the role that it names, or the verb `bind` on that role; an aggregated role, which can gather anything, needs
+everything. `check_grant` is called with the role or binding as it would be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from homeostat.objects.errors import ForbiddenError, NotFoundError, quoted
+from homeostat.objects.json import JsonObject
+from homeostat.server.access.aggregation import selectors_of
+from homeostat.server.access.attributes import Attributes
+from homeostat.server.access.authz import Authorizer, forbidden
+from homeostat.server.access.permissions import missing
+from homeostat.server.access.rbac import GROUP, RoleRef, role_ref
+from homeostat.server.access.rule import FULL_AUTHORITY, Rule, describe, quoted_list, rule_of
+from homeostat.server.access.user import User
+
+_PLURALS = {
+    "Role": "roles",
+    "ClusterRole": "clusterroles",
+    "RoleBinding": "rolebindings",
+    "ClusterRoleBinding": "clusterrolebindings",
+}
+_COLLECTOR_FIELDS = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
+
+
+class _Write(NamedTuple):
+    """Who writes what."""
+
+    authorizer: Authorizer
+    user: User
+    kind: str
+    namespace: str
+    name: str
+
+    def may(self, verb: str, ref: RoleRef) -> bool:
+        plural = _PLURALS.get(ref.kind, "")
+        attributes = Attributes(self.user, verb, group=GROUP, resource=plural, namespace=self.namespace, name=ref.name)
+        return bool(plural) and self.authorizer.authorize(attributes).is_allowed
+
+    def lacks(self, rules: Iterable[Rule]) -> list[Rule]:
+        grants, _ = self.authorizer.rbac.grants(self.user, self.namespace)
+        return missing([grant.rule for grant in grants], rules)
+
+    def refusal(self, why: str) -> ForbiddenError:
+        return forbidden(why, resource=_PLURALS[self.kind], group=GROUP, name=self.name)
+
+
+def check_grant(
+    authorizer: Authorizer, user: User, *, kind: str, namespace: str, obj: JsonObject, old: JsonObject | None
+) -> None:
+    """Raise `ForbiddenError` if the write of a role or binding would give more than the user has.
+
+    `NotFoundError` if a binding names a role that does not exist and the user may not bind it unseen.
+    """
+    if user.is_master or (old is not None and _frees_only(obj, old)):
+        return
+    write = _Write(authorizer, user, kind, namespace, (obj.get("metadata") or {}).get("name", ""))
+    if kind in {"RoleBinding", "ClusterRoleBinding"}:
+        _check_binding(write, role_ref(obj))
+    else:
+        _check_role(write, obj, old or {})
+
+
+def _check_role(write: _Write, obj: JsonObject, old: JsonObject) -> None:
+    if write.may("escalate", RoleRef(write.kind, write.name)):
+        return
+    _check_rules(write, [rule_of(rule) for rule in obj.get("rules") or ()])
+    if (selectors_of(obj) or selectors_of(old)) and write.lacks(FULL_AUTHORITY):
+        raise write.refusal("must have cluster-admin privileges to use the aggregationRule")
+
+
+def _check_binding(write: _Write, ref: RoleRef) -> None:
+    if write.may("bind", ref):
+        return
+    rules = write.authorizer.rbac.rules_of(ref, write.namespace)
+    if rules is None:
+        plural = _PLURALS.get(ref.kind, ref.kind.lower())
+        raise NotFoundError(f"{plural}.{GROUP} {quoted(ref.name)} not found", kind=plural, group=GROUP, name=ref.name)
+    _check_rules(write, rules)
+
+
+def _check_rules(write: _Write, rules: Iterable[Rule]) -> None:
+    lacking = write.lacks(rules)
+    if lacking:
+        listed = "\n".join(sorted({describe(rule) for rule in lacking}))
+        raise write.refusal(
+            f"user {quoted(write.user.name)} (groups={quoted_list(write.user.groups)}) "
+            f"is attempting to grant RBAC permissions not currently held:\n{listed}"
+        )
+
+
+def _frees_only(obj: JsonObject, old: JsonObject) -> bool:
+    """Whether the write changes only what garbage collection must be able to change."""
+    return _without_collector_fields(obj) == _without_collector_fields(old)
+
+
+def _without_collector_fields(obj: JsonObject) -> JsonObject:
+    metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _COLLECTOR_FIELDS}
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,214 @@
+"""Roles and bindings, indexed by whom they are about: who may do what.
+
+`Rbac` is told of each role and binding as it changes and answers `decide` for a call. It promises what a scan over all
+bindings would answer, without one: bindings are found by user and group, and an answer is kept until the next change,
+so a repeated question is one look-up. An aggregated ClusterRole has the rules of the roles that it selects, whatever
+rules are written in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from homeostat.objects.errors import quoted
+from homeostat.objects.json import JsonObject
+from homeostat.server.access.aggregation import Aggregation
+from homeostat.server.access.attributes import Attributes, Decision
+from homeostat.server.access.rule import Rule, allows_any_name, rule_of
+from homeostat.server.access.user import User, service_account_name
+
+GROUP = "rbac.authorization.k8s.io"
+_MAX_VERDICTS = 10_000
+
+
+class RoleRef(NamedTuple):
+    kind: str
+    name: str
+
+
+class Grant(NamedTuple):
+    """A rule that a user has, and by which binding."""
+
+    rule: Rule
+    source: str
+
+
+class _Binding(msgspec.Struct, frozen=True):
+    ref: RoleRef
+    subjects: tuple[tuple[str, str], ...]
+    """For each subject its key in the index and how it is described; in the order of the object."""
+    description: str
+
+
+class _Verdict(NamedTuple):
+    """The answer to a question without a name in it."""
+
+    by_name: dict[str, Decision]
+    otherwise: Decision
+
+
+_NOTHING: dict[str, int] = {}
+
+
+class Rbac:
+    def __init__(self) -> None:
+        self._roles: dict[tuple[str, str], tuple[Rule, ...]] = {}
+        self._aggregation = Aggregation()
+        self._bindings: dict[tuple[str, str], _Binding] = {}
+        self._by_subject: dict[str, dict[str, dict[str, int]]] = {}
+        self._verdicts: dict[tuple[object, ...], _Verdict] = {}
+
+    def put(self, kind: str, namespace: str, name: str, obj: JsonObject) -> None:
+        """Take in a Role, ClusterRole, RoleBinding or ClusterRoleBinding; any other kind is a KeyError."""
+        match kind:
+            case "Role":
+                self._roles[namespace, name] = tuple(rule_of(rule) for rule in obj.get("rules") or ())
+            case "ClusterRole":
+                self._aggregation.put(name, obj)
+            case "RoleBinding" | "ClusterRoleBinding":
+                self._unbind(namespace, name)
+                self._bind(namespace, name, _binding_of(kind, namespace, name, obj))
+            case _:
+                raise KeyError(kind)
+        self._verdicts.clear()
+
+    def remove(self, kind: str, namespace: str, name: str) -> None:
+        match kind:
+            case "Role":
+                self._roles.pop((namespace, name), None)
+            case "ClusterRole":
+                self._aggregation.remove(name)
+            case "RoleBinding" | "ClusterRoleBinding":
+                self._unbind(namespace, name)
+            case _:
+                raise KeyError(kind)
+        self._verdicts.clear()
+
+    def decide(self, attributes: Attributes) -> Decision:
+        user = attributes.user
+        key = (
+            user.name,
+            user.groups,
+            attributes.verb,
+            attributes.group,
+            attributes.resource,
+            attributes.subresource,
+            attributes.namespace,
+            attributes.path,
+        )
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._judge(attributes)
+            if len(self._verdicts) >= _MAX_VERDICTS:
+                self._verdicts.clear()
+            self._verdicts[key] = verdict
+        if verdict.by_name:
+            return verdict.by_name.get(attributes.name, verdict.otherwise)
+        return verdict.otherwise
+
+    def grants(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
+        """All that a user may do in a namespace ("": in none) and everywhere, and what could not be resolved."""
+        grants: list[Grant] = []
+        problems: list[str] = []
+        for binding_namespace, binding, subject in self._bindings_of(user, namespace):
+            rules = self.rules_of(binding.ref, binding_namespace)
+            if rules is None:
+                problems.append(not_found(binding.ref))
+                continue
+            source = f"{binding.description} to {binding.subjects[subject][1]}"
+            grants += [Grant(rule, source) for rule in rules]
+        return grants, problems
+
+    def rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...] | None:
+        """The rules that a binding in `namespace` gives; None if there is no such role."""
+        if ref.kind == "ClusterRole":
+            return self._aggregation.rules_of(ref.name)
+        return self._roles.get((namespace, ref.name)) if ref.kind == "Role" else None
+
+    def aggregated(self) -> dict[str, tuple[Rule, ...]]:
+        """The aggregated ClusterRoles, with the rules that each should show."""
+        return self._aggregation.all()
+
+    def _judge(self, attributes: Attributes) -> _Verdict:
+        by_name: dict[str, Decision] = {}
+        grants, problems = self.grants(attributes.user, attributes.namespace)
+        for rule, source in grants:
+            if not allows_any_name(rule, attributes):
+                continue
+            decision = Decision(True, f"RBAC: allowed by {source}")
+            if not rule.names or attributes.path:
+                return _Verdict(by_name, decision)
+            for name in rule.names:
+                by_name.setdefault(name, decision)
+        return _Verdict(by_name, Decision(False, f"RBAC: {told(problems)}" if problems else ""))
+
+    def _bindings_of(self, user: User, namespace: str) -> Iterator[tuple[str, _Binding, int]]:
+        """Each binding of the user once, with its first subject that means the user: everywhere's first, by name."""
+        subjects = [f"u:{user.name}", *[f"g:{group}" for group in user.groups]]
+        for scope in ("", namespace) if namespace else ("",):
+            first: dict[str, int] = {}
+            for subject in subjects:
+                for name, place in self._by_subject.get(subject, {}).get(scope, _NOTHING).items():
+                    first[name] = min(place, first.get(name, place))
+            for name in sorted(first):
+                yield scope, self._bindings[scope, name], first[name]
+
+    def _bind(self, namespace: str, name: str, binding: _Binding) -> None:
+        self._bindings[namespace, name] = binding
+        for place, (subject, _) in enumerate(binding.subjects):
+            if subject:
+                self._by_subject.setdefault(subject, {}).setdefault(namespace, {}).setdefault(name, place)
+
+    def _unbind(self, namespace: str, name: str) -> None:
+        binding = self._bindings.pop((namespace, name), None)
+        for subject, _ in binding.subjects if binding else ():
+            scopes = self._by_subject.get(subject, {})
+            scopes.get(namespace, {}).pop(name, None)
+            if not scopes.get(namespace):
+                scopes.pop(namespace, None)
+            if not scopes:
+                self._by_subject.pop(subject, None)
+
+
+def role_ref(obj: JsonObject) -> RoleRef:
+    ref = obj.get("roleRef") or {}
+    return RoleRef(ref.get("kind", ""), ref.get("name", ""))
+
+
+def not_found(ref: RoleRef) -> str:
+    return f"{ref.kind.lower()}.{GROUP} {quoted(ref.name)} not found"
+
+
+def told(problems: list[str]) -> str:
+    """Several problems as Kubernetes tells them: each once, in brackets unless it is the only one."""
+    distinct = list(dict.fromkeys(problems))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
+
+def _binding_of(kind: str, namespace: str, name: str, obj: JsonObject) -> _Binding:
+    ref = role_ref(obj)
+    full_name = f"{name}/{namespace}" if namespace else name
+    return _Binding(
+        ref,
+        tuple(_subject_of(subject, namespace) for subject in obj.get("subjects") or ()),
+        f"{kind} {quoted(full_name)} of {ref.kind} {quoted(ref.name)}",
+    )
+
+
+def _subject_of(subject: JsonObject, namespace: str) -> tuple[str, str]:
+    kind, name = subject.get("kind", ""), subject.get("name", "")
+    match kind:
+        case "User":
+            return f"u:{name}", f"User {quoted(name)}"
+        case "Group":
+            return f"g:{name}", f"Group {quoted(name)}"
+        case "ServiceAccount":
+            # Without a namespace of its own it is of the binding's; a ClusterRoleBinding has none and means nobody.
+            namespace = subject.get("namespace") or namespace
+            key = f"u:{service_account_name(namespace, name)}" if namespace else ""
+            return key, f"ServiceAccount {quoted(f'{name}/{namespace}')}"
+        case _:
+            return "", f"{kind} {quoted(name)}"

@@ -1,0 +1,98 @@
+"""A rule of a role: verbs on objects, or on URLs. Pure.
+
+Rules only ever allow. `allows` is the meaning of one rule for one call. Wildcards are Kubernetes': `*` is any verb,
+group or resource, `*/scale` a subresource of any resource, a trailing `*` any rest of a URL. `pods/*` is none of these
+and means only itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from homeostat.objects.errors import quoted
+from homeostat.objects.json import JsonObject
+from homeostat.server.access.attributes import Attributes
+
+
+class Rule(msgspec.Struct, frozen=True):
+    verbs: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+
+
+FULL_AUTHORITY = (Rule(("*",), groups=("*",), resources=("*",)), Rule(("*",), urls=("*",)))
+
+
+def rule_of(obj: JsonObject) -> Rule:
+    return Rule(
+        tuple(obj.get("verbs") or ()),
+        tuple(obj.get("apiGroups") or ()),
+        tuple(obj.get("resources") or ()),
+        tuple(obj.get("resourceNames") or ()),
+        tuple(obj.get("nonResourceURLs") or ()),
+    )
+
+
+def rule_object(rule: Rule) -> JsonObject:
+    fields = _fields(rule)
+    return {name: list(values) for name, values in fields if values}
+
+
+def allows(rule: Rule, attributes: Attributes) -> bool:
+    return allows_any_name(rule, attributes) and (
+        bool(attributes.path) or not rule.names or attributes.name in rule.names
+    )
+
+
+def allows_any_name(rule: Rule, attributes: Attributes) -> bool:
+    """Whether the rule allows the call if its `names` did not restrict it."""
+    if not _has(rule.verbs, attributes.verb):
+        return False
+    if attributes.path:
+        return any(url_covers(url, attributes.path) for url in rule.urls)
+    return _has(rule.groups, attributes.group) and _has_resource(
+        rule.resources, attributes.resource, attributes.subresource
+    )
+
+
+def describe(rule: Rule) -> str:
+    """A rule as Kubernetes writes it into its refusals."""
+    titles = {"apiGroups": "APIGroups", "nonResourceURLs": "NonResourceURLs"}
+    fields = sorted(_fields(rule), key=lambda field: field[0] == "verbs")
+    told = [
+        f"{titles.get(name, name[0].upper() + name[1:])}:{quoted_list(values)}" for name, values in fields if values
+    ]
+    return "{" + ", ".join(told) + "}"
+
+
+def quoted_list(values: Iterable[str]) -> str:
+    """A list of texts as Go prints it."""
+    return f"[{' '.join(quoted(value) for value in values)}]"
+
+
+def _fields(rule: Rule) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return (
+        ("verbs", rule.verbs),
+        ("apiGroups", rule.groups),
+        ("resources", rule.resources),
+        ("nonResourceURLs", rule.urls),
+        ("resourceNames", rule.names),
+    )
+
+
+def _has(values: tuple[str, ...], value: str) -> bool:
+    return value in values or "*" in values
+
+
+def _has_resource(resources: tuple[str, ...], resource: str, subresource: str) -> bool:
+    if not subresource:
+        return _has(resources, resource)
+    return _has(resources, f"{resource}/{subresource}") or f"*/{subresource}" in resources
+
+
+def url_covers(held: str, url: str) -> bool:
+    return held == url or (held.endswith("*") and url.startswith(held.rstrip("*")))

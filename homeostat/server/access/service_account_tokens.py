@@ -1,0 +1,206 @@
+"""Tokens of service accounts: JWTs that the plane signs and verifies itself.
+
+One algorithm (ES256) and one key; the token's own idea of its algorithm is never asked. A token is good while its
+account exists with the same UID, and, if it is bound to a Pod, a Secret or a Node, while that does.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.access.user import CREDENTIAL_ID, User, service_account_groups, service_account_name
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local"
+BOUND_RESOURCES = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+_ALGORITHM = "ES256"
+_MAX_CHARS = 16_384
+_LEEWAY_S = 60
+
+UidOf = Callable[[str, str, str], str | None]
+"""The UID of an object by resource, namespace and name; None if there is no such object."""
+
+
+class InvalidTokenError(Exception):
+    """Why a token is not accepted. The text is safe to show to whoever may review tokens."""
+
+
+class Bound(NamedTuple):
+    """What a token lives and dies with."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+class _Ref(msgspec.Struct, frozen=True):
+    name: str
+    uid: str
+
+
+class _Kubernetes(msgspec.Struct, frozen=True):
+    namespace: str
+    serviceaccount: _Ref
+    pod: _Ref | None = None
+    secret: _Ref | None = None
+    node: _Ref | None = None
+
+
+class _Claims(msgspec.Struct, frozen=True, rename={"kubernetes": "kubernetes.io"}):
+    iss: str
+    sub: str
+    exp: int
+    kubernetes: _Kubernetes
+    aud: list[str] | str = []
+    nbf: int = 0
+    jti: str = ""
+
+
+class Accepted(NamedTuple):
+    user: User
+    expires: float
+    audiences: tuple[str, ...]
+    """Those asked for that the token is meant for."""
+
+
+class AccountTokens:
+    def __init__(self, key: bytes, *, uid_of: UidOf, new_id: Callable[[], str], issuer: str = DEFAULT_ISSUER) -> None:
+        """`key` is PEM, and loaded when a token is first made or seen."""
+        self._pem = key
+        self.uid_of = uid_of
+        self._new_id = new_id
+        self.issuer = issuer
+        self.audiences = (issuer,)
+
+    def mint(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        now: float,
+        life_s: int,
+        audiences: Sequence[str] = (),
+        bound: Bound | None = None,
+    ) -> str:
+        import jwt
+
+        kubernetes: JsonObject = {"namespace": namespace, "serviceaccount": {"name": name, "uid": uid}}
+        if bound is not None:
+            kubernetes[bound.kind.lower()] = {"name": bound.name, "uid": bound.uid}
+        claims: dict[str, Any] = {
+            "iss": self.issuer,
+            "sub": service_account_name(namespace, name),
+            "aud": list(audiences or self.audiences),
+            "iat": int(now),
+            "nbf": int(now),
+            "exp": int(now) + life_s,
+            "jti": self._new_id(),
+            "kubernetes.io": kubernetes,
+        }
+        return jwt.encode(claims, self._key, algorithm=_ALGORITHM, headers={"kid": self._key_id})
+
+    def verify(self, text: str, *, now: float, audiences: Sequence[str] = ()) -> Accepted:
+        """`InvalidTokenError` unless the token is ours, in time, for one of `audiences` (else the plane's own)."""
+        claims = self._claims(text)
+        wanted = audiences or self.audiences
+        meant = (claims.aud,) if isinstance(claims.aud, str) else tuple(claims.aud)
+        accepted = tuple(each for each in wanted if each in meant)
+        if not accepted:
+            raise InvalidTokenError(f"token audiences {list(meant)} is invalid for the target audiences {list(wanted)}")
+        if claims.exp <= now:
+            raise InvalidTokenError("service account token has expired")
+        if claims.nbf > now + _LEEWAY_S:
+            raise InvalidTokenError("service account token is not valid yet")
+        self._check_objects(claims.kubernetes)
+        return Accepted(_user_of(claims), claims.exp, accepted)
+
+    def jwks(self) -> JsonObject:
+        """The public key, for others to verify tokens with."""
+        numbers = self._key.public_key().public_numbers()
+        return {
+            "keys": [
+                {
+                    "use": "sig",
+                    "kty": "EC",
+                    "kid": self._key_id,
+                    "crv": "P-256",
+                    "alg": _ALGORITHM,
+                    "x": _base64url(numbers.x.to_bytes(32)),
+                    "y": _base64url(numbers.y.to_bytes(32)),
+                }
+            ]
+        }
+
+    def _claims(self, text: str) -> _Claims:
+        if text.count(".") != 2 or len(text) > _MAX_CHARS:
+            raise InvalidTokenError("invalid bearer token")
+        import jwt
+
+        # Times and audiences are checked by our own clock and lists.
+        options: Any = dict.fromkeys(("verify_exp", "verify_nbf", "verify_iat", "verify_aud"), False)
+        try:
+            decoded = jwt.decode(text, self._key.public_key(), algorithms=[_ALGORITHM], options=options)
+            claims = msgspec.convert(decoded, _Claims)
+        except (jwt.InvalidTokenError, msgspec.ValidationError) as error:
+            raise InvalidTokenError("invalid bearer token") from error
+        account = claims.kubernetes.serviceaccount.name
+        if claims.iss != self.issuer or claims.sub != service_account_name(claims.kubernetes.namespace, account):
+            raise InvalidTokenError("invalid bearer token")
+        return claims
+
+    def _check_objects(self, claims: _Kubernetes) -> None:
+        namespace, account = claims.namespace, claims.serviceaccount
+        if self.uid_of("serviceaccounts", namespace, account.name) != account.uid:
+            raise InvalidTokenError(f"service account {namespace}/{account.name} has been deleted")
+        for resource, scope, ref in (
+            ("pods", namespace, claims.pod),
+            ("secrets", namespace, claims.secret),
+            ("nodes", "", claims.node),
+        ):
+            # A token of a Pod may name the Pod's node too; only what it is bound to alone decides.
+            if resource == "nodes" and claims.pod is not None:
+                continue
+            if ref is not None and self.uid_of(resource, scope, ref.name) != ref.uid:
+                raise InvalidTokenError("service account token has been invalidated")
+
+    @cached_property
+    def _key(self) -> EllipticCurvePrivateKey:
+        from homeostat.server.pki.keys import load_key
+
+        return load_key(self._pem)
+
+    @cached_property
+    def _key_id(self) -> str:
+        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+        public = self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        return _base64url(sha256(public).digest())
+
+
+def _user_of(claims: _Claims) -> User:
+    kubernetes = claims.kubernetes
+    extra: dict[str, tuple[str, ...]] = {CREDENTIAL_ID: (f"JTI={claims.jti}",)} if claims.jti else {}
+    for kind, ref in (("pod", kubernetes.pod), ("node", kubernetes.node)):
+        if ref is not None:
+            extra[f"authentication.kubernetes.io/{kind}-name"] = (ref.name,)
+            extra[f"authentication.kubernetes.io/{kind}-uid"] = (ref.uid,)
+    return User(
+        claims.sub,
+        uid=kubernetes.serviceaccount.uid,
+        groups=service_account_groups(kubernetes.namespace),
+        extra=extra,
+    )
+
+
+def _base64url(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -1,0 +1,145 @@
+"""One write as webhooks and policies are told of it: the `AdmissionRequest` of Kubernetes, made as far as it is asked.
+
+An attempt is about an object at the version of its URL. A write of `scale` shows the Scale and not what is scaled.
+`object_as` and `old_as` show the objects at another version of their kind, `with_object` takes one back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.server.access.user import user_info
+from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.body import parse_body
+from homeostat.server.request.call import Call
+from homeostat.server.verbs.scale import scale_of
+from homeostat.server.view.encode import note_of
+from homeostat.store.base import Key, Record
+
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+_WARNINGS_ROOM, _SHORT_WARNING = 4096, 256
+"""In characters, as in Kubernetes."""
+_SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+
+
+class Attempt:
+    __slots__ = ("_request", "call", "is_namespace", "name", "namespace", "obj", "old", "operation")
+
+    def __init__(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
+        is_scale = call.subresource == "scale"
+        self.call = call
+        self.operation = operation
+        self.obj = scale_of(call.kind, obj) if is_scale and obj is not None else obj
+        self.old = scale_of(call.kind, old) if is_scale and old is not None else old
+        self.name: str = call.path.name or (obj or old or {})["metadata"].get("name", "")
+        self.is_namespace = call.kind.plural == "namespaces" and not call.kind.group
+        self.namespace = self.name if self.is_namespace else call.path.namespace
+        self._request: tuple[Kind, JsonObject] | None = None
+
+    @property
+    def is_in_namespace(self) -> bool:
+        return bool(self.namespace)
+
+    @property
+    def is_dry_run(self) -> bool:
+        return self.call.options.dry_run
+
+    def warn(self, text: str) -> None:
+        """Tell the client; once, and no more in all than headers have room for."""
+        warnings = self.call.warnings
+        room = _WARNINGS_ROOM - sum(map(len, warnings))
+        if text in warnings or room <= 0:
+            return
+        warnings.append(text if len(text) <= room else text[:_SHORT_WARNING])
+
+    def labels(self) -> list[Mapping[str, str]]:
+        return [each["metadata"].get("labels") or {} for each in (self.obj, self.old) if each is not None]
+
+    def namespace_labels(self) -> Mapping[str, str]:
+        """A namespace that is being written has the labels that it is to get."""
+        if self.is_namespace and not self.call.subresource and self.obj is not None:
+            return self.obj["metadata"].get("labels") or {}
+        return note_of(self._namespace_record()).labels
+
+    def namespace_object(self) -> JsonObject | None:
+        """The namespace that the object is in; None for cluster scope, and for namespaces themselves."""
+        if self.is_namespace or not self.namespace:
+            return None
+        return decode_stored(self._namespace_record().value)
+
+    def _namespace_record(self) -> Record:
+        record = self.call.store.get(Key("namespaces", "", self.namespace))
+        if record is None:
+            raise NotFoundError(f'namespaces "{self.namespace}" not found', kind="namespaces", name=self.namespace)
+        return record
+
+    def object_as(self, kind: Kind) -> JsonObject | None:
+        return self._converted(self.obj, self.call.kind, kind)
+
+    def old_as(self, kind: Kind) -> JsonObject | None:
+        return self._converted(self.old, self.call.kind, kind)
+
+    def with_object(self, obj: JsonObject, kind: Kind) -> Attempt:
+        """The same attempt with another object, given at the version `kind`."""
+        changed = copy(self)
+        changed.obj = self._converted(obj, kind, self.call.kind)
+        return changed
+
+    def _converted(self, obj: JsonObject | None, source: Kind, target: Kind) -> JsonObject | None:
+        if obj is None or source is target or self.call.subresource == "scale":
+            return obj
+        stored = source.to_storage(obj) if source.to_storage is not None else obj
+        seen = target.from_storage(stored) if target.from_storage is not None else stored
+        return {**seen, "apiVersion": target.api_version, "kind": target.kind}
+
+    def request(self, kind: Kind) -> JsonObject:
+        """The request without the objects and without a `uid`, shown at the version `kind`."""
+        if self._request is None or self._request[0] is not kind:
+            self._request = (kind, self._make_request(kind))
+        return self._request[1]
+
+    def _make_request(self, kind: Kind) -> JsonObject:
+        asked, subresource = self.call.kind, self.call.subresource
+        request: JsonObject = {"kind": self._kind_name(kind), "resource": _resource_name(kind)}
+        if subresource:
+            request["subResource"] = subresource
+        request["requestKind"] = self._kind_name(asked)
+        request["requestResource"] = _resource_name(asked)
+        if subresource:
+            request["requestSubResource"] = subresource
+        for name, value in (("name", self.name), ("namespace", self.namespace)):
+            if value:
+                request[name] = value
+        request["operation"] = self.operation
+        request["userInfo"] = user_info(self.call.user)
+        request["dryRun"] = self.is_dry_run
+        request["options"] = self._options()
+        return request
+
+    def _kind_name(self, kind: Kind) -> JsonObject:
+        if self.call.subresource == "scale":
+            return _SCALE
+        return {"group": kind.group, "version": kind.version, "kind": kind.kind}
+
+    def _options(self) -> JsonObject:
+        asked = self.call.options
+        options: JsonObject = {"kind": _OPTIONS[self.operation], "apiVersion": "meta.k8s.io/v1"}
+        if self.operation == "DELETE":
+            sent = parse_body(self.call) if self.call.body else None
+            options = {**sent, **options} if isinstance(sent, dict) else options
+            if asked.propagation_policy:
+                options.setdefault("propagationPolicy", asked.propagation_policy)
+        else:
+            if asked.field_manager:
+                options["fieldManager"] = asked.field_manager
+            options["fieldValidation"] = asked.field_validation
+        if asked.dry_run:
+            options["dryRun"] = ["All"]
+        return options
+
+
+def _resource_name(kind: Kind) -> JsonObject:
+    return {"group": kind.group, "version": kind.version, "resource": kind.plural}

@@ -1,0 +1,111 @@
+"""Shall we: what else has a say in a write, in the order of Kubernetes.
+
+Mutating webhooks change the object before it is checked. Then nobody may grant what they do not hold, policies are
+asked, and validating webhooks. The last word have checks in this process, which no cluster has (`guards.py`). Without
+any of them a write pays for one look at that.
+"""
+
+from __future__ import annotations
+
+from homeostat.objects.errors import InternalError, invalid_object
+from homeostat.objects.json import JsonObject
+from homeostat.server import strategy
+from homeostat.server.access.authz import Authorizer
+from homeostat.server.access.escalation import check_grant
+from homeostat.server.admission.attempt import Attempt
+from homeostat.server.admission.configuration import configuration_causes
+from homeostat.server.admission.guards import Guards
+from homeostat.server.admission.policies import Policies
+from homeostat.server.admission.registry import GROUP, AdmissionRules
+from homeostat.server.admission.webhook_client import WebhookClient
+from homeostat.server.admission.webhooks import Webhooks
+from homeostat.server.kinds.registry import Registry
+from homeostat.server.request.call import Call
+from homeostat.server.verbs.scale import with_replicas
+from homeostat.store.base import Store
+
+_RBAC = "rbac.authorization.k8s.io"
+_SERVER_OWNED = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp")
+
+
+class AdmissionChain:
+    def __init__(self, authorizer: Authorizer, registry: Registry) -> None:
+        self._authorizer = authorizer
+        self._client = WebhookClient()
+        self._rules = AdmissionRules(registry)
+        self._webhooks = Webhooks(self._client)
+        self._policies = Policies()
+        self.guards = Guards()
+
+    async def follow(self, store: Store) -> None:
+        await self._rules.follow(store)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def is_idle(self, call: Call, operation: str) -> bool:
+        return self._rules.is_empty or not self._rules.interested(call.kind, call.subresource, operation)
+
+    async def mutate(
+        self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
+    ) -> JsonObject | None:
+        interested = self._rules.interested(call.kind, call.subresource, operation)
+        if not interested.mutating:
+            return obj
+        attempt = Attempt(call, obj, old, operation)
+        changed = await self._webhooks.mutate(attempt, interested.mutating)
+        if changed is attempt or changed.obj is None or obj is None:
+            return obj
+        wanted = _rescaled(call, obj, changed.obj) if call.subresource == "scale" else changed.obj
+        return _settled(call, wanted, obj, old)
+
+    async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
+        group = call.kind.group
+        if obj is not None and group in (_RBAC, GROUP):
+            self._check(call, obj, old)
+        if not self._rules.is_empty:
+            await self._ask(call, obj, old, operation)
+        if call.kind.resource in self.guards.checks:
+            await self.guards.validate(call, obj, old, operation)
+
+    async def _ask(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
+        interested = self._rules.interested(call.kind, call.subresource, operation)
+        if not (interested.policies or interested.validating):
+            return
+        attempt = Attempt(call, obj, old, operation)
+        if interested.policies:
+            self._policies.validate(attempt, interested.policies)
+        if interested.validating:
+            await self._webhooks.validate(attempt, interested.validating)
+
+    def _check(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+        """The rules about rules: grants, and the configuration of admission itself."""
+        kind = call.kind
+        if kind.group == _RBAC:
+            check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
+        elif causes := configuration_causes(obj):
+            raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
+
+
+def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject | None) -> JsonObject:
+    """A changed object with what no webhook may change: what the server owns, and what its subresource leaves alone."""
+    if old is None:
+        metadata = changed["metadata"]
+        for name in _SERVER_OWNED:
+            metadata.pop(name, None)
+            if name in obj["metadata"]:
+                metadata[name] = obj["metadata"][name]
+        return changed
+    changed["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    if call.subresource == "status":
+        return strategy.prepare_status_update(changed, old)
+    strategy.prepare_update(call.kind, changed, old, call.subresource)
+    call.kind.behaviour.prepare(changed, old, call.timestamp())
+    return changed
+
+
+def _rescaled(call: Call, obj: JsonObject, scale: JsonObject) -> JsonObject:
+    replicas = (scale.get("spec") or {}).get("replicas")
+    if type(replicas) is not int or replicas < 0:
+        raise InternalError("Internal error occurred: a webhook has left a Scale without a number of replicas")
+    return with_replicas(call.kind, obj, replicas)

@@ -1,0 +1,86 @@
+"""What is wrong with a webhook configuration, a policy or a binding, found when it is written.
+
+Their shape is the built-in kinds' own matter; here is what takes compiling, and what parameters and variables need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
+from homeostat.objects.json import JsonObject
+from homeostat.server.admission.expressions import Expression
+from homeostat.server.admission.policy import policy_of
+from homeostat.server.admission.webhooks import webhooks_of
+from homeostat.server.kinds.builtins.members import numbered, struct, text
+from homeostat.server.kinds.builtins.selector import check_selector
+
+_ACTIONS = ("Allow", "Deny")
+
+
+def configuration_causes(obj: JsonObject) -> list[Cause]:
+    match obj["kind"]:
+        case "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration":
+            return _faults(_condition_expressions(obj))
+        case "ValidatingAdmissionPolicy":
+            spec = struct(obj, "spec")
+            return _check_names(spec) or _faults(_policy_expressions(obj))
+        case "ValidatingAdmissionPolicyBinding":
+            reference = struct(obj, "spec").get("paramRef")
+            return _check_reference(reference, "spec.paramRef") if isinstance(reference, dict) else []
+    return []
+
+
+def _faults(expressions: Iterator[tuple[str, Expression]]) -> list[Cause]:
+    return [invalid(path, expression.text, expression.fault) for path, expression in expressions if expression.fault]
+
+
+def _condition_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
+    for at, webhook in enumerate(webhooks_of(obj)):
+        for index, condition in enumerate(webhook.conditions.expressions):
+            yield f"webhooks[{at}].matchConditions[{index}].expression", condition
+
+
+def _policy_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
+    policy = policy_of(obj)
+    for index, condition in enumerate(policy.conditions.expressions):
+        yield f"spec.matchConditions[{index}].expression", condition
+    for index, variable in enumerate(policy.variables.values()):
+        yield f"spec.variables[{index}].expression", variable
+    for index, validation in enumerate(policy.validations):
+        yield f"spec.validations[{index}].expression", validation.condition
+        if validation.message_expression is not None:
+            yield f"spec.validations[{index}].messageExpression", validation.message_expression
+
+
+def _check_names(spec: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    names: set[str] = set()
+    for at, variable in numbered(spec, "variables", "spec"):
+        name = text(variable, "name")
+        causes += [required(f"{at}.{each}") for each in ("name", "expression") if not text(variable, each).strip()]
+        if name in names:
+            causes.append(duplicate(f"{at}.name", name))
+        elif name and not (name.isidentifier() and name.isascii()):
+            causes.append(invalid(f"{at}.name", name, "name is not a valid CEL identifier"))
+        names.add(name)
+    if isinstance(kind := spec.get("paramKind"), dict):
+        causes += [required(f"spec.paramKind.{each}") for each in ("apiVersion", "kind") if not text(kind, each)]
+    return causes
+
+
+def _check_reference(reference: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    name, selector = text(reference, "name"), reference.get("selector")
+    if name and selector is not None:
+        said = "name and selector are mutually exclusive"
+        causes += [forbidden(f"{path}.{each}", said) for each in ("name", "selector")]
+    elif not name and selector is None:
+        causes.append(required(path, "one of name or selector must be specified"))
+    causes += check_selector(selector, f"{path}.selector")
+    action = text(reference, "parameterNotFoundAction")
+    if not action:
+        causes.append(required(f"{path}.parameterNotFoundAction"))
+    elif action not in _ACTIONS:
+        causes.append(unsupported(f"{path}.parameterNotFoundAction", action, _ACTIONS))
+    return causes

@@ -1,0 +1,176 @@
+"""Expressions of admission: what they may mention, and what a failing one says.
+
+`object`, `oldObject` and `params` are of any shape, as in Kubernetes; `request` is the `AdmissionRequest` without the
+objects; `variables` are a policy's own. An expression is compiled once. One that does not compile is kept with its
+fault and fails whenever it is asked, so that `failurePolicy` decides what that means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from homeostat.cel import (
+    BOOL,
+    DYN,
+    STRING,
+    Budget,
+    CelError,
+    CompileError,
+    Environment,
+    ListType,
+    MapType,
+    ObjectType,
+    Program,
+    Type,
+)
+from homeostat.cel.parser import parse
+from homeostat.cel.syntax import Ident, Node, Select, children
+from homeostat.objects.json import Json, JsonObject
+from homeostat.server.admission.attempt import Attempt
+from homeostat.server.kinds.registry import Kind
+
+CONDITIONS_BUDGET = 2_500_000
+"""What all conditions of a webhook or policy may cost for one write; as in Kubernetes."""
+
+Bindings = dict[str, Any]
+
+
+class ExpressionError(Exception):
+    """An expression that has no value for a write; worded as Kubernetes words it."""
+
+
+class _Struct(ObjectType):
+    """Members are written as they are: `request.namespace`, which in an object of a schema is `__namespace__`."""
+
+    __slots__ = ()
+
+    def member(self, identifier: str) -> str | None:
+        return identifier if identifier in self.fields else None
+
+
+def _struct(type_name: str, /, **fields: Type) -> ObjectType:
+    return _Struct(type_name, fields=fields)
+
+
+_KIND = _struct("kubernetes.GroupVersionKind", group=STRING, version=STRING, kind=STRING)
+_RESOURCE = _struct("kubernetes.GroupVersionResource", group=STRING, version=STRING, resource=STRING)
+_STRINGS = ListType(element=STRING)
+_USER = _struct(
+    "kubernetes.UserInfo", username=STRING, uid=STRING, groups=_STRINGS, extra=MapType(key=STRING, value=_STRINGS)
+)
+_REQUEST = _struct(
+    "kubernetes.AdmissionRequest",
+    kind=_KIND,
+    resource=_RESOURCE,
+    subResource=STRING,
+    requestKind=_KIND,
+    requestResource=_RESOURCE,
+    requestSubResource=STRING,
+    name=STRING,
+    namespace=STRING,
+    operation=STRING,
+    userInfo=_USER,
+    dryRun=BOOL,
+    options=DYN,
+)
+_WEBHOOK = {"object": DYN, "oldObject": DYN, "request": _REQUEST}
+
+
+@lru_cache(maxsize=1)
+def webhook_environment() -> Environment:
+    """For the conditions of webhooks."""
+    return Environment(_WEBHOOK)
+
+
+def policy_environment(variables: Mapping[str, Type], *, has_params: bool) -> Environment:
+    """For the expressions of a policy. `variables` are those declared so far."""
+    known: dict[str, Type] = {**_WEBHOOK, "namespaceObject": DYN, "variables": _Struct("variables", fields=variables)}
+    if has_params:
+        known["params"] = DYN
+    return Environment(known)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """`fault` says why there is no program. `variables` are the policy's variables that it mentions."""
+
+    text: str
+    program: Program | None
+    fault: str = ""
+    variables: frozenset[str] = frozenset()
+
+    @property
+    def uses(self) -> frozenset[str]:
+        return self.program.uses if self.program is not None else frozenset()
+
+    def evaluate(self, bindings: Bindings, budget: Budget) -> Any:
+        if self.program is None:
+            raise ExpressionError(self.fault)
+        try:
+            return self.program.evaluate(bindings, budget)
+        except CelError as error:
+            raise ExpressionError(f"expression '{self.text}' resulted in error: {error}") from error
+
+
+def compile_expression(environment: Environment, text: str, wanted: Type | None = BOOL) -> Expression:
+    """`wanted` None: of any type. What turns out at run time only (`object.spec.ready`) may be of any type too."""
+    try:
+        program = environment.compile(text)
+    except CompileError as error:
+        hint = "; there is no authorizer in the expressions of this server" if "'authorizer'" in str(error) else ""
+        return Expression(text, None, f"compilation failed: {error}{hint}")
+    if wanted is not None and program.type not in (wanted, DYN):
+        return Expression(text, None, f"must evaluate to {wanted}")
+    mentioned = frozenset(_mentioned(parse(text))) if "variables" in program.uses else frozenset()
+    return Expression(text, program, variables=mentioned)
+
+
+def _mentioned(node: Node) -> Iterable[str]:
+    if isinstance(node, Select) and isinstance(node.operand, Ident) and node.operand.name == "variables":
+        yield node.field
+    for child in children(node):
+        yield from _mentioned(child)
+
+
+class Conditions:
+    """The `matchConditions` of a webhook or policy: all must hold for it to have a say."""
+
+    __slots__ = ("_fails", "expressions", "uses")
+
+    def __init__(self, values: Json, environment: Environment, *, fails: bool) -> None:
+        self.expressions = [compile_expression(environment, each["expression"]) for each in values or ()]
+        self.uses = frozenset[str]().union(*(each.uses for each in self.expressions))
+        self._fails = fails
+
+    def __bool__(self) -> bool:
+        return bool(self.expressions)
+
+    def hold(self, bindings: Bindings) -> bool:
+        """One that is false decides, whatever else fails; `ExpressionError` if none is and one failed.
+
+        With the failure policy Ignore a failing condition is one that does not hold.
+        """
+        budget = Budget(CONDITIONS_BUDGET)
+        failed: list[str] = []
+        for expression in self.expressions:
+            try:
+                if expression.evaluate(bindings, budget) is not True:
+                    return False
+            except ExpressionError as error:
+                failed.append(str(error))
+        if failed and self._fails:
+            raise ExpressionError(failed[0] if len(failed) == 1 else f"[{', '.join(failed)}]")
+        return not failed
+
+
+def bindings_of(attempt: Attempt, kind: Kind, uses: frozenset[str], params: JsonObject | None = None) -> Bindings:
+    """The values of the variables that expressions use."""
+    bindings: Bindings = {"object": attempt.object_as(kind), "oldObject": attempt.old_as(kind), "params": params}
+    if "request" in uses:
+        bindings["request"] = attempt.request(kind)
+    if "namespaceObject" in uses:
+        bindings["namespaceObject"] = attempt.namespace_object()
+    return bindings

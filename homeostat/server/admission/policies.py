@@ -1,0 +1,161 @@
+"""Asks ValidatingAdmissionPolicies about writes: CEL, in process.
+
+A policy does nothing without a binding. A binding whose action is Deny refuses the write, one with Warn only tells the
+client. Audit is accepted and has no effect: this server keeps no audit log to write it to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from homeostat.cel import Budget
+from homeostat.objects.errors import Cause, NotFoundError
+from homeostat.server.admission.attempt import Attempt
+from homeostat.server.admission.denial import DeniedError
+from homeostat.server.admission.expressions import Bindings, Expression, ExpressionError, bindings_of
+from homeostat.server.admission.match import Narrowed
+from homeostat.server.admission.params import ParamError, Params
+from homeostat.server.admission.policy import Binding, Policy, Validation
+from homeostat.server.kinds.registry import Kind
+
+_CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
+_LONGEST_MESSAGE_BYTES = 5 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPolicy:
+    """A policy that is about a kind of write, with those of its bindings that are too."""
+
+    policy: Policy
+    narrowed: Narrowed
+    bindings: tuple[tuple[Binding, Narrowed], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Why a policy does not want the write."""
+
+    message: str
+    reason: str = "Invalid"
+
+
+class _Run:
+    """One policy on one write with one parameter object. `failed` are variables without a value, and why."""
+
+    __slots__ = ("bindings", "budget", "failed", "policy")
+
+    def __init__(self, policy: Policy, bindings: Bindings) -> None:
+        self.policy = policy
+        self.bindings = bindings
+        self.bindings["variables"] = {}
+        self.budget = Budget()
+        self.failed: dict[str, str] = {}
+
+    def findings(self) -> list[Finding]:
+        policy = self.policy
+        if policy.conditions:
+            try:
+                if not policy.conditions.hold(self.bindings):
+                    return []
+            except ExpressionError as error:
+                return [Finding(str(error))]
+        found = []
+        for validation in policy.validations:
+            finding = self._finding(validation)
+            if finding is not None:
+                found.append(finding)
+        return found
+
+    def _finding(self, validation: Validation) -> Finding | None:
+        try:
+            if self._value(validation.condition) is True:
+                return None
+        except ExpressionError as error:
+            return Finding(str(error)) if self.policy.fails else None
+        return Finding(self._message(validation), validation.reason)
+
+    def _value(self, expression: Expression) -> object:
+        for name in expression.variables:
+            self._bind(name)
+        try:
+            return expression.evaluate(self.bindings, self.budget)
+        except ExpressionError as error:
+            told = next((self.failed[name] for name in expression.variables if name in self.failed), None)
+            if told is None:
+                raise
+            raise ExpressionError(told) from error
+
+    def _bind(self, name: str) -> None:
+        """Give a variable its value; it is worked out when something first mentions it."""
+        values = self.bindings["variables"]
+        if name in values or name in self.failed:
+            return
+        try:
+            values[name] = self._value(self.policy.variables[name])
+        except ExpressionError as error:
+            self.failed[name] = f'composited variable "{name}" fails to evaluate: {error}'
+
+    def _message(self, validation: Validation) -> str:
+        if validation.message_expression is not None:
+            try:
+                text = self._value(validation.message_expression)
+            except ExpressionError:
+                text = ""
+            text = text.strip() if isinstance(text, str) else ""
+            if text and "\n" not in text and len(text.encode(errors="replace")) <= _LONGEST_MESSAGE_BYTES:
+                return text
+        return validation.message or f"failed expression: {validation.condition.text.strip()}"
+
+
+class Policies:
+    """Asks policies about attempts."""
+
+    def __init__(self) -> None:
+        self._params = Params()
+
+    def validate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> None:
+        """Raise the first refusal; warnings go to the call."""
+        for bound in policies:
+            kind = bound.narrowed.kind_for(attempt)
+            if kind is not None:
+                for binding, narrowed in bound.bindings:
+                    self._apply(attempt, bound.policy, kind, binding, narrowed)
+
+    def _apply(self, attempt: Attempt, policy: Policy, kind: Kind, binding: Binding, narrowed: Narrowed) -> None:
+        try:
+            if narrowed.kind_for(attempt) is None:
+                return
+            params = self._params.find(attempt, policy.param_kind, binding.params)
+        except (ParamError, NotFoundError) as error:
+            if policy.fails:
+                finding = Finding(f"failed to configure binding: {error}")
+                raise _refusal(attempt, policy, binding, finding) from error
+            return
+        for each in params:
+            for finding in _Run(policy, bindings_of(attempt, kind, policy.uses, each)).findings():
+                if "Deny" in binding.actions:
+                    raise _refusal(attempt, policy, binding, finding)
+                if "Warn" in binding.actions:
+                    _warn(attempt, policy, binding, finding)
+
+
+def _refusal(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> DeniedError:
+    message = (
+        f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: {finding.message}"
+    )
+    kind = attempt.call.kind
+    return DeniedError(
+        _CODES.get(finding.reason, 422),
+        finding.reason,
+        f'{kind.group_resource} "{attempt.name}" is forbidden: {message}',
+        kind=kind.plural,
+        group=kind.group,
+        name=attempt.name,
+        causes=[Cause("", message)],
+    )
+
+
+def _warn(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:
+    told = f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
+    attempt.warn(f"{told}: {finding.message}")

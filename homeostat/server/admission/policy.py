@@ -1,0 +1,103 @@
+"""A ValidatingAdmissionPolicy and its bindings as values: matched, compiled, ready to be asked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from homeostat.cel import DYN, STRING, Environment, Type
+from homeostat.objects.json import Json, JsonObject
+from homeostat.server.admission.expressions import Conditions, Expression, compile_expression, policy_environment
+from homeostat.server.admission.match import Match, resource_match
+from homeostat.server.admission.params import ParamRef, param_ref
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    condition: Expression
+    message: str
+    message_expression: Expression | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    name: str
+    match: Match
+    conditions: Conditions
+    variables: dict[str, Expression]
+    validations: tuple[Validation, ...]
+    fails: bool
+    """What cannot be evaluated refuses the write."""
+    param_kind: tuple[str, str] | None
+    uses: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    name: str
+    policy: str
+    match: Match
+    params: ParamRef | None
+    actions: frozenset[str]
+
+
+def policy_of(obj: JsonObject) -> Policy:
+    """`obj` has passed the checks of its kind."""
+    spec = obj.get("spec") or {}
+    param_kind = spec.get("paramKind")
+    fails = spec.get("failurePolicy") != "Ignore"
+    types: dict[str, Type] = {}
+    environment = policy_environment(types, has_params=param_kind is not None)
+    conditions = Conditions(spec.get("matchConditions"), environment, fails=fails)
+    variables = _variables(spec.get("variables"), environment, types)
+    validations = tuple(_validation(each, environment) for each in spec.get("validations") or ())
+    return Policy(
+        name=obj["metadata"]["name"],
+        match=resource_match(spec.get("matchConstraints") or {}),
+        conditions=conditions,
+        variables=variables,
+        validations=validations,
+        fails=fails,
+        param_kind=None if param_kind is None else (param_kind.get("apiVersion", ""), param_kind.get("kind", "")),
+        uses=conditions.uses.union(*(each.uses for each in _expressions(variables, validations))),
+    )
+
+
+def _variables(values: Json, environment: Environment, types: dict[str, Type]) -> dict[str, Expression]:
+    """Each may mention those before it: `types`, which the environment knows them by, grows with every one."""
+    variables: dict[str, Expression] = {}
+    for each in values or ():
+        found = compile_expression(environment, each["expression"], None)
+        variables[each["name"]] = found
+        types[each["name"]] = DYN if found.program is None else found.program.type
+    return variables
+
+
+def _validation(value: JsonObject, environment: Environment) -> Validation:
+    told = value.get("messageExpression")
+    return Validation(
+        condition=compile_expression(environment, value["expression"]),
+        message=(value.get("message") or "").strip(),
+        message_expression=compile_expression(environment, told, STRING) if told else None,
+        reason=value.get("reason") or "Invalid",
+    )
+
+
+def _expressions(variables: dict[str, Expression], validations: Iterable[Validation]) -> Iterable[Expression]:
+    yield from variables.values()
+    for each in validations:
+        yield each.condition
+        if each.message_expression is not None:
+            yield each.message_expression
+
+
+def binding_of(obj: JsonObject) -> Binding:
+    spec = obj.get("spec") or {}
+    return Binding(
+        name=obj["metadata"]["name"],
+        policy=spec.get("policyName", ""),
+        match=resource_match(spec.get("matchResources") or {}),
+        params=param_ref(spec.get("paramRef")),
+        actions=frozenset(spec.get("validationActions") or ()),
+    )

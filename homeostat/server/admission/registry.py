@@ -1,0 +1,139 @@
+"""All webhooks and policies that are configured, and who of them has a say in which kind of write.
+
+Kept equal to the stored configurations from the turn of the loop that commits them. Who is interested is worked out
+once for each kind, subresource and operation, so a write pays one look-up; what concerns nobody costs nothing more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from homeostat.objects.errors import ApiError
+from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.server.admission.match import Occasion
+from homeostat.server.admission.policies import BoundPolicy
+from homeostat.server.admission.policy import Binding, Policy, binding_of, policy_of
+from homeostat.server.admission.webhooks import Matched, Webhook, webhooks_of
+from homeostat.server.kinds.registry import Kind, Registry
+from homeostat.store.base import Event, Record, Scope, Store
+
+log = logging.getLogger(__name__)
+
+GROUP = "admissionregistration.k8s.io"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Interested:
+    mutating: tuple[Matched, ...] = ()
+    policies: tuple[BoundPolicy, ...] = ()
+    validating: tuple[Matched, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.mutating or self.policies or self.validating)
+
+
+NOBODY = Interested()
+
+
+class AdmissionRules:
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._mutating: dict[str, list[Webhook]] = {}
+        self._validating: dict[str, list[Webhook]] = {}
+        self._policies: dict[str, Policy] = {}
+        self._bindings: dict[str, Binding] = {}
+        self._interested: dict[tuple[Kind, str, str], Interested] = {}
+        self._generation = -1
+        self.is_empty = True
+
+    async def follow(self, store: Store) -> None:
+        await _follow(store, "mutatingwebhookconfigurations", self._mutating, webhooks_of, self._forget)
+        await _follow(store, "validatingwebhookconfigurations", self._validating, webhooks_of, self._forget)
+        await _follow(store, "validatingadmissionpolicies", self._policies, policy_of, self._forget)
+        await _follow(store, "validatingadmissionpolicybindings", self._bindings, binding_of, self._forget)
+
+    def interested(self, kind: Kind, subresource: str, operation: str) -> Interested:
+        if self._generation != self._registry.generation:
+            self._interested.clear()
+            self._generation = self._registry.generation
+        occasion = (kind, subresource, operation)
+        found = self._interested.get(occasion)
+        if found is None:
+            found = self._interested[occasion] = self._find(Occasion(*occasion))
+        return found
+
+    def _forget(self) -> None:
+        self._interested.clear()
+        self.is_empty = not (self._mutating or self._validating or (self._policies and self._bindings))
+
+    def _find(self, occasion: Occasion) -> Interested:
+        kind = occasion.kind
+        if kind.group == GROUP:
+            # Nobody may lock out those who would mend the rules.
+            return NOBODY
+        others = [
+            each
+            for each in self._registry.all()
+            if each.resource == kind.resource and each.is_stored and each is not kind
+        ]
+        return Interested(
+            mutating=_matched(self._mutating, occasion, others),
+            policies=self._bound(occasion, others),
+            validating=_matched(self._validating, occasion, others),
+        )
+
+    def _bound(self, occasion: Occasion, others: list[Kind]) -> tuple[BoundPolicy, ...]:
+        found = []
+        for _, policy in sorted(self._policies.items()):
+            narrowed = policy.match.narrow(occasion, others)
+            if narrowed is None:
+                continue
+            bindings = tuple(
+                (binding, rest)
+                for _, binding in sorted(self._bindings.items())
+                if binding.policy == policy.name and (rest := binding.match.narrow(occasion, others)) is not None
+            )
+            if bindings:
+                found.append(BoundPolicy(policy, narrowed, bindings))
+        return tuple(found)
+
+
+def _matched(configurations: dict[str, list[Webhook]], occasion: Occasion, others: list[Kind]) -> tuple[Matched, ...]:
+    return tuple(
+        (webhook, narrowed)
+        for _, webhooks in sorted(configurations.items())
+        for webhook in webhooks
+        if (narrowed := webhook.match.narrow(occasion, others)) is not None
+    )
+
+
+async def _follow(
+    store: Store, plural: str, held: dict[str, T], make: Callable[[JsonObject], T], changed: Callable[[], None]
+) -> None:
+    def put(record: Record) -> None:
+        try:
+            held[record.key.name] = make(decode_stored(record.value))
+        except ApiError as error:
+            # Refused when it is written; only a store that something else has filled can hold it.
+            log.error(
+                "configuration left out", extra={"resource": plural, "object": record.key.name, "why": str(error)}
+            )
+            held.pop(record.key.name, None)
+        changed()
+
+    def deliver(event: Event) -> None:
+        if event.type == "DELETED":
+            held.pop(event.record.key.name, None)
+            changed()
+        else:
+            put(event.record)
+
+    scope = Scope(f"{plural}.{GROUP}")
+    for record in store.select(scope):
+        put(record)
+    await store.subscribe(scope, since=store.revision, deliver=deliver)

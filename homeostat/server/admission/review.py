@@ -1,0 +1,136 @@
+"""AdmissionReview v1: what a webhook is asked, and what its answer means. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+import msgspec
+
+from homeostat.objects.errors import BadRequestError, Cause
+from homeostat.objects.json import Json, JsonObject, decode, encode
+from homeostat.server.admission.attempt import Attempt
+from homeostat.server.admission.denial import DeniedError
+from homeostat.server.kinds.registry import Kind
+
+_API_VERSION = "admission.k8s.io/v1"
+_JSON_PATCH = "JSONPatch"
+
+
+class AnswerError(Exception):
+    """The answer is not one to this review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`refusal` is None where the webhook lets the write pass; `operations` are those of a JSON patch."""
+
+    refusal: DeniedError | None
+    operations: list[Json]
+    warnings: list[str]
+
+
+def review_of(attempt: Attempt, kind: Kind, uid: str) -> bytes:
+    """The body to send: the attempt, shown at the version `kind`."""
+    request = {
+        "uid": uid,
+        **attempt.request(kind),
+        "object": attempt.object_as(kind),
+        "oldObject": attempt.old_as(kind),
+    }
+    return encode({"kind": "AdmissionReview", "apiVersion": _API_VERSION, "request": request})
+
+
+class _Response(msgspec.Struct, rename="camel"):
+    uid: str = ""
+    allowed: bool = False
+    status: JsonObject | None = None
+    patch: str | None = None
+    patch_type: str | None = None
+    warnings: list[str] | None = None
+
+
+class _Review(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+    response: _Response | None = None
+
+
+_reviews = msgspec.json.Decoder(_Review)
+
+
+def verdict_of(body: bytes, *, webhook: str, uid: str, may_patch: bool) -> Verdict:
+    """What the webhook's answer to the review `uid` says; `AnswerError` where it is none."""
+    try:
+        review = _reviews.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise AnswerError(f"it is not an AdmissionReview: {error}") from error
+    response = review.response
+    if response is None:
+        raise AnswerError("webhook response was absent")
+    if response.uid != uid:
+        raise AnswerError(f'expected response.uid="{uid}", got "{response.uid}"')
+    if (review.api_version, review.kind) != (_API_VERSION, "AdmissionReview"):
+        raise AnswerError(
+            f"expected webhook response of {_API_VERSION}, Kind=AdmissionReview, "
+            f"got {review.api_version}, Kind={review.kind}"
+        )
+    operations = _operations(response) if may_patch else _without_patch(response)
+    refusal = None if response.allowed else _refusal(webhook, response.status or {})
+    return Verdict(refusal, operations, response.warnings or [])
+
+
+def _without_patch(response: _Response) -> list[Json]:
+    if response.patch:
+        raise AnswerError("validating webhook may not return response.patch")
+    if response.patch_type is not None:
+        raise AnswerError("validating webhook may not return response.patchType")
+    return []
+
+
+def _operations(response: _Response) -> list[Json]:
+    if not response.patch:
+        if response.patch_type is not None:
+            raise AnswerError("webhook returned response.patchType but not response.patch")
+        return []
+    if response.patch_type is None:
+        raise AnswerError("webhook returned response.patch but not response.patchType")
+    if response.patch_type != _JSON_PATCH:
+        raise AnswerError(f'unsupported patch type "{response.patch_type}"')
+    try:
+        operations = decode(base64.b64decode(response.patch, validate=True))
+    except (binascii.Error, ValueError, BadRequestError) as error:
+        raise AnswerError(f"received undecodable patch in webhook response: {error}") from error
+    if not isinstance(operations, list):
+        raise AnswerError("received undecodable patch in webhook response: it is not an array of operations")
+    return operations
+
+
+def _refusal(webhook: str, status: JsonObject) -> DeniedError:
+    denied = f'admission webhook "{webhook}" denied the request'
+    message, reason, code = _text(status, "message"), _text(status, "reason"), status.get("code")
+    details = status.get("details")
+    details = details if isinstance(details, dict) else {}
+    told = message or reason
+    seconds = details.get("retryAfterSeconds")
+    return DeniedError(
+        code if isinstance(code, int) and 400 <= code <= 599 else 400,
+        reason,
+        f"{denied}: {told}" if told else f"{denied} without explanation",
+        kind=_text(details, "kind"),
+        group=_text(details, "group"),
+        name=_text(details, "name"),
+        causes=_causes(details.get("causes")),
+        retry_after_s=seconds if isinstance(seconds, int) and seconds > 0 else 0,
+    )
+
+
+def _causes(values: Json) -> list[Cause]:
+    found = [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+    return [Cause(_text(each, "reason"), _text(each, "message"), _text(each, "field")) for each in found]
+
+
+def _text(obj: JsonObject, name: str) -> str:
+    value = obj.get(name)
+    return value if isinstance(value, str) else ""

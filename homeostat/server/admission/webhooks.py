@@ -1,0 +1,201 @@
+"""Admission webhooks: from a stored configuration to calls about a write.
+
+Mutating webhooks are asked one after the other, in the order of their configurations' names, each shown what the ones
+before have made; if a later one changes the object, those that want it (`IfNeeded`) are asked once more. Validating
+ones are asked all at once; of several refusals the first in order is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from homeostat.objects.errors import ApiError, BadRequestError, InternalError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.meta import clean_metadata
+from homeostat.objects.patch import json_patch
+from homeostat.objects.wholenumber import make_whole
+from homeostat.server.admission.attempt import Attempt
+from homeostat.server.admission.expressions import Conditions, ExpressionError, bindings_of, webhook_environment
+from homeostat.server.admission.match import Match, Narrowed, match_of, rule_of
+from homeostat.server.admission.review import AnswerError, Verdict, review_of, verdict_of
+from homeostat.server.admission.webhook_client import CallError, Endpoint, WebhookClient, address_of, endpoint_of
+from homeostat.server.kinds.registry import Kind
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Webhook:
+    name: str
+    match: Match
+    conditions: Conditions
+    endpoint: Endpoint
+    fails: bool
+    """An unanswered call refuses the write."""
+    timeout_s: int
+    allows_dry_run: bool
+    is_reinvoked: bool
+    accepts_v1: bool
+
+
+Matched = tuple[Webhook, Narrowed]
+"""A webhook whose rules are about a kind of write, and what else it asks of one."""
+
+
+def webhooks_of(configuration: JsonObject) -> list[Webhook]:
+    return [_webhook(each) for each in configuration.get("webhooks") or ()]
+
+
+def _webhook(value: JsonObject) -> Webhook:
+    fails = value.get("failurePolicy") != "Ignore"
+    return Webhook(
+        name=value["name"],
+        match=match_of(value, tuple(rule_of(each) for each in value.get("rules") or ())),
+        conditions=Conditions(value.get("matchConditions"), webhook_environment(), fails=fails),
+        endpoint=endpoint_of(value.get("clientConfig") or {}),
+        fails=fails,
+        timeout_s=value.get("timeoutSeconds") or 10,
+        allows_dry_run=value.get("sideEffects") in ("None", "NoneOnDryRun"),
+        is_reinvoked=value.get("reinvocationPolicy") == "IfNeeded",
+        accepts_v1="v1" in (value.get("admissionReviewVersions") or ()),
+    )
+
+
+class Webhooks:
+    """Asks webhooks about attempts."""
+
+    def __init__(self, client: WebhookClient) -> None:
+        self._client = client
+
+    async def mutate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> Attempt:
+        """The attempt as the webhooks want it: the same value where none changed it."""
+        asked: list[Webhook] = []
+        again: set[Webhook] = set()
+        for webhook, narrowed in webhooks:
+            changed = await self._mutate_once(attempt, webhook, narrowed, asked)
+            if changed is not attempt:
+                # Those asked before have not seen this change.
+                again.update(each for each in asked[:-1] if each.is_reinvoked)
+            attempt = changed
+        for webhook, narrowed in webhooks:
+            if webhook in again:
+                attempt = await self._mutate_once(attempt, webhook, narrowed, asked)
+        return attempt
+
+    async def _mutate_once(
+        self, attempt: Attempt, webhook: Webhook, narrowed: Narrowed, asked: list[Webhook]
+    ) -> Attempt:
+        kind = concerned_kind(attempt, webhook, narrowed)
+        if kind is None:
+            return attempt
+        asked.append(webhook)
+        verdict = await self._ask(attempt, webhook, kind, may_patch=True)
+        if verdict is None or not verdict.operations:
+            return attempt
+        return _patched(attempt, webhook, kind, verdict)
+
+    async def validate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> None:
+        """Raise what the first webhook that refuses says."""
+        calls: list[Callable[[], Awaitable[Verdict | None]]] = []
+        for webhook, narrowed in webhooks:
+            kind = concerned_kind(attempt, webhook, narrowed)
+            if kind is not None:
+                calls.append(self._question(attempt, webhook, kind))
+        if len(calls) <= 1:
+            for call in calls:
+                await call()
+            return
+        for outcome in await asyncio.gather(*(call() for call in calls), return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    def _question(self, attempt: Attempt, webhook: Webhook, kind: Kind) -> Callable[[], Awaitable[Verdict | None]]:
+        return lambda: self._ask(attempt, webhook, kind, may_patch=False)
+
+    async def _ask(self, attempt: Attempt, webhook: Webhook, kind: Kind, *, may_patch: bool) -> Verdict | None:
+        """What the webhook says; None if it did not answer and need not. Raises its refusal."""
+        if attempt.is_dry_run and not webhook.allows_dry_run:
+            raise BadRequestError(f'admission webhook "{webhook.name}" does not support dry run')
+        try:
+            verdict = await self._call(attempt, webhook, kind, may_patch=may_patch)
+        except (CallError, AnswerError) as error:
+            told = f'failed calling webhook "{webhook.name}": {error}'
+            if webhook.fails:
+                raise InternalError(f"Internal error occurred: {told}") from error
+            log.warning("webhook failed, going on without it", extra={"webhook": webhook.name, "why": str(error)})
+            return None
+        for warning in verdict.warnings:
+            attempt.warn(warning)
+        if verdict.refusal is not None:
+            raise verdict.refusal
+        return verdict
+
+    async def _call(self, attempt: Attempt, webhook: Webhook, kind: Kind, *, may_patch: bool) -> Verdict:
+        if not webhook.accepts_v1:
+            raise CallError("it does not accept AdmissionReview v1, and this server speaks no other version")
+        call = attempt.call
+        try:
+            address = address_of(webhook.endpoint, call.store)
+            uid = call.backend.new_uid()
+            body = review_of(attempt, kind, uid)
+            answer = await self._client.post(address, webhook.endpoint.authorities, body, timeout_s=webhook.timeout_s)
+        except CallError as error:
+            raise CallError(f"failed to call webhook: {error}") from error
+        try:
+            return verdict_of(answer, webhook=webhook.name, uid=uid, may_patch=may_patch)
+        except AnswerError as error:
+            raise AnswerError(f"received invalid webhook response: {error}") from error
+
+
+def concerned_kind(attempt: Attempt, webhook: Webhook, narrowed: Narrowed) -> Kind | None:
+    """As which kind the webhook wants to see the attempt; None if it does not want to."""
+    kind = narrowed.kind_for(attempt)
+    if kind is None or not webhook.conditions:
+        return kind
+    try:
+        holds = webhook.conditions.hold(bindings_of(attempt, kind, webhook.conditions.uses))
+    except ExpressionError as error:
+        raise attempt.call.forbidden(str(error), attempt.name) from error
+    return kind if holds else None
+
+
+def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verdict) -> Attempt:
+    """The attempt after a webhook's patch, its object conformed to its kind; the same one if nothing changed."""
+    before = attempt.object_as(kind)
+    if before is None:
+        raise InternalError(
+            f'Internal error occurred: admission webhook "{webhook.name}" attempted to modify the object, '
+            "which is not supported for this operation"
+        )
+    try:
+        after = json_patch(before, verdict.operations)
+        if after == before:
+            return attempt
+        if attempt.call.subresource != "scale":
+            _conform(after, kind)
+    except ApiError as error:
+        raise InternalError(
+            f'Internal error occurred: the patch of admission webhook "{webhook.name}" cannot be applied: '
+            f"{error.message}"
+        ) from error
+    return attempt.with_object(after, kind)
+
+
+def _conform(obj: object, kind: Kind) -> None:
+    if not isinstance(obj, dict):
+        raise BadRequestError("it leaves no object")
+    if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):
+        raise BadRequestError("it changes apiVersion or kind")
+    if isinstance(obj.get("metadata"), dict):
+        obj["metadata"] = dict(obj["metadata"])
+    clean_metadata(obj)
+    if kind.custom:
+        make_whole(obj)
+    errors = kind.behaviour.type_errors(obj)
+    if errors:
+        raise BadRequestError(f"{errors[0].field}: {errors[0].message}")
+    kind.behaviour.prune(obj)
+    kind.behaviour.default(obj)

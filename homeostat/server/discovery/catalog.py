@@ -1,0 +1,69 @@
+"""Discovery and OpenAPI documents of the kinds served now, made when asked for and kept until a kind comes or goes."""
+
+from __future__ import annotations
+
+from homeostat.objects.errors import NotFoundError
+from homeostat.server.discovery import groups as discovery
+from homeostat.server.discovery.document import Document
+from homeostat.server.discovery.openapi import OpenApi
+from homeostat.server.kinds.registry import Kind, Registry
+
+
+class Catalog:
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._generation = -1
+        self._kinds: list[Kind] = []
+        self._documents: dict[tuple[str, bool], Document] = {}
+        self._openapi = OpenApi()
+
+    def discovery(self, path: str, *, is_aggregated: bool) -> Document:
+        """The document at `/api`, `/apis` or below; `NotFoundError` where nothing is served."""
+        self._refresh()
+        key = (path, is_aggregated)
+        found = self._documents.get(key)
+        if found is None:
+            found = self._make(path, is_aggregated=is_aggregated)
+            if found is None:
+                raise NotFoundError("the server could not find the requested resource")
+            self._documents[key] = found
+        return found
+
+    def openapi(self, path: str) -> Document:
+        """The document at `/openapi/v3` or below."""
+        self._refresh()
+        found = self._openapi.document(path) if path else self._openapi.index()
+        if found is None:
+            raise NotFoundError("the server could not find the requested resource")
+        return found
+
+    def paths(self) -> list[str]:
+        """Of all groups and versions."""
+        self._refresh()
+        paths = ["/api", "/apis", "/openapi/v3"]
+        for group, versions in discovery.groups(self._kinds).items():
+            paths += [f"/apis/{group}"] if group else []
+            paths += [f"/apis/{group}/{version}" if group else f"/api/{version}" for version in versions]
+        return paths
+
+    def _make(self, path: str, *, is_aggregated: bool) -> Document | None:
+        match path.strip("/").split("/"):
+            case ["api"]:
+                return discovery.aggregated_core(self._kinds) if is_aggregated else discovery.api_versions()
+            case ["apis"]:
+                return discovery.aggregated_groups(self._kinds) if is_aggregated else discovery.group_list(self._kinds)
+            case ["apis", group]:
+                return discovery.group(self._kinds, group)
+            case ["api", version]:
+                return discovery.resource_list(self._kinds, "", version)
+            case ["apis", group, version]:
+                return discovery.resource_list(self._kinds, group, version)
+        return None
+
+    def _refresh(self) -> None:
+        if self._generation == self._registry.generation:
+            return
+        self._generation = self._registry.generation
+        self._kinds = self._registry.all()
+        self._documents.clear()
+        self._openapi.update(self._kinds)

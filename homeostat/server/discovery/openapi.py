@@ -1,0 +1,108 @@
+"""OpenAPI v3: an index, and one document a group and version, made when first asked for.
+
+`kubectl apply` and `explain` read these before they send anything. The index names each document with a hash of what it
+is made from, so that asking for the index costs nothing and clients keep a document until it changes. Kinds that have
+not changed keep their document when others come or go.
+
+Of OpenAPI v2 there is an empty document, in the protobuf form that kubectl asks for. It asks where v3 has no PATCH for
+a kind (the reviews) and refuses to send the object if there is no v2 at all; from an empty one it learns that it has
+nothing to check and leaves that to the server. Any other form of v2 is not served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from homeostat.objects.json import encode
+from homeostat.server.discovery.document import Document, content_hash, document_of
+from homeostat.server.discovery.groups import group_order, subresources, version_order
+from homeostat.server.discovery.openapi_paths import paths_of
+from homeostat.server.discovery.openapi_schemas import schemas_of
+from homeostat.server.kinds.registry import Kind
+
+V2_ACCEPTED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+V2_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""What the answer says: Go asks with an `@` that Go itself cannot read in a Content-Type."""
+V2 = Document(b"\n\x032.0\x12\x19\n\nKubernetes\x12\x0bunversioned")
+"""Fields 1 `swagger` and 2 `info` (title, version) of the message; no paths, no definitions."""
+_FORM = 1
+"""Raise it when documents of the same kinds come to look different, or clients keep the old ones."""
+
+
+class OpenApi:
+    """The documents of a set of kinds; `update` says what the set is now."""
+
+    def __init__(self, kinds: Iterable[Kind] = ()) -> None:
+        self._kinds: dict[str, list[Kind]] = {}
+        self._hashes: dict[str, str] = {}
+        self._documents: dict[str, Document] = {}
+        self._index: Document | None = None
+        self.update(kinds)
+
+    def update(self, kinds: Iterable[Kind]) -> None:
+        by_path: dict[str, list[Kind]] = {}
+        for kind in sorted(kinds, key=_order):
+            by_path.setdefault(document_path(kind.group, kind.version), []).append(kind)
+        for path in list(self._hashes):
+            # A kind never changes; a changed definition is another kind.
+            if by_path.get(path) != self._kinds[path]:
+                del self._hashes[path]
+                self._documents.pop(path, None)
+        self._kinds, self._index = by_path, None
+
+    def index(self) -> Document:
+        """`/openapi/v3`."""
+        if self._index is None:
+            paths = {
+                path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={self.hash_of(path)}"} for path in self._kinds
+            }
+            self._index = document_of({"paths": paths})
+        return self._index
+
+    def hash_of(self, path: str) -> str:
+        if path not in self._hashes:
+            self._hashes[path] = _hash(self._kinds[path])
+        return self._hashes[path]
+
+    def document(self, path: str) -> Document | None:
+        """`/openapi/v3/{path}`, such as `api/v1` or `apis/apps/v1`; None where nothing is served."""
+        if path not in self._kinds:
+            return None
+        if path not in self._documents:
+            self._documents[path] = _build(self._kinds[path], self.hash_of(path))
+        return self._documents[path]
+
+
+def document_path(group: str, version: str) -> str:
+    return f"apis/{group}/{version}" if group else f"api/{version}"
+
+
+def _order(kind: Kind) -> tuple[object, ...]:
+    return group_order(kind.group), version_order(kind.version), kind.plural
+
+
+def _hash(kinds: list[Kind]) -> str:
+    facts = [
+        (
+            (kind.kind, kind.plural, kind.list_kind, kind.namespaced, kind.verbs, kind.custom),
+            [(each.name, each.verbs, each.kind) for each in subresources(kind)],
+            kind.raw_schema,
+        )
+        for kind in kinds
+    ]
+    return content_hash(encode((_FORM, facts)))[:32]
+
+
+def _build(kinds: list[Kind], etag: str) -> Document:
+    group, version = kinds[0].group, kinds[0].version
+    named = {(each.group, each.version, each.kind) for kind in kinds for each in subresources(kind)}
+    document = {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": "unversioned"},
+        "paths": paths_of(group, version, kinds),
+        "components": {
+            "schemas": schemas_of(kinds, sorted(named)),
+            "securitySchemes": {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}},
+        },
+    }
+    return Document(encode(document), etag=f'"{etag}"').pack()

@@ -1,0 +1,117 @@
+"""Behaviour of the built-in kinds, put together from their schema and the functions of `builtins/`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import islice
+
+from homeostat.objects.builtins import builtin_schema
+from homeostat.objects.errors import MOST_CAUSES, Cause, invalid
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.prune import prune, unknown_fields
+from homeostat.objects.schema import Schema
+from homeostat.objects.typed import conform_types
+from homeostat.server.kinds.builtins.checks import check, check_update
+from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial
+
+_SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
+    ("", "Pod"): (
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+    ),
+    ("", "Event"): (
+        "involvedObject.kind",
+        "involvedObject.namespace",
+        "involvedObject.name",
+        "involvedObject.uid",
+        "involvedObject.apiVersion",
+        "involvedObject.resourceVersion",
+        "involvedObject.fieldPath",
+        "reason",
+        "reportingComponent",
+        "source",
+        "type",
+    ),
+    ("", "Namespace"): ("status.phase",),
+    ("", "Secret"): ("type",),
+    ("", "Node"): ("spec.unschedulable",),
+    ("", "Service"): ("spec.clusterIP", "spec.type"),
+    ("", "ReplicationController"): ("status.replicas",),
+    ("apps", "ReplicaSet"): ("status.replicas",),
+    ("batch", "Job"): ("status.successful",),
+    ("events.k8s.io", "Event"): ("reason", "regarding.kind", "regarding.name", "regarding.namespace", "type"),
+}
+
+_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+
+
+class BuiltinBehaviour:
+    is_slow = False
+
+    def __init__(self, group: str, version: str, kind: str) -> None:
+        self._group, self._version, self._kind = group, version, kind
+        self.selectable_fields = frozenset(_SELECTABLE.get((group, kind), ()))
+
+    @cached_property
+    def schema(self) -> Schema:
+        return builtin_schema(self._group, self._version, self._kind)
+
+    def type_errors(self, obj: JsonObject) -> list[Cause]:
+        return conform_types(obj, self.schema)
+
+    def unknown_fields(self, obj: JsonObject) -> list[str]:
+        return unknown_fields(obj, self.schema)
+
+    def prune(self, obj: JsonObject) -> list[str]:
+        return prune(obj, self.schema)
+
+    def default(self, obj: JsonObject) -> None:
+        apply_defaults(self._group, self._kind, obj)
+
+    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
+        if old is None:
+            apply_initial(self._group, self._kind, obj)
+
+    def prepare_deletion(self, obj: JsonObject, now: str) -> None:
+        if self._kind == "Namespace":
+            obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+
+    def check(self, obj: JsonObject) -> list[Cause]:
+        return check_finalizer_names(obj["metadata"]) + check(self._group, self._kind, obj)
+
+    def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
+        return check_update(self._group, self._kind, new, old) or self.check(new)
+
+    def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
+        return []
+
+    def selectable(self, obj: JsonObject) -> dict[str, str]:
+        return {name: text_at(obj, name) for name in self.selectable_fields}
+
+
+def check_finalizer_names(metadata: JsonObject) -> list[Cause]:
+    """Kubernetes' own finalizers have bare names; everybody else's begin with a domain."""
+    bare = (
+        (index, name)
+        for index, name in enumerate(metadata.get("finalizers") or ())
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    )
+    told = "name is neither a standard finalizer name nor is it fully qualified"
+    return [invalid(f"metadata.finalizers[{index}]", name, told) for index, name in islice(bare, MOST_CAUSES)]
+
+
+def text_at(obj: Json, path: str) -> str:
+    """A scalar by its dotted path, as field selectors compare it: text, empty where absent."""
+    for name in path.split("."):
+        obj = obj.get(name) if isinstance(obj, dict) else None
+    if isinstance(obj, bool):
+        return "true" if obj else "false"
+    if isinstance(obj, dict):
+        return str(obj.get("component", ""))
+    return "" if obj is None else str(obj)

@@ -1,0 +1,223 @@
+"""What webhook configurations and admission policies may look like. Their CEL is compiled elsewhere."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from homeostat.objects.errors import Cause, duplicate, invalid, required, unsupported
+from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain, qualified_name
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
+from homeostat.server.kinds.builtins.selector import check_selector
+from homeostat.server.kinds.builtins.value import check_choice, check_port, check_required, check_text, is_integer
+
+_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_SIDE_EFFECTS = ("None", "NoneOnDryRun")
+_REVIEW_VERSIONS = ("v1", "v1beta1")
+_SCOPES = ("*", "Cluster", "Namespaced")
+_FAILURE_POLICIES, _MATCH_POLICIES = ("Fail", "Ignore"), ("Equivalent", "Exact")
+_MAX_CONDITIONS = 64
+_ACTIONS = ("Audit", "Deny", "Warn")
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+
+
+def _check_webhooks(obj: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    names: set[str] = set()
+    for at, webhook in numbered(obj, "webhooks", ""):
+        causes += _check_webhook(webhook, at)
+        name = text(webhook, "name")
+        if name and name in names:
+            causes.append(duplicate(f"{at}.name", name))
+        names.add(name)
+    return causes
+
+
+def _check_webhook(webhook: JsonObject, path: str) -> list[Cause]:
+    causes = check_required(webhook, "name", path, _fully_qualified)
+    for at, rule in numbered(webhook, "rules", path):
+        causes += _check_rule(rule, at)
+    causes += check_choice(webhook, "failurePolicy", path, _FAILURE_POLICIES)
+    causes += check_choice(webhook, "matchPolicy", path, _MATCH_POLICIES)
+    causes += check_choice(webhook, "reinvocationPolicy", path, ("IfNeeded", "Never"))
+    if webhook.get("sideEffects") is None:
+        causes.append(required(f"{path}.sideEffects", f"must specify one of {', '.join(_SIDE_EFFECTS)}"))
+    causes += check_choice(webhook, "sideEffects", path, _SIDE_EFFECTS)
+    timeout = webhook.get("timeoutSeconds")
+    if is_integer(timeout) and not 1 <= webhook["timeoutSeconds"] <= 30:
+        said = "the timeout value must be between 1 and 30 seconds"
+        causes.append(invalid(f"{path}.timeoutSeconds", timeout, said))
+    for name in ("namespaceSelector", "objectSelector"):
+        causes += check_selector(webhook.get(name), f"{path}.{name}")
+    causes += _check_client(struct(webhook, "clientConfig"), f"{path}.clientConfig")
+    causes += _check_match_conditions(webhook, path)
+    return causes + _check_review_versions(webhook, f"{path}.admissionReviewVersions")
+
+
+def _fully_qualified(name: str) -> list[str]:
+    messages = dns1123_subdomain(name)
+    if not messages and name.count(".") < 2:
+        return ["should be a domain with at least three segments separated by dots"]
+    return messages
+
+
+def _check_rule(rule: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    operations = strings(rule, "operations")
+    for name, said in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
+        values = items(rule, name)
+        if not values:
+            causes.append(required(f"{path}.{name}"))
+        elif len(values) > 1 and "*" in values:
+            causes.append(invalid(f"{path}.{name}", values, f"if '*' is present, must not specify other {said}"))
+    for index, operation in enumerate(operations):
+        if operation not in _OPERATIONS:
+            causes.append(unsupported(f"{path}.operations[{index}]", operation, _OPERATIONS))
+    causes += [
+        required(f"{path}.apiVersions[{index}]") for index, each in enumerate(items(rule, "apiVersions")) if each == ""
+    ]
+    causes += _check_resources(items(rule, "resources"), f"{path}.resources")
+    return causes + check_choice(rule, "scope", path, _SCOPES)
+
+
+def _check_resources(resources: list[object], path: str) -> list[Cause]:
+    if not resources:
+        return [required(path)]
+    causes = [required(f"{path}[{index}]") for index, each in enumerate(resources) if each == ""]
+    if len(resources) > 1 and "*/*" in resources:
+        causes.append(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
+    plain = [each for each in resources if isinstance(each, str) and "/" not in each and each != "*"]
+    if "*" in resources and plain:
+        said = "if '*' is present, must not specify other resources without subresources"
+        causes.append(invalid(path, resources, said))
+    return causes
+
+
+def _check_client(client: JsonObject, path: str) -> list[Cause]:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        return [required(path, "exactly one of url or service is required")]
+    if isinstance(url, str):
+        return _check_url(url, f"{path}.url")
+    causes: list[Cause] = []
+    if isinstance(service, dict):
+        at = f"{path}.service"
+        causes += [required(f"{at}.{name}") for name in ("name", "namespace") if not text(service, name)]
+        if service.get("port") is not None:
+            said = "port is not valid: must be between 1 and 65535, inclusive"
+            causes += [invalid(f"{at}.port", service["port"], said) for _ in check_port(service["port"], at)]
+        route = text(service, "path")
+        if route and not route.startswith("/"):
+            causes.append(invalid(f"{at}.path", route, "must start with a '/'"))
+    return causes
+
+
+def _check_url(url: str, path: str) -> list[Cause]:
+    form = "; desired format: https://host[/path]"
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        return [required(path, f"url must be a valid URL: {error}{form}")]
+    causes: list[Cause] = []
+    if parts.scheme != "https":
+        causes.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}"))
+    if not parts.netloc:
+        causes.append(invalid(path, parts.netloc, f"host must be specified{form}"))
+    if "@" in parts.netloc:
+        causes.append(invalid(path, parts.netloc.rpartition("@")[2], "user information is not permitted in the URL"))
+    if parts.fragment:
+        causes.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
+    if parts.query:
+        causes.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
+    return causes
+
+
+def _check_match_conditions(holder: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    names: set[str] = set()
+    if (total := len(items(holder, "matchConditions"))) > _MAX_CONDITIONS:
+        said = f"Too many: {total}: must have at most {_MAX_CONDITIONS} items"
+        causes.append(Cause("FieldValueTooMany", said, f"{path}.matchConditions"))
+    for at, condition in numbered(holder, "matchConditions", path):
+        if not text(condition, "expression").strip():
+            causes.append(required(f"{at}.expression"))
+        causes += check_required(condition, "name", at, qualified_name)
+        name = text(condition, "name")
+        if name and name in names:
+            causes.append(duplicate(f"{at}.name", name))
+        names.add(name)
+    return causes
+
+
+def _check_review_versions(webhook: JsonObject, path: str) -> list[Cause]:
+    versions = strings(webhook, "admissionReviewVersions")
+    known = ", ".join(_REVIEW_VERSIONS)
+    if not versions:
+        return [required(path, f"must specify one of {known}")]
+    causes: list[Cause] = []
+    for index, version in enumerate(versions):
+        if version in versions[:index]:
+            causes.append(invalid(f"{path}[{index}]", version, "duplicate version"))
+        else:
+            causes += check_text(version, f"{path}[{index}]", dns1035_label)
+    if not any(each in _REVIEW_VERSIONS for each in versions):
+        causes.append(invalid(path, versions, f"must include at least one of {known}"))
+    return causes
+
+
+def _check_policy(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = check_choice(spec, "failurePolicy", "spec", _FAILURE_POLICIES)
+    constraints = spec.get("matchConstraints")
+    if not isinstance(constraints, dict):
+        causes.append(required("spec.matchConstraints"))
+    else:
+        if not items(constraints, "resourceRules"):
+            causes.append(required("spec.matchConstraints.resourceRules"))
+        causes += _check_match(constraints, "spec.matchConstraints")
+    if not items(spec, "validations") and not items(spec, "auditAnnotations"):
+        said = "validations or auditAnnotations must be set"
+        causes += [required(f"spec.{each}", said) for each in ("validations", "auditAnnotations")]
+    for at, validation in numbered(spec, "validations", "spec"):
+        if not text(validation, "expression").strip():
+            causes.append(required(f"{at}.expression", "expression is not specified"))
+        causes += check_choice(validation, "reason", at, _REASONS)
+    return causes + _check_match_conditions(spec, "spec")
+
+
+def _check_match(match: JsonObject, path: str) -> list[Cause]:
+    causes = check_choice(match, "matchPolicy", path, _MATCH_POLICIES)
+    for name in ("namespaceSelector", "objectSelector"):
+        causes += check_selector(match.get(name), f"{path}.{name}")
+    for name in ("resourceRules", "excludeResourceRules"):
+        for at, rule in numbered(match, name, path):
+            causes += _check_rule(rule, at)
+    return causes
+
+
+def _check_policy_binding(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = check_required(spec, "policyName", "spec", dns1123_subdomain)
+    if isinstance(match := spec.get("matchResources"), dict):
+        causes += _check_match(match, "spec.matchResources")
+    actions = strings(spec, "validationActions")
+    if not actions:
+        causes.append(required("spec.validationActions"))
+    for index, action in enumerate(actions):
+        if action not in _ACTIONS:
+            causes.append(unsupported(f"spec.validationActions[{index}]", action, _ACTIONS))
+        elif action in actions[:index]:
+            causes.append(duplicate(f"spec.validationActions[{index}]", action))
+    if "Deny" in actions and "Warn" in actions:
+        said = "must not contain both Deny and Warn (repeating the same validation failure information in the API "
+        causes.append(invalid("spec.validationActions", actions, f"{said}response and headers serves no purpose)"))
+    return causes
+
+
+_GROUP = "admissionregistration.k8s.io"
+CHECKS = {
+    (_GROUP, "MutatingWebhookConfiguration"): _check_webhooks,
+    (_GROUP, "ValidatingWebhookConfiguration"): _check_webhooks,
+    (_GROUP, "ValidatingAdmissionPolicy"): _check_policy,
+    (_GROUP, "ValidatingAdmissionPolicyBinding"): _check_policy_binding,
+}

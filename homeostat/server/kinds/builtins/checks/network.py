@@ -1,0 +1,158 @@
+"""What Services, Endpoints and EndpointSlices may look like."""
+
+from __future__ import annotations
+
+from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
+from homeostat.objects.json import JsonObject
+from homeostat.objects.names import check_labels
+from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
+from homeostat.server.kinds.builtins.value import (
+    check_address,
+    check_choice,
+    check_port,
+    check_port_or_name,
+    check_protocol,
+    check_text,
+)
+
+_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
+_MAX_AFFINITY_SECONDS = 86400
+_MAX_ADDRESSES, _MAX_ENDPOINTS = 100, 1000
+
+
+def _check_service(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    kind, address = text(spec, "type"), text(spec, "clusterIP")
+    causes: list[Cause] = []
+    if not items(spec, "ports") and address != "None" and kind != "ExternalName":
+        causes.append(required("spec.ports"))
+    causes += _check_type(spec, kind, address)
+    causes += _check_ports(spec, kind)
+    causes += check_labels(spec.get("selector"), "spec.selector")
+    causes += check_choice(spec, "sessionAffinity", "spec", ("ClientIP", "None"))
+    causes += _check_affinity(spec)
+    for index, each in enumerate(strings(spec, "externalIPs")):
+        causes += check_address(each, f"spec.externalIPs[{index}]")
+    causes += check_choice(spec, "externalTrafficPolicy", "spec", ("Cluster", "Local"))
+    causes += check_choice(spec, "internalTrafficPolicy", "spec", ("Cluster", "Local"))
+    causes += check_choice(spec, "ipFamilyPolicy", "spec", ("PreferDualStack", "RequireDualStack", "SingleStack"))
+    return causes + check_choice(spec, "type", "spec", _TYPES)
+
+
+def _check_type(spec: JsonObject, kind: str, address: str) -> list[Cause]:
+    causes: list[Cause] = []
+    if kind == "ExternalName":
+        if address:
+            causes.append(forbidden("spec.clusterIPs", "may not be set for ExternalName services"))
+        if name := text(spec, "externalName").removesuffix("."):
+            causes += check_text(name, "spec.externalName", dns1123_subdomain)
+        else:
+            causes.append(required("spec.externalName"))
+    elif kind in ("LoadBalancer", "NodePort") and address == "None":
+        causes.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services"))
+    elif address not in ("", "None"):
+        causes += check_address(address, "spec.clusterIPs[0]")
+    return causes
+
+
+def _check_ports(spec: JsonObject, kind: str) -> list[Cause]:
+    causes: list[Cause] = []
+    names: set[str] = set()
+    numbers: set[tuple[str, int]] = set()
+    needs_name = len(items(spec, "ports")) > 1
+    for at, port in numbered(spec, "ports", "spec"):
+        causes += _check_port_name(port, at, names, needs_name=needs_name)
+        causes += check_port(integer(port, "port"), f"{at}.port")
+        causes += check_protocol(port, at)
+        causes += check_port_or_name(port.get("targetPort"), f"{at}.targetPort")
+        if kind == "ClusterIP" and integer(port, "nodePort"):
+            causes.append(forbidden(f"{at}.nodePort", "may not be used when `type` is 'ClusterIP'"))
+        number = (text(port, "protocol"), integer(port, "port"))
+        if number in numbers:
+            causes.append(duplicate(at, {"port": number[1], "protocol": number[0]}))
+        numbers.add(number)
+    return causes
+
+
+def _check_port_name(port: JsonObject, path: str, names: set[str], *, needs_name: bool) -> list[Cause]:
+    name = text(port, "name")
+    if not name:
+        return [required(f"{path}.name")] if needs_name else []
+    causes = check_text(name, f"{path}.name", dns1123_label)
+    if name in names:
+        causes.append(duplicate(f"{path}.name", name))
+    names.add(name)
+    return causes
+
+
+def _check_affinity(spec: JsonObject) -> list[Cause]:
+    if text(spec, "sessionAffinity") != "ClientIP":
+        return []
+    seconds = integer(struct(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds", 1)
+    if 0 < seconds <= _MAX_AFFINITY_SECONDS:
+        return []
+    said = f"must be greater than 0 and less than {_MAX_AFFINITY_SECONDS}"
+    return [invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, said)]
+
+
+def _check_endpoints(obj: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    for at, subset in numbered(obj, "subsets", ""):
+        if not items(subset, "addresses") and not items(subset, "notReadyAddresses"):
+            causes.append(required(at, "must specify `addresses` or `notReadyAddresses`"))
+        for name in ("addresses", "notReadyAddresses"):
+            for each, address in numbered(subset, name, at):
+                causes += check_address(text(address, "ip"), f"{each}.ip")
+        names: set[str] = set()
+        for each, port in numbered(subset, "ports", at):
+            causes += _check_port_name(port, each, names, needs_name=len(items(subset, "ports")) > 1)
+            causes += check_port(integer(port, "port"), f"{each}.port")
+            causes += check_protocol(port, each)
+    return causes
+
+
+def _check_endpoint_slice(obj: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    kind = text(obj, "addressType")
+    if not kind:
+        causes.append(required("addressType"))
+    elif kind not in _ADDRESS_TYPES:
+        causes.append(unsupported("addressType", kind, _ADDRESS_TYPES))
+    if (total := len(items(obj, "endpoints"))) > _MAX_ENDPOINTS:
+        said = f"Too many: {total}: must have at most {_MAX_ENDPOINTS} items"
+        causes.append(Cause("FieldValueTooMany", said, "endpoints"))
+    for at, endpoint in numbered(obj, "endpoints", ""):
+        addresses = strings(endpoint, "addresses")
+        if not addresses:
+            causes.append(required(f"{at}.addresses", "must contain at least 1 address"))
+        elif len(addresses) > _MAX_ADDRESSES:
+            said = f"Too many: {len(addresses)}: must have at most {_MAX_ADDRESSES} items"
+            causes.append(Cause("FieldValueTooMany", said, f"{at}.addresses"))
+        for index, address in enumerate(addresses):
+            path = f"{at}.addresses[{index}]"
+            is_name = kind == "FQDN"
+            causes += check_text(address, path, dns1123_subdomain) if is_name else check_address(address, path)
+    return causes + _check_slice_ports(obj)
+
+
+def _check_slice_ports(obj: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    names: set[str] = set()
+    for at, port in numbered(obj, "ports", ""):
+        name = text(port, "name")
+        if name:
+            causes += check_text(name, f"{at}.name", dns1123_label)
+        if name in names:
+            causes.append(duplicate(f"{at}.name", name))
+        names.add(name)
+        causes += check_protocol(port, at)
+    return causes
+
+
+CHECKS = {
+    ("", "Service"): _check_service,
+    ("", "Endpoints"): _check_endpoints,
+    ("discovery.k8s.io", "EndpointSlice"): _check_endpoint_slice,
+}

@@ -1,0 +1,102 @@
+"""What pods and pod templates may look like."""
+
+from __future__ import annotations
+
+from homeostat.objects.errors import Cause, forbidden, invalid, required
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.names import check_annotations, check_labels
+from homeostat.server.kinds.builtins.checks.container import check_containers
+from homeostat.server.kinds.builtins.checks.volume import check_volumes
+from homeostat.server.kinds.builtins.members import items, numbered, struct, text
+from homeostat.server.kinds.builtins.value import check_choice, check_counts, check_text, is_integer
+
+RESTART_POLICIES = ("Always", "Never", "OnFailure")
+_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_MAX_DEADLINE = 2**31 - 1
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def check_template(template: Json, path: str, claims: frozenset[str] = frozenset()) -> list[Cause]:
+    """A pod template; `claims` are volumes that a StatefulSet adds to it."""
+    if not isinstance(template, dict):
+        return [required(path)]
+    metadata = struct(template, "metadata")
+    causes = check_labels(metadata.get("labels"), f"{path}.labels")
+    causes += check_annotations(metadata.get("annotations"), f"{path}.annotations")
+    causes += check_pod_spec(struct(template, "spec"), f"{path}.spec", claims)
+    if items(struct(template, "spec"), "ephemeralContainers"):
+        causes.append(forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"))
+    return causes
+
+
+def check_pod_spec(spec: JsonObject, path: str, claims: frozenset[str] = frozenset()) -> list[Cause]:
+    volumes, causes = check_volumes(spec, path)
+    volumes |= claims
+    if not items(spec, "containers"):
+        causes.append(required(f"{path}.containers"))
+    names: set[str] = set()
+    for name in ("containers", "initContainers"):
+        causes += check_containers(spec, name, path, names, volumes)
+    if not text(spec, "restartPolicy"):
+        causes.append(required(f"{path}.restartPolicy"))
+    causes += check_choice(spec, "restartPolicy", path, RESTART_POLICIES)
+    causes += check_choice(spec, "dnsPolicy", path, _DNS_POLICIES)
+    causes += check_choice(spec, "preemptionPolicy", path, ("Never", "PreemptLowerPriority"))
+    causes += check_labels(spec.get("nodeSelector"), f"{path}.nodeSelector")
+    causes += check_counts(spec, path, "terminationGracePeriodSeconds")
+    causes += _check_deadline(spec, path)
+    causes += _check_names(spec, path)
+    return causes + _check_tolerations(spec, path)
+
+
+def _check_deadline(spec: JsonObject, path: str) -> list[Cause]:
+    deadline = spec.get("activeDeadlineSeconds")
+    if is_integer(deadline) and not 1 <= spec["activeDeadlineSeconds"] <= _MAX_DEADLINE:
+        said = f"must be between 1 and {_MAX_DEADLINE}, inclusive"
+        return [invalid(f"{path}.activeDeadlineSeconds", deadline, said)]
+    return []
+
+
+def _check_names(spec: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    for name, rule in (
+        ("serviceAccountName", dns1123_subdomain),
+        ("nodeName", dns1123_subdomain),
+        ("priorityClassName", dns1123_subdomain),
+        ("runtimeClassName", dns1123_subdomain),
+        ("hostname", dns1123_label),
+        ("subdomain", dns1123_label),
+    ):
+        if value := text(spec, name):
+            causes += check_text(value, f"{path}.{name}", rule)
+    return causes
+
+
+def _check_tolerations(spec: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    for at, toleration in numbered(spec, "tolerations", path):
+        operator, key = text(toleration, "operator"), text(toleration, "key")
+        causes += check_choice(toleration, "operator", at, ("", "Equal", "Exists", "Gt", "Lt"))
+        causes += check_choice(toleration, "effect", at, ("", *_EFFECTS))
+        if not key and operator != "Exists":
+            said = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            causes.append(invalid(f"{at}.operator", operator, said))
+        if operator == "Exists" and text(toleration, "value"):
+            said = "value must be empty when `operator` is 'Exists'"
+            causes.append(invalid(f"{at}.operator", toleration, said))
+        if toleration.get("tolerationSeconds") is not None and text(toleration, "effect") != "NoExecute":
+            said = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            causes.append(invalid(f"{at}.effect", text(toleration, "effect"), said))
+    return causes
+
+
+def _check_pod(obj: JsonObject) -> list[Cause]:
+    return check_pod_spec(struct(obj, "spec"), "spec")
+
+
+def _check_pod_template(obj: JsonObject) -> list[Cause]:
+    return check_template(obj.get("template"), "template")
+
+
+CHECKS = {("", "Pod"): _check_pod, ("", "PodTemplate"): _check_pod_template}

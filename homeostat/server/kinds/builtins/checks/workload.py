@@ -1,0 +1,230 @@
+"""What apps, batch, ReplicationController and PodDisruptionBudget objects may look like."""
+
+from __future__ import annotations
+
+import re
+
+from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
+from homeostat.objects.json import JsonObject
+from homeostat.objects.names import check_labels
+from homeostat.server.kinds.builtins.checks.pod import check_template
+from homeostat.server.kinds.builtins.checks.schedule import ScheduleError, check_schedule
+from homeostat.server.kinds.builtins.members import integer, struct, structs, text
+from homeostat.server.kinds.builtins.selector import check_selector, is_empty, matches
+from homeostat.server.kinds.builtins.value import (
+    check_choice,
+    check_count_or_percent,
+    check_counts,
+    is_integer,
+)
+
+_NO_MATCH = "`selector` does not match template `labels`"
+_time_zone = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*").fullmatch
+
+
+def _check_selected_template(spec: JsonObject, kind: str, claims: frozenset[str] = frozenset()) -> list[Cause]:
+    """The selector and the template of a workload that keeps its pods running."""
+    causes: list[Cause] = []
+    selector, template = spec.get("selector"), spec.get("template")
+    if not isinstance(selector, dict):
+        causes.append(required("spec.selector"))
+    else:
+        causes += check_selector(selector, "spec.selector")
+        if is_empty(selector):
+            said = f"empty selector is invalid for {kind.lower()}"
+            causes.append(invalid("spec.selector", selector, said))
+    labels = struct(template, "metadata", "labels")
+    if isinstance(selector, dict) and not is_empty(selector) and not matches(selector, labels):
+        causes.append(invalid("spec.template.metadata.labels", labels, _NO_MATCH))
+    causes += check_template(template, "spec.template", claims)
+    return causes + _check_keeps_running(struct(template, "spec"), kind)
+
+
+def _check_keeps_running(pod: JsonObject, kind: str) -> list[Cause]:
+    causes: list[Cause] = []
+    if text(pod, "restartPolicy") not in ("", "Always"):
+        causes.append(unsupported("spec.template.spec.restartPolicy", pod["restartPolicy"], ["Always"]))
+    if pod.get("activeDeadlineSeconds") is not None:
+        said = f"activeDeadlineSeconds in {kind} is not Supported"
+        causes.append(forbidden("spec.template.spec.activeDeadlineSeconds", said))
+    return causes
+
+
+def _check_deployment(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = check_counts(spec, "spec", "replicas")
+    causes += _check_selected_template(spec, "Deployment")
+    causes += _check_strategy(struct(spec, "strategy"), "spec.strategy", "Recreate")
+    causes += check_counts(spec, "spec", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    deadline = spec.get("progressDeadlineSeconds")
+    if is_integer(deadline) and integer(spec, "progressDeadlineSeconds") <= integer(spec, "minReadySeconds"):
+        said = "must be greater than minReadySeconds"
+        causes.append(invalid("spec.progressDeadlineSeconds", deadline, said))
+    return causes
+
+
+def _check_strategy(strategy: JsonObject, path: str, other: str) -> list[Cause]:
+    """A strategy is RollingUpdate with bounds, or the `other` one without."""
+    kind, rolling = text(strategy, "type"), strategy.get("rollingUpdate")
+    if kind == other:
+        if isinstance(rolling, dict):
+            said = f"may not be specified when strategy `type` is '{other}'"
+            return [forbidden(f"{path}.rollingUpdate", said)]
+        return []
+    if kind not in ("", "RollingUpdate"):
+        return [unsupported(f"{path}.type", kind, [other, "RollingUpdate"])]
+    bounds = struct(strategy, "rollingUpdate")
+    unavailable, surge = bounds.get("maxUnavailable"), bounds.get("maxSurge")
+    at = f"{path}.rollingUpdate"
+    causes = check_count_or_percent(unavailable, f"{at}.maxUnavailable", at_most_all=True)
+    causes += check_count_or_percent(surge, f"{at}.maxSurge")
+    if unavailable in (0, "0%") and surge in (0, "0%"):
+        causes.append(invalid(f"{at}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"))
+    return causes
+
+
+def _check_replica_set(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = check_counts(spec, "spec", "replicas", "minReadySeconds")
+    return causes + _check_selected_template(spec, "ReplicaSet")
+
+
+def _check_replication_controller(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    selector, template = struct(spec, "selector"), spec.get("template")
+    causes = check_counts(spec, "spec", "replicas", "minReadySeconds")
+    if not selector:
+        causes.append(required("spec.selector"))
+    causes += check_labels(selector, "spec.selector")
+    labels = struct(template, "metadata", "labels")
+    if isinstance(template, dict) and any(labels.get(key) != value for key, value in selector.items()):
+        causes.append(invalid("spec.template.metadata.labels", labels, _NO_MATCH))
+    causes += check_template(template, "spec.template")
+    return causes + _check_keeps_running(struct(template, "spec"), "ReplicationController")
+
+
+def _check_stateful_set(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    claims = frozenset(text(struct(each, "metadata"), "name") for each in structs(spec, "volumeClaimTemplates"))
+    causes = _check_policy(spec, "podManagementPolicy", ("OrderedReady", "Parallel"))
+    strategy = struct(spec, "updateStrategy")
+    if text(strategy, "type") == "OnDelete" and strategy.get("rollingUpdate") is not None:
+        said = "only allowed for updateStrategy 'RollingUpdate'"
+        causes.append(invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], said))
+    elif text(strategy, "type") not in ("", "OnDelete", "RollingUpdate"):
+        causes.append(invalid("spec.updateStrategy", strategy, "must be 'RollingUpdate' or 'OnDelete'"))
+    causes += check_counts(struct(strategy, "rollingUpdate"), "spec.updateStrategy.rollingUpdate", "partition")
+    causes += check_counts(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
+    causes += check_counts(struct(spec, "ordinals"), "spec.ordinals", "start")
+    return causes + _check_selected_template(spec, "StatefulSet", claims)
+
+
+def _check_policy(spec: JsonObject, name: str, known: tuple[str, ...]) -> list[Cause]:
+    value = text(spec, name)
+    if value and value not in known:
+        choices = " or ".join(f"'{each}'" for each in known)
+        return [invalid(f"spec.{name}", value, f"must be {choices}")]
+    return []
+
+
+def _check_daemon_set(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = _check_selected_template(spec, "DaemonSet")
+    causes += _check_strategy(struct(spec, "updateStrategy"), "spec.updateStrategy", "OnDelete")
+    return causes + check_counts(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
+
+
+def _check_controller_revision(obj: JsonObject) -> list[Cause]:
+    causes = [] if obj.get("data") is not None else [required("data", "data is mandatory")]
+    if integer(obj, "revision") < 0:
+        causes.append(invalid("revision", obj["revision"], "must be greater than or equal to 0"))
+    return causes
+
+
+def _check_job(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = _check_job_spec(spec, "spec")
+    selector = spec.get("selector")
+    if isinstance(selector, dict):
+        causes += check_selector(selector, "spec.selector")
+        labels = struct(spec, "template", "metadata", "labels")
+        if not matches(selector, labels):
+            causes.append(invalid("spec.template.metadata.labels", labels, _NO_MATCH))
+    elif spec.get("manualSelector") is True:
+        causes.append(required("spec.selector"))
+    return causes
+
+
+def _check_job_spec(spec: JsonObject, path: str) -> list[Cause]:
+    counts = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
+    causes = check_counts(spec, path, *counts, "backoffLimitPerIndex", "maxFailedIndexes")
+    causes += check_choice(spec, "completionMode", path, ("NonIndexed", "Indexed"))
+    if text(spec, "completionMode") == "Indexed" and spec.get("completions") is None:
+        causes.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    causes += check_template(spec.get("template"), f"{path}.template")
+    policy = text(struct(spec, "template", "spec"), "restartPolicy")
+    if policy == "Always":
+        said = 'Required value: valid values: "OnFailure", "Never"'
+        causes.append(Cause("FieldValueRequired", said, f"{path}.template.spec.restartPolicy"))
+    return causes
+
+
+def _check_cron_job(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    causes = _check_cron_schedule(spec)
+    causes += check_counts(
+        spec, "spec", "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"
+    )
+    causes += check_choice(spec, "concurrencyPolicy", "spec", ("Allow", "Forbid", "Replace"))
+    job = struct(spec, "jobTemplate", "spec")
+    causes += _check_job_spec(job, "spec.jobTemplate.spec")
+    if job.get("selector") is not None:
+        said = "`selector` will be auto-generated"
+        causes.append(invalid("spec.jobTemplate.spec.selector", job["selector"], said))
+    if job.get("manualSelector") is True:
+        causes.append(unsupported("spec.jobTemplate.spec.manualSelector", True, ["nil", "false"]))
+    return causes
+
+
+def _check_cron_schedule(spec: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    schedule, zone = text(spec, "schedule"), spec.get("timeZone")
+    if not schedule:
+        causes.append(required("spec.schedule"))
+    elif "TZ" in schedule:
+        said = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        causes.append(invalid("spec.schedule", schedule, said))
+    else:
+        try:
+            check_schedule(schedule)
+        except ScheduleError as error:
+            causes.append(invalid("spec.schedule", schedule, str(error)))
+    if isinstance(zone, str) and (zone.lower() == "local" or not _time_zone(zone)):
+        said = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        causes.append(invalid("spec.timeZone", zone, said if zone else "timeZone must be nil or non-empty string"))
+    return causes
+
+
+def _check_disruption_budget(obj: JsonObject) -> list[Cause]:
+    spec = struct(obj, "spec")
+    bounds = [name for name in ("minAvailable", "maxUnavailable") if spec.get(name) is not None]
+    causes: list[Cause] = []
+    if len(bounds) == 2:
+        causes.append(invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+    for name in bounds:
+        causes += check_count_or_percent(spec[name], f"spec.{name}", at_most_all=True)
+    causes += check_selector(spec.get("selector"), "spec.selector")
+    return causes + check_choice(spec, "unhealthyPodEvictionPolicy", "spec", ("AlwaysAllow", "IfHealthyBudget"))
+
+
+CHECKS = {
+    ("apps", "Deployment"): _check_deployment,
+    ("apps", "ReplicaSet"): _check_replica_set,
+    ("apps", "StatefulSet"): _check_stateful_set,
+    ("apps", "DaemonSet"): _check_daemon_set,
+    ("apps", "ControllerRevision"): _check_controller_revision,
+    ("", "ReplicationController"): _check_replication_controller,
+    ("batch", "Job"): _check_job,
+    ("batch", "CronJob"): _check_cron_job,
+    ("policy", "PodDisruptionBudget"): _check_disruption_budget,
+}

@@ -1,0 +1,82 @@
+"""The columns of RBAC and of admission: roles, bindings, webhooks and policies."""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.columns.cluster import created_at
+from homeostat.server.kinds.builtins.columns.column import (
+    AGE,
+    CREATED_AT,
+    NAME,
+    UNSET,
+    Cell,
+    Printer,
+    age_of,
+    count,
+    name_of,
+    shown,
+    wide,
+)
+from homeostat.server.kinds.builtins.members import items, struct, structs, text
+from homeostat.server.kinds.builtins.selector import print_selector
+
+
+def _binding(obj: JsonObject) -> list[Cell]:
+    role = struct(obj, "roleRef")
+    subjects = structs(obj, "subjects")
+    accounts = (
+        f"{text(each, 'namespace')}/{text(each, 'name')}" if text(each, "namespace") else text(each, "name")
+        for each in subjects
+        if each.get("kind") == "ServiceAccount"
+    )
+    return [
+        name_of(obj),
+        f"{text(role, 'kind')}/{text(role, 'name')}",
+        age_of(obj),
+        ", ".join(text(each, "name") for each in subjects if each.get("kind") == "User"),
+        ", ".join(text(each, "name") for each in subjects if each.get("kind") == "Group"),
+        ", ".join(accounts),
+    ]
+
+
+def _webhooks(obj: JsonObject) -> list[Cell]:
+    return [name_of(obj), len(items(obj, "webhooks")), age_of(obj)]
+
+
+def _policy(obj: JsonObject) -> list[Cell]:
+    spec = struct(obj, "spec")
+    kind = spec.get("paramKind")
+    printed = f"{text(kind, 'apiVersion')}/{text(kind, 'kind')}" if isinstance(kind, dict) else UNSET
+    return [name_of(obj), len(items(spec, "validations")), printed, age_of(obj)]
+
+
+def _policy_binding(obj: JsonObject) -> list[Cell]:
+    spec = struct(obj, "spec")
+    reference = struct(spec, "paramRef")
+    printed = UNSET
+    if name := text(reference, "name"):
+        printed = f"{text(reference, 'namespace') or '*'}/{name}"
+    elif reference.get("selector") is not None:
+        printed = print_selector(reference["selector"])
+    return [name_of(obj), text(spec, "policyName"), printed, age_of(obj)]
+
+
+_RBAC, _ADMISSION = "rbac.authorization.k8s.io", "admissionregistration.k8s.io"
+_ROLE = Printer((NAME, CREATED_AT), created_at)
+_BINDING = Printer((NAME, shown("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")), _binding)
+_WEBHOOKS = Printer((NAME, count("Webhooks", "How many webhooks it registers."), AGE), _webhooks)
+
+PRINTERS = {
+    (_RBAC, "Role"): _ROLE,
+    (_RBAC, "ClusterRole"): _ROLE,
+    (_RBAC, "RoleBinding"): _BINDING,
+    (_RBAC, "ClusterRoleBinding"): _BINDING,
+    (_ADMISSION, "MutatingWebhookConfiguration"): _WEBHOOKS,
+    (_ADMISSION, "ValidatingWebhookConfiguration"): _WEBHOOKS,
+    (_ADMISSION, "ValidatingAdmissionPolicy"): Printer(
+        (NAME, count("Validations", "How many rules it has."), shown("ParamKind"), AGE), _policy
+    ),
+    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): Printer(
+        (NAME, shown("PolicyName"), shown("ParamRef"), AGE), _policy_binding
+    ),
+}

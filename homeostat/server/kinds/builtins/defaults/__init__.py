@@ -1,0 +1,32 @@
+"""Values that kube-apiserver fills in where an object says nothing, kind by kind.
+
+`apply_defaults` is for every write; `apply_initial` comes once, on creation, when name and uid are known. Both change
+the object in place, are idempotent, and pass over what has the wrong type. Nothing is allocated: a Service without a
+clusterIP stays without one, since there is no cluster network here to give it an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.defaults import access, core, network, pod, storage, workload
+from homeostat.server.kinds.builtins.defaults.initial import INITIAL
+
+_DEFAULTS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
+    key: function
+    for module in (access, core, network, pod, storage, workload)
+    for key, function in module.DEFAULTS.items()
+}
+
+
+def apply_defaults(group: str, kind: str, obj: JsonObject) -> None:
+    default = _DEFAULTS.get((group, kind))
+    if default is not None:
+        default(obj)
+
+
+def apply_initial(group: str, kind: str, obj: JsonObject) -> None:
+    complete = INITIAL.get((group, kind))
+    if complete is not None:
+        complete(obj)

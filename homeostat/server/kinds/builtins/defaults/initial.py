@@ -1,0 +1,69 @@
+"""What a new object is given once it has its name and its uid: a first status, and what is made of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.defaults.core import default_namespace
+from homeostat.server.kinds.builtins.defaults.network import default_balancer_status
+from homeostat.server.kinds.builtins.defaults.storage import default_phase
+from homeostat.server.kinds.builtins.members import ensure_struct, struct
+
+
+def _select_own_pods(obj: JsonObject) -> None:
+    """Select the job's pods by its uid, unless its author wants to select by hand."""
+    metadata, spec = struct(obj, "metadata"), struct(obj, "spec")
+    uid, name = metadata.get("uid"), metadata.get("name")
+    template = spec.get("template")
+    if spec.get("manualSelector") is True or spec.get("selector") or not uid or not isinstance(template, dict):
+        return
+    pod_metadata = ensure_struct(template, "metadata")
+    labels = ensure_struct(pod_metadata, "labels") if pod_metadata is not None else None
+    if labels is None:
+        return
+    for prefix in ("", "batch.kubernetes.io/"):
+        labels.setdefault(f"{prefix}controller-uid", uid)
+        labels.setdefault(f"{prefix}job-name", name)
+    spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    metadata.setdefault("labels", dict(labels))
+
+
+def _count_nothing(*names: str) -> Callable[[JsonObject], None]:
+    """A first status: Go writes one even when it is empty, with the counts it never leaves out; clients rely on it."""
+
+    def complete(obj: JsonObject) -> None:
+        if (status := ensure_struct(obj, "status")) is not None:
+            for name in names:
+                status.setdefault(name, 0)
+
+    return complete
+
+
+def _start_job(obj: JsonObject) -> None:
+    _select_own_pods(obj)
+    _count_nothing()(obj)
+
+
+INITIAL = {
+    ("", "Namespace"): default_namespace,
+    ("", "Pod"): default_phase,
+    ("", "PersistentVolume"): default_phase,
+    ("", "PersistentVolumeClaim"): default_phase,
+    ("", "Service"): default_balancer_status,
+    ("networking.k8s.io", "Ingress"): default_balancer_status,
+    ("batch", "Job"): _start_job,
+    ("batch", "CronJob"): _count_nothing(),
+    ("apps", "Deployment"): _count_nothing(),
+    ("apps", "ReplicaSet"): _count_nothing("replicas"),
+    ("apps", "StatefulSet"): _count_nothing("replicas", "availableReplicas"),
+    ("apps", "DaemonSet"): _count_nothing(
+        "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"
+    ),
+    ("", "ReplicationController"): _count_nothing("replicas"),
+    ("", "ResourceQuota"): _count_nothing(),
+    ("autoscaling", "HorizontalPodAutoscaler"): _count_nothing("desiredReplicas"),
+    ("policy", "PodDisruptionBudget"): _count_nothing(
+        "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"
+    ),
+}

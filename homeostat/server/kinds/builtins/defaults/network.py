@@ -1,0 +1,105 @@
+"""Defaults of Services, Endpoints, EndpointSlices and NetworkPolicies.
+
+Nothing is allocated: `clusterIP` and `nodePort` stay as they were given. A Service without an address reads as
+`clusterIP` absent; one that was given an address, or `None`, has it in `clusterIPs` too.
+"""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.members import ensure_struct, set_default, strings, struct, structs, text
+
+_AFFINITY_SECONDS = 10800
+_EXTERNAL_TYPES = ("NodePort", "LoadBalancer")
+
+
+def _default_service(obj: JsonObject) -> None:
+    if (spec := ensure_struct(obj, "spec")) is None:
+        return
+    set_default(spec, "type", "ClusterIP")
+    _default_affinity(spec)
+    for port in structs(spec, "ports"):
+        set_default(port, "protocol", "TCP")
+        if port.get("targetPort") in (None, "", 0) and "port" in port:
+            port["targetPort"] = port["port"]
+    kind = spec["type"]
+    if kind in _EXTERNAL_TYPES or (kind == "ClusterIP" and spec.get("externalIPs")):
+        set_default(spec, "externalTrafficPolicy", "Cluster")
+    if kind != "ExternalName":
+        set_default(spec, "internalTrafficPolicy", "Cluster")
+        _default_addresses(spec)
+    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
+        spec["allocateLoadBalancerNodePorts"] = True
+    if kind == "LoadBalancer":
+        for point in structs(struct(obj, "status", "loadBalancer"), "ingress"):
+            if point.get("ip"):
+                set_default(point, "ipMode", "VIP")
+
+
+def _default_affinity(spec: JsonObject) -> None:
+    set_default(spec, "sessionAffinity", "None")
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif spec["sessionAffinity"] == "ClientIP":
+        client = struct(spec, "sessionAffinityConfig", "clientIP")
+        if client.get("timeoutSeconds") is None:
+            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
+
+
+def _default_addresses(spec: JsonObject) -> None:
+    address, addresses = text(spec, "clusterIP"), strings(spec, "clusterIPs")
+    if address and not addresses:
+        spec["clusterIPs"] = [address]
+    elif addresses and not address:
+        spec["clusterIP"] = addresses[0]
+    set_default(spec, "ipFamilyPolicy", "SingleStack")
+    if not spec.get("ipFamilies"):
+        spec["ipFamilies"] = ["IPv6" if ":" in (address or "".join(addresses[:1])) else "IPv4"]
+
+
+def default_balancer_status(obj: JsonObject) -> None:
+    if (status := ensure_struct(obj, "status")) is not None:
+        ensure_struct(status, "loadBalancer")
+
+
+def _default_endpoints(obj: JsonObject) -> None:
+    for subset in structs(obj, "subsets"):
+        for port in structs(subset, "ports"):
+            set_default(port, "protocol", "TCP")
+
+
+def _default_endpoint_slice(obj: JsonObject) -> None:
+    for port in structs(obj, "ports"):
+        if port.get("name") is None:
+            port["name"] = ""
+        set_default(port, "protocol", "TCP")
+
+
+def _default_network_policy(obj: JsonObject) -> None:
+    if (spec := ensure_struct(obj, "spec")) is None:
+        return
+    if spec.get("podSelector") is None:
+        spec["podSelector"] = {}
+    for rules in ("ingress", "egress"):
+        for rule in structs(spec, rules):
+            for port in structs(rule, "ports"):
+                set_default(port, "protocol", "TCP")
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+def _default_ingress_class(obj: JsonObject) -> None:
+    parameters = struct(obj, "spec").get("parameters")
+    if isinstance(parameters, dict):
+        set_default(parameters, "scope", "Cluster")
+
+
+_NETWORKING = "networking.k8s.io"
+
+DEFAULTS = {
+    ("", "Service"): _default_service,
+    ("", "Endpoints"): _default_endpoints,
+    ("discovery.k8s.io", "EndpointSlice"): _default_endpoint_slice,
+    (_NETWORKING, "NetworkPolicy"): _default_network_policy,
+    (_NETWORKING, "IngressClass"): _default_ingress_class,
+}

@@ -1,0 +1,65 @@
+"""Defaults of volumes, claims and storage classes."""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.members import ensure_struct, set_default
+
+
+def default_phase(obj: JsonObject) -> None:
+    if (status := ensure_struct(obj, "status")) is not None:
+        set_default(status, "phase", "Pending")
+
+
+def _default_volume(obj: JsonObject) -> None:
+    if (spec := ensure_struct(obj, "spec")) is not None:
+        set_default(spec, "persistentVolumeReclaimPolicy", "Retain")
+        set_default(spec, "volumeMode", "Filesystem")
+        if isinstance(path := spec.get("hostPath"), dict) and path.get("type") is None:
+            path["type"] = ""
+    default_phase(obj)
+
+
+def _default_claim(obj: JsonObject) -> None:
+    if (spec := ensure_struct(obj, "spec")) is not None:
+        set_default(spec, "volumeMode", "Filesystem")
+    default_phase(obj)
+
+
+def default_claim_template(claim: JsonObject) -> None:
+    """A StatefulSet's claim template, which Kubernetes writes as a whole object."""
+    claim.setdefault("apiVersion", "v1")
+    claim.setdefault("kind", "PersistentVolumeClaim")
+    _default_claim(claim)
+
+
+def _default_storage_class(obj: JsonObject) -> None:
+    set_default(obj, "reclaimPolicy", "Delete")
+    set_default(obj, "volumeBindingMode", "Immediate")
+
+
+def _default_csi_driver(obj: JsonObject) -> None:
+    if (spec := ensure_struct(obj, "spec")) is None:
+        return
+    for name, value in _CSI_DRIVER.items():
+        if spec.get(name) is None:
+            spec[name] = value
+    if not spec.get("volumeLifecycleModes"):
+        spec["volumeLifecycleModes"] = ["Persistent"]
+
+
+_CSI_DRIVER = {
+    "attachRequired": True,
+    "podInfoOnMount": False,
+    "storageCapacity": False,
+    "fsGroupPolicy": "ReadWriteOnceWithFSType",
+    "requiresRepublish": False,
+    "seLinuxMount": False,
+}
+
+DEFAULTS = {
+    ("", "PersistentVolume"): _default_volume,
+    ("", "PersistentVolumeClaim"): _default_claim,
+    ("storage.k8s.io", "StorageClass"): _default_storage_class,
+    ("storage.k8s.io", "CSIDriver"): _default_csi_driver,
+}

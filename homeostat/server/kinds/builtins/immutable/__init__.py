@@ -1,0 +1,40 @@
+"""What of a built-in object may not change, kind by kind. Its metadata is `check_metadata_update`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from homeostat.objects.errors import Cause
+from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.immutable import kinds
+from homeostat.server.kinds.builtins.immutable.pod import check_pod_update
+
+_RBAC, _STORAGE = "rbac.authorization.k8s.io", "storage.k8s.io"
+_CHECKS: dict[tuple[str, str], Callable[[JsonObject, JsonObject], list[Cause]]] = {
+    ("", "Pod"): check_pod_update,
+    ("", "ConfigMap"): kinds.config_map,
+    ("", "Secret"): kinds.secret,
+    ("", "Service"): kinds.service,
+    ("", "PersistentVolume"): kinds.volume,
+    ("", "PersistentVolumeClaim"): kinds.claim,
+    ("", "ResourceQuota"): kinds.resource_quota,
+    ("apps", "Deployment"): kinds.selector,
+    ("apps", "ReplicaSet"): kinds.selector,
+    ("apps", "DaemonSet"): kinds.selector,
+    ("apps", "StatefulSet"): kinds.stateful_set,
+    ("apps", "ControllerRevision"): kinds.controller_revision,
+    ("batch", "Job"): kinds.job,
+    ("discovery.k8s.io", "EndpointSlice"): kinds.endpoint_slice,
+    ("networking.k8s.io", "IngressClass"): kinds.ingress_class,
+    ("scheduling.k8s.io", "PriorityClass"): kinds.priority_class,
+    (_RBAC, "RoleBinding"): kinds.binding,
+    (_RBAC, "ClusterRoleBinding"): kinds.binding,
+    (_STORAGE, "StorageClass"): kinds.storage_class,
+    (_STORAGE, "VolumeAttachment"): kinds.attachment,
+}
+
+
+def check_update(group: str, kind: str, new: JsonObject, old: JsonObject) -> list[Cause]:
+    """The causes against replacing `old` with `new`; the rules of `check` come on top."""
+    found = _CHECKS.get((group, kind))
+    return found(new, old) if found else []

@@ -1,0 +1,179 @@
+"""What may not change of each built-in kind but the pod."""
+
+from __future__ import annotations
+
+from homeostat.objects.errors import Cause, forbidden, invalid
+from homeostat.objects.json import JsonObject
+from homeostat.objects.names import IMMUTABLE
+from homeostat.server.kinds.builtins.immutable.equality import immutable, is_same, only
+from homeostat.server.kinds.builtins.members import strings, struct, text
+from homeostat.server.kinds.builtins.value import quantity_of
+
+
+def selector(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "selector")
+
+
+_STATEFUL = frozenset(
+    [
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    ]
+)
+_STATEFUL_SAID = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+
+
+def stateful_set(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return only(new, old, _STATEFUL, _STATEFUL_SAID)
+
+
+_JOB_FIELDS = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_SCHEDULING = ("affinity", "nodeSelector", "schedulingGates", "tolerations")
+
+
+def job(new: JsonObject, old: JsonObject) -> list[Cause]:
+    causes = immutable(new, old, *_JOB_FIELDS)
+    after, before = struct(new, "spec"), struct(old, "spec")
+    is_elastic = text(after, "completionMode") == "Indexed" and after.get("completions") == after.get("parallelism")
+    if not is_elastic:
+        causes += immutable(new, old, "completions")
+    templates = after.get("template"), before.get("template")
+    # A suspended job that has not started may still be told where to run.
+    if before.get("suspend") is True and not struct(old, "status").get("startTime"):
+        templates = _unscheduled(templates[0]), _unscheduled(templates[1])
+    if not is_same(*templates):
+        causes.append(invalid("spec.template", after.get("template"), IMMUTABLE))
+    return causes
+
+
+def _unscheduled(template: object) -> JsonObject:
+    pod = {name: value for name, value in struct(template, "spec").items() if name not in _SCHEDULING}
+    rest = {name: value for name, value in struct(template).items() if name != "metadata"}
+    return {**rest, "spec": pod}
+
+
+_SEALED = "field is immutable when `immutable` is set"
+
+
+def config_map(new: JsonObject, old: JsonObject) -> list[Cause]:
+    """An object that was sealed with `immutable: true` stays as it is."""
+    if old.get("immutable") is not True:
+        return []
+    causes = [] if new.get("immutable") is True else [forbidden("immutable", _SEALED)]
+    names = [name for name in ("data", "binaryData") if not is_same(new.get(name), old.get(name))]
+    return causes + [forbidden(name, _SEALED) for name in names]
+
+
+def secret(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "type", path="") + config_map(new, old)
+
+
+def service(new: JsonObject, old: JsonObject) -> list[Cause]:
+    """An address that was given stays, unless the service becomes a mere name."""
+    after, before = struct(new, "spec"), struct(old, "spec")
+    given, had = text(after, "clusterIP"), text(before, "clusterIP")
+    if text(after, "type") == "ExternalName" or text(before, "type") == "ExternalName":
+        return []
+    if given and had and given != had:
+        return [invalid("spec.clusterIPs[0]", strings(after, "clusterIPs") or [given], "may not change once set")]
+    return []
+
+
+_CLAIM_SAID = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+
+
+def claim(new: JsonObject, old: JsonObject) -> list[Cause]:
+    after, before = struct(new, "spec"), struct(old, "spec")
+    free = {"volumeAttributesClassName"}
+    is_bound = text(struct(old, "status"), "phase") == "Bound"
+    if is_bound:
+        free.add("resources")
+    # Binding a claim to its volume is the one thing left to do with it.
+    if not text(before, "volumeName"):
+        free.add("volumeName")
+    causes = only(new, old, frozenset(free), _CLAIM_SAID)
+    wanted = quantity_of(struct(after, "resources", "requests").get("storage"))
+    had = quantity_of(struct(before, "resources", "requests").get("storage"))
+    capacity = quantity_of(struct(old, "status", "capacity").get("storage"))
+    if is_bound and wanted is not None and had is not None and wanted < had and (capacity is None or wanted < capacity):
+        said = "field can not be less than status.capacity"
+        causes.append(forbidden("spec.resources.requests.storage", said))
+    return causes
+
+
+# What a PersistentVolume's spec holds beside its source.
+VOLUME_FIELDS = frozenset(
+    [
+        "capacity",
+        "accessModes",
+        "claimRef",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "mountOptions",
+        "volumeMode",
+        "nodeAffinity",
+        "volumeAttributesClassName",
+    ]
+)
+
+
+def volume(new: JsonObject, old: JsonObject) -> list[Cause]:
+    before = {name: value for name, value in struct(old, "spec").items() if name not in VOLUME_FIELDS}
+    after = {name: value for name, value in struct(new, "spec").items() if name not in VOLUME_FIELDS}
+    causes = immutable(new, old, "volumeMode")
+    if not is_same(after, before):
+        said = "spec.persistentvolumesource is immutable after creation"
+        causes.append(forbidden("spec.persistentvolumesource", said))
+    return causes
+
+
+def storage_class(new: JsonObject, old: JsonObject) -> list[Cause]:
+    causes = [
+        forbidden(name, f"updates to {name} are forbidden.")
+        for name in ("parameters", "provisioner", "reclaimPolicy")
+        if not is_same(new.get(name), old.get(name))
+    ]
+    return causes + immutable(new, old, "volumeBindingMode", path="")
+
+
+def attachment(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "spec", path="")
+
+
+def binding(new: JsonObject, old: JsonObject) -> list[Cause]:
+    if is_same(new.get("roleRef"), old.get("roleRef")):
+        return []
+    return [invalid("roleRef", new.get("roleRef"), "cannot change roleRef")]
+
+
+def ingress_class(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "controller")
+
+
+def endpoint_slice(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "addressType", path="")
+
+
+def priority_class(new: JsonObject, old: JsonObject) -> list[Cause]:
+    causes = immutable(new, old, "preemptionPolicy", path="")
+    if new.get("value") != old.get("value"):
+        causes.append(forbidden("value", "may not be changed in an update."))
+    return causes
+
+
+def controller_revision(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "data", path="")
+
+
+def resource_quota(new: JsonObject, old: JsonObject) -> list[Cause]:
+    return immutable(new, old, "scopes")

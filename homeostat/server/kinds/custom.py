@@ -1,0 +1,272 @@
+"""CustomResourceDefinitions: from a stored definition to kinds served, in the loop turn that commits it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from homeostat.cel import Budget
+from homeostat.objects.crd import default_crd, validate_crd, validate_crd_update
+from homeostat.objects.default import apply_defaults
+from homeostat.objects.errors import Cause
+from homeostat.objects.json import JsonObject, decode_stored, encode
+from homeostat.objects.prune import prune, unknown_fields
+from homeostat.objects.rules import Rules
+from homeostat.objects.schema import Schema
+from homeostat.objects.structural import schema_of
+from homeostat.objects.validate import Validator
+from homeostat.server.kinds.builtin import BuiltinBehaviour, text_at
+from homeostat.server.kinds.registry import Behaviour, Kind, Registry, ScalePaths
+from homeostat.server.request.offload import TooLongError, is_aside
+from homeostat.server.verbs.watch import Watches
+from homeostat.store.base import Event, Record, Scope, Store
+
+RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+_ANYTHING: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_SLOW_TO_COMPILE_BYTES = 16 * 1024
+_SLOW_BYTES = 1024 * 1024
+_QUICK_COST = 1_000_000
+"""What rules may cost in the event loop: some tens of milliseconds."""
+
+
+class CustomBehaviour:
+    """What one version of a custom kind does; everything is compiled when first needed."""
+
+    def __init__(self, raw_schema: JsonObject, selectable: tuple[str, ...]) -> None:
+        self._raw = raw_schema
+        self.selectable_fields = frozenset(path.removeprefix(".") for path in selectable)
+        self._is_compiled = False
+
+    @property
+    def is_slow(self) -> bool:
+        return self._size >= _SLOW_BYTES or (not self._is_compiled and self._size >= _SLOW_TO_COMPILE_BYTES)
+
+    @cached_property
+    def _size(self) -> int:
+        return len(encode(self._raw))
+
+    @cached_property
+    def schema(self) -> Schema:
+        return schema_of(self._raw)
+
+    @cached_property
+    def _validator(self) -> Validator:
+        return Validator(self.schema)
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return Rules(self.schema)
+
+    def type_errors(self, obj: JsonObject) -> list[Cause]:
+        return []
+
+    def unknown_fields(self, obj: JsonObject) -> list[str]:
+        return unknown_fields(obj, self.schema)
+
+    def prune(self, obj: JsonObject) -> list[str]:
+        return prune(obj, self.schema)
+
+    def default(self, obj: JsonObject) -> None:
+        apply_defaults(obj, self.schema)
+
+    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
+        pass
+
+    def prepare_deletion(self, obj: JsonObject, now: str) -> None:
+        pass
+
+    def check(self, obj: JsonObject) -> list[Cause]:
+        return self._validator.check(obj, is_large=is_aside())
+
+    def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
+        return self._validator.check_update(new, old, is_large=is_aside())
+
+    def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
+        """`TooLongError` where the rules cost more than the event loop has time for."""
+        budget = Budget() if is_aside() else Budget(_QUICK_COST)
+        causes = self._rules.check(new, old, budget)
+        if budget.remaining <= 0 and not is_aside():
+            raise TooLongError
+        self._is_compiled = True
+        return causes
+
+    def selectable(self, obj: JsonObject) -> dict[str, str]:
+        return {name: text_at(obj, name) for name in self.selectable_fields}
+
+
+def kinds_of(definition: JsonObject) -> list[Kind]:
+    """The kinds that a definition serves; none while its names are not accepted."""
+    if not _is_established(definition):
+        return []
+    spec = definition["spec"]
+    names = definition["status"]["acceptedNames"]
+    storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
+    return [_kind(definition, version, names, storage) for version in spec["versions"] if version.get("served")]
+
+
+def _is_established(definition: JsonObject) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+
+
+def _kind(definition: JsonObject, version: JsonObject, names: JsonObject, storage: str) -> Kind:
+    spec = definition["spec"]
+    raw = (version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
+    subresources = version.get("subresources") or {}
+    scale = subresources.get("scale")
+    return Kind(
+        group=spec["group"],
+        version=version["name"],
+        kind=names["kind"],
+        plural=names["plural"],
+        namespaced=spec["scope"] == "Namespaced",
+        singular=names.get("singular", ""),
+        list_kind=names.get("listKind", ""),
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        has_status="status" in subresources,
+        has_generation=True,
+        scale=scale
+        and ScalePaths(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", "")),
+        custom=True,
+        unconditional_update=False,
+        storage_version=storage,
+        behaviour=CustomBehaviour(raw, tuple(each["jsonPath"] for each in version.get("selectableFields") or ())),
+        raw_schema=raw,
+        printer_columns=tuple(version.get("additionalPrinterColumns") or ()),
+        is_terminating="deletionTimestamp" in definition["metadata"],
+    )
+
+
+class Definitions:
+    """Keeps the registry equal to the stored definitions."""
+
+    def __init__(self, registry: Registry, watches: Watches) -> None:
+        self._registry = registry
+        self._watches = watches
+        self._served: dict[str, list[Kind]] = {}
+
+    async def follow(self, store: Store) -> None:
+        for record in store.select(Scope(RESOURCE)):
+            self._put(record)
+        await store.subscribe(Scope(RESOURCE), since=store.revision, deliver=self._deliver)
+
+    def _deliver(self, event: Event) -> None:
+        if event.type == "DELETED":
+            self._remove(event.record.key.name)
+        else:
+            self._put(event.record)
+
+    def _put(self, record: Record) -> None:
+        kinds = kinds_of(decode_stored(record.value))
+        self._registry.remove(self._served.get(record.key.name, ()))
+        self._registry.add(kinds)
+        self._served[record.key.name] = kinds
+
+    def _remove(self, name: str) -> None:
+        for kind in self._served.pop(name, ()):
+            self._registry.remove([kind])
+            self._watches.close(kind.resource)
+
+
+class DefinitionBehaviour(BuiltinBehaviour):
+    """A CustomResourceDefinition itself: checked as Kubernetes checks it, its names accepted as it is written."""
+
+    is_slow = True
+
+    def __init__(self, registry: Registry) -> None:
+        super().__init__("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+        self._registry = registry
+
+    def default(self, obj: JsonObject) -> None:
+        default_crd(obj)
+
+    def check(self, obj: JsonObject) -> list[Cause]:
+        return validate_crd(obj)
+
+    def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
+        return validate_crd_update(new, old)
+
+    def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
+        spec = obj.get("spec")
+        if not isinstance(spec, dict) or not isinstance(spec.get("names"), dict):
+            return
+        if old is None:
+            finalizers = obj["metadata"].setdefault("finalizers", [])
+            if CLEANUP_FINALIZER not in finalizers:
+                finalizers.append(CLEANUP_FINALIZER)
+        status = dict(obj.get("status") or {})
+        conflict = self._conflict(spec)
+        accepted = _condition("NamesAccepted", conflict, "NoConflicts", "no conflicts found", "NameConflict")
+        established = _condition(
+            "Established", conflict, "InitialNamesAccepted", "the initial names have been accepted", "NotAccepted"
+        )
+        if not conflict:
+            status["acceptedNames"] = spec["names"]
+        else:
+            status.setdefault("acceptedNames", {"plural": "", "kind": ""})
+        status["conditions"] = _merge_conditions(status.get("conditions") or (), (accepted, established), now)
+        status["storedVersions"] = _stored_versions(status.get("storedVersions") or (), spec.get("versions"))
+        obj["status"] = status
+
+    def prepare_deletion(self, obj: JsonObject, now: str) -> None:
+        status = obj.setdefault("status", {})
+        terminating = {
+            "type": "Terminating",
+            "status": "True",
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResource deletion is pending",
+        }
+        status["conditions"] = _merge_conditions(status.get("conditions") or (), (terminating,), now)
+
+    def _conflict(self, spec: JsonObject) -> str:
+        """Which name another kind of the same group has already; empty for none."""
+        names, group, plural = spec["names"], spec.get("group"), spec["names"].get("plural")
+        for other in self._registry.all():
+            # The same plural is this definition's own kind, but for a built-in one: that would be taken over.
+            if other.group != group or (other.plural == plural and other.custom):
+                continue
+            taken = {other.plural, other.singular, *other.short_names}
+            for name in (plural, names.get("singular"), *(names.get("shortNames") or ())):
+                if name and name in taken:
+                    return f'"{name}" is already in use'
+            if names.get("kind") in {other.kind, other.list_kind}:
+                return f'"{names["kind"]}" is already in use'
+        return ""
+
+
+def _condition(kind: str, conflict: str, reason: str, message: str, failure: str) -> JsonObject:
+    if conflict:
+        return {"type": kind, "status": "False", "reason": failure, "message": conflict}
+    return {"type": kind, "status": "True", "reason": reason, "message": message}
+
+
+def _merge_conditions(current: object, new: tuple[JsonObject, ...], now: str) -> list[JsonObject]:
+    """Conditions by type; the transition time moves with the status."""
+    merged = {each["type"]: each for each in current if isinstance(each, dict) and "type" in each}  # type: ignore[attr-defined]
+    for each in new:
+        former = merged.get(each["type"])
+        is_same = former is not None and former.get("status") == each["status"]
+        changed_at = former["lastTransitionTime"] if former and is_same and "lastTransitionTime" in former else now
+        merged[each["type"]] = {"lastTransitionTime": changed_at, **each}
+    return list(merged.values())
+
+
+def _stored_versions(stored: object, versions: object) -> list[str]:
+    names = [each for each in stored if isinstance(each, str)]  # type: ignore[attr-defined]
+    for version in versions if isinstance(versions, list) else ():
+        if isinstance(version, dict) and version.get("storage") is True and version.get("name") not in names:
+            names.append(version.get("name", ""))
+    return names
+
+
+def builtin_behaviours(registry: Registry) -> Callable[[str, str, str], Behaviour]:
+    """Behaviour of each built-in kind, for `builtin_kinds`."""
+
+    def behaviour_of(group: str, version: str, kind: str) -> Behaviour:
+        if kind == "CustomResourceDefinition":
+            return DefinitionBehaviour(registry)
+        return BuiltinBehaviour(group, version, kind)
+
+    return behaviour_of

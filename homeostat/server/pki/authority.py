@@ -1,0 +1,40 @@
+"""The certificates of a plane: its authority's, and those it issues to servers and clients. PEM in, PEM out.
+
+It needs the cryptography package's X.509 half, so it is imported only when something is to be made.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from cryptography import x509
+
+from homeostat.edge.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.server.pki.keys import load_key
+
+__all__ = ["AUTHORITY_LIFE", "LEAF_LIFE", "Authority", "Subject", "issue", "make_authority"]
+
+AUTHORITY_LIFE = timedelta(days=3653)
+LEAF_LIFE = timedelta(days=365)
+
+
+class Authority(NamedTuple):
+    certificate: bytes
+    key: bytes
+
+
+def make_authority(key_pem: bytes, *, now: datetime) -> bytes:
+    """A self-signed certificate of its own name: certificates of an earlier authority do not pass for this one's."""
+    name = name_of(Subject(f"homeostat-ca@{int(now.timestamp())}"))
+    return sign_authority(Signer(name, load_key(key_pem)), Span(now, now + AUTHORITY_LIFE))
+
+
+def issue(authority: Authority, subject: Subject, *, key: bytes, now: datetime) -> bytes:
+    """A certificate for a key, good for `LEAF_LIFE` but no longer than the authority; `ValueError` for a wrong key."""
+    signer = x509.load_pem_x509_certificate(authority.certificate)
+    signing_key = load_key(authority.key)
+    if signer.public_key() != signing_key.public_key():
+        raise ValueError("the authority's key is not that of its certificate")
+    span = Span(now, min(now + LEAF_LIFE, signer.not_valid_after_utc))
+    return sign_leaf(Signer(signer.subject, signing_key), subject, load_key(key).public_key(), span)

@@ -1,0 +1,178 @@
+"""The plane's keys and certificates on disk: made at the first start, renewed at later ones.
+
+    ca.crt ca.key           the authority, ten years
+    server.crt server.key   what the server shows
+    admin.crt admin.key     a client of the group system:masters
+    sa.key                  signs service-account tokens
+
+Promises: every file is 0600 in a directory 0700; a certificate is renewed for the same key when it has less than a
+quarter of its year left, when the server's hosts are no longer all in it, or when another authority signed it; a key
+is made only where there is none, so one that cannot be read or used stops the start and is never replaced. A start
+that has nothing to make reads a few small files and does not import the cryptography package. Blocking: it is for the
+time before the event loop runs.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from homeostat.edge import tls
+from homeostat.server.access.user import MASTERS
+from homeostat.server.pki.certificate import Certificate, read_pem
+from homeostat.server.pki.private_file import make_private_directory, read_private, write_private
+
+_RENEW_BEFORE = timedelta(days=90)
+_SERVICE_NAMES = (
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+
+
+class PkiError(Exception):
+    """A file that is there and cannot be used; says which and what to do."""
+
+
+class Pki(NamedTuple):
+    """`server_name` is of the server's certificate: replicas that share a directory each have their own."""
+
+    directory: Path
+    server_name: str = "server"
+
+    @property
+    def authority(self) -> Path:
+        return self.directory / "ca.crt"
+
+    @property
+    def server(self) -> Path:
+        return self.directory / f"{self.server_name}.crt"
+
+    @property
+    def admin(self) -> Path:
+        return self.directory / "admin.crt"
+
+    @property
+    def account_key(self) -> Path:
+        return self.directory / "sa.key"
+
+
+def prepare_pki(pki: Pki, *, hosts: Iterable[str], now: datetime) -> Pki:
+    """See the module's promises."""
+    make_private_directory(pki.directory)
+    authority = _prepare_authority(pki.authority, now)
+    _prepare_leaf(pki.server, authority, now, hosts=frozenset(hosts))
+    _prepare_leaf(pki.admin, authority, now, hosts=frozenset())
+    _key(pki.account_key)
+    return pki
+
+
+def server_context(pki: Pki) -> ssl.SSLContext:
+    """TLS that shows the server's certificate and asks for a client's without insisting on one."""
+    try:
+        return tls.server_context(pki.server, pki.server.with_suffix(".key"), pki.authority)
+    except ssl.SSLError as error:
+        raise _unusable(pki.server, error.reason or "it does not fit its key") from error
+
+
+def renew(pki: Pki, context: ssl.SSLContext, *, hosts: Iterable[str], now: datetime) -> bool:
+    """Renew what is near its end while the server runs; new connections then see it. Whether anything was renewed."""
+    before = pki.server.read_bytes(), pki.admin.read_bytes()
+    prepare_pki(pki, hosts=hosts, now=now)
+    if (pki.server.read_bytes(), pki.admin.read_bytes()) == before:
+        return False
+    context.load_cert_chain(pki.server, pki.server.with_suffix(".key"))
+    return True
+
+
+def server_hosts(bind: str, host_name: str) -> frozenset[str]:
+    """What clients may call the server. An address that means all interfaces names none."""
+    hosts = {"localhost", "127.0.0.1", "::1", *_SERVICE_NAMES}
+    for host in (bind, host_name):
+        try:
+            address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
+        except ValueError:
+            if host and host.isascii():
+                hosts.add(host.lower())
+        else:
+            hosts |= set() if address.is_unspecified else {str(address)}
+    return frozenset(hosts)
+
+
+def _prepare_authority(path: Path, now: datetime) -> Certificate:
+    pem = _read(path)
+    if pem is None:
+        from homeostat.server.pki.authority import make_authority
+
+        key = path.with_suffix(".key")
+        try:
+            pem = make_authority(_key(key), now=now)
+        except ValueError as error:
+            raise _unusable(key, error) from error
+        write_private(path, pem)
+    authority = _certificate(path, pem)
+    if authority.not_after <= now:
+        raise PkiError(f"{path}: the authority expired on {authority.not_after:%Y-%m-%d}; move {path.parent} away")
+    return authority
+
+
+def _prepare_leaf(path: Path, authority: Certificate, now: datetime, *, hosts: frozenset[str]) -> None:
+    pem, key = _read(path), path.with_suffix(".key")
+    if pem is not None and key.exists() and _is_good(_certificate(path, pem), authority, now, hosts):
+        return
+    from homeostat.server.pki.authority import Authority, Subject, issue
+
+    authority_path = path.with_name("ca.crt")
+    authority_key = _read(authority_path.with_suffix(".key"))
+    if authority_key is None:
+        raise PkiError(f"{authority_path.with_suffix('.key')} is missing and {path.name} must be renewed; put it back")
+    signer = Authority(authority_path.read_bytes(), authority_key)
+    subject = Subject("homeostat", hosts=hosts) if hosts else Subject("admin", (MASTERS,))
+    try:
+        write_private(path, issue(signer, subject, key=_key(key), now=now))
+    except ValueError as error:
+        raise PkiError(f"{path} cannot be issued: {error}; put back ca.key and {key.name} as they were") from error
+
+
+def _is_good(certificate: Certificate, authority: Certificate, now: datetime, hosts: frozenset[str]) -> bool:
+    """A certificate that ends with its authority is not renewed for that: no later end is to be had."""
+    lasts = certificate.not_after - now > _RENEW_BEFORE or certificate.not_after == authority.not_after
+    return lasts and certificate.issuer == authority.subject and hosts <= certificate.hosts
+
+
+def _key(path: Path) -> bytes:
+    """The key in a file; a new one only if there is no file."""
+    pem = _read(path)
+    if pem is None:
+        from homeostat.server.pki.keys import new_key
+
+        pem = new_key()
+        write_private(path, pem)
+    elif b"PRIVATE KEY-----" not in pem:
+        raise _unusable(path, "it holds no private key")
+    return pem
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return read_private(path)
+    except OSError as error:
+        raise _unusable(path, error.strerror) from error
+
+
+def _certificate(path: Path, pem: bytes) -> Certificate:
+    try:
+        return read_pem(pem)
+    except ValueError as error:
+        raise _unusable(path, error) from error
+
+
+def _unusable(path: Path, why: object) -> PkiError:
+    return PkiError(
+        f"{path} cannot be used: {why}; put back the file that was there, or move it away to have a new one"
+    )

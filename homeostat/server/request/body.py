@@ -1,0 +1,133 @@
+"""Request bodies: from bytes in one of three formats to an object of the call's kind.
+
+In this order: parse, the right kind, the right types, no unknown or duplicate fields (as `fieldValidation` says), then
+defaults. What comes out of here has a typed metadata and nothing its kind does not know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json as stdlib_json
+import re
+from typing import Any
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
+from homeostat.objects.meta import clean_metadata
+from homeostat.objects.wholenumber import make_whole, may_hold_floats
+from homeostat.server.request.call import Call
+from homeostat.server.request.negotiate import body_type
+
+_MAX_TOLD = 10
+_LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')
+_MAX_WARNINGS = 100
+_LARGE_YAML_BYTES = 64 * 1024
+
+
+def parse_body(call: Call) -> Json:
+    """The body's JSON value; duplicate keys of JSON objects are dealt with as the call's `fieldValidation` says."""
+    match body_type(call.content_type):
+        case "protobuf":
+            from homeostat.objects import protobuf
+
+            return protobuf.decode(call.body)
+        case "yaml":
+            from homeostat.objects import yaml
+
+            return yaml.load(call.body)
+        case _:
+            value = decode(call.body)
+            if call.options.field_validation != "Ignore":
+                report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
+            return value
+
+
+async def settle_body(call: Call) -> None:
+    """Read a large YAML body in a thread, and leave the call with the JSON of it: others need not wait for that."""
+    if len(call.body) < _LARGE_YAML_BYTES or "yaml" not in call.content_type or call.body.lstrip()[:1] == b"{":
+        return
+    from homeostat.objects import yaml
+
+    is_patch = "patch" in call.content_type
+    call.body = await asyncio.to_thread(lambda: encode(yaml.load(call.body)))
+    if not is_patch:
+        call.content_type = "application/json"
+
+
+def read_object(call: Call) -> JsonObject:
+    """The object in the body, conformed to the call's kind."""
+    if not call.body:
+        raise BadRequestError("the request has no body; an object is expected")
+    obj = parse_body(call)
+    return conform(call, obj)
+
+
+def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonObject:
+    """Check an object's kind and types, deal with unknown fields, apply defaults. In place.
+
+    `clean` is a metadata that needs no check: that of the stored object.
+    """
+    if not isinstance(obj, dict):
+        raise BadRequestError(f"an object is expected, got {type_name(obj)}")
+    check_kind(call, obj)
+    kind = call.kind
+    if kind.custom and may_hold_floats(call.body):
+        make_whole(obj)
+    unknown = [] if clean is not None and obj.get("metadata") == clean else clean_metadata(obj)
+    errors = kind.behaviour.type_errors(obj)
+    if errors:
+        told = "; ".join(f"{cause.field}: {cause.message}" for cause in errors[:_MAX_TOLD])
+        raise BadRequestError(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {told}')
+    unknown += kind.behaviour.prune(obj)
+    if unknown and call.options.field_validation != "Ignore":
+        report(call, [f'unknown field "{name}"' for name in unknown])
+    kind.behaviour.default(obj)
+    return obj
+
+
+def check_kind(call: Call, obj: JsonObject) -> None:
+    """`kind` and `apiVersion` must be the URL's; left out, they are filled in where the kind is built in."""
+    kind = call.kind
+    if kind.custom:
+        api_version, name = obj.get("apiVersion", ""), obj.get("kind", "")
+    else:
+        api_version, name = obj.setdefault("apiVersion", kind.api_version), obj.setdefault("kind", kind.kind)
+    if api_version != kind.api_version:
+        raise BadRequestError(
+            f"the API version in the data ({api_version}) does not match the expected API version ({kind.api_version})"
+        )
+    if name != kind.kind:
+        raise BadRequestError(f"the kind in the data ({name}) does not match the expected kind ({kind.kind})")
+
+
+def report(call: Call, messages: list[str]) -> None:
+    """Field problems as `fieldValidation` wants them: an error, warnings, or nothing."""
+    if not messages:
+        return
+    if call.options.field_validation == "Strict":
+        raise BadRequestError(f"strict decoding error: {', '.join(messages[:_MAX_TOLD])}")
+    call.warnings.extend(message for message in messages[:_MAX_WARNINGS] if message not in call.warnings)
+
+
+def duplicate_keys(body: bytes, value: Json) -> list[str]:
+    """Keys that a JSON document repeats within one object.
+
+    Parsing keeps the last silently. Encoding the parsed value again has as many `":` as the document unless a key was
+    lost, so nearly every document is cleared by two counts and no second parse; not one with space before its colons.
+    """
+    if body.count(b'":') == encode(value).count(b'":') and not _LOOSE_COLON.search(body):
+        return []
+    found: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for name, _ in items:
+            if name in seen:
+                found.append(name)
+            seen.add(name)
+
+    try:
+        stdlib_json.loads(body, object_pairs_hook=pairs)
+    except (ValueError, RecursionError) as error:
+        raise BadRequestError(f"the body is not valid JSON: {error}") from error
+    return found

@@ -1,0 +1,168 @@
+"""One API request, parsed once, and what the verbs need to answer it.
+
+`Call` to `Reply` knows no HTTP: the edge turns a request into a `Call`, and an in-process client goes the same way
+without a socket. A verb is one short `async def` of a `Call`; it raises `ApiError` and never answers an error itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Protocol
+
+from homeostat.edge.reply import Reply, StreamReply
+from homeostat.objects.errors import ForbiddenError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.server.access.attributes import Attributes
+from homeostat.server.access.user import User
+from homeostat.server.kinds.registry import Kind, Registry
+from homeostat.server.request.negotiate import PLAIN, Representation
+from homeostat.server.request.options import NO_OPTIONS, Options
+from homeostat.server.request.paths import ObjectPath
+from homeostat.store.base import Key, Record, Scope, Store
+
+
+class Admission(Protocol):
+    """Who else has a say in a write: webhooks and policies. `operation` is CREATE, UPDATE or DELETE."""
+
+    async def mutate(
+        self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
+    ) -> JsonObject | None:
+        """The object as mutating webhooks want it: the same value where none is interested."""
+
+    async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
+        """Raise what refuses the write."""
+
+    def is_idle(self, call: Call, operation: str) -> bool:
+        """No webhook or policy is interested in this call."""
+
+
+class OpenWatches(Protocol):
+    """The watches that are open now."""
+
+    def add(self, watcher: Any) -> None: ...
+    def discard(self, watcher: Any) -> None: ...
+    def run(self, watcher: Any) -> None: ...
+
+
+@dataclass(slots=True)
+class Backend:
+    """What all calls share."""
+
+    store: Store
+    registry: Registry
+    admission: Admission
+    watches: OpenWatches
+    now: Callable[[], datetime]
+    new_uid: Callable[[], str]
+    random_suffix: Callable[[], str]
+    require: Callable[[Attributes], None]
+    """Raises the `ForbiddenError` of what a user may not do."""
+    issue_token: Callable[[Call], JsonObject]
+    """The answer to a TokenRequest for the call's service account."""
+
+
+@dataclass(slots=True)
+class Call:
+    backend: Backend
+    kind: Kind
+    path: ObjectPath
+    user: User
+    options: Options = NO_OPTIONS
+    body: bytes = b""
+    content_type: str = ""
+    user_agent: str = ""
+    representation: Representation = PLAIN
+    accepts_gzip: bool = False
+    subresource: str = ""
+    is_apply: bool = False
+    warnings: list[str] = field(default_factory=list)
+    _timestamp: str = ""
+
+    @property
+    def store(self) -> Store:
+        return self.backend.store
+
+    @property
+    def namespace(self) -> str:
+        return self.path.namespace
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind.resource, self.path.namespace, self.path.name)
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.kind.resource, self.path.namespace, self.path.name)
+
+    @property
+    def manager(self) -> str:
+        """Who the written fields belong to: the one named, else the program by its User-Agent."""
+        return self.options.field_manager or _program(self.user_agent)
+
+    def of(self, namespace: str, name: str) -> Call:
+        """The same call about one named object."""
+        return replace(self, path=self.path._replace(namespace=namespace, name=name))
+
+    def timestamp(self) -> str:
+        """The time of the call: the same however often it is asked."""
+        if not self._timestamp:
+            self._timestamp = _printed(int(self.backend.now().timestamp()))
+        return self._timestamp
+
+    def not_found(self, name: str = "") -> NotFoundError:
+        name = name or self.name
+        return NotFoundError(
+            f'{self.kind.group_resource} "{name}" not found', kind=self.kind.plural, group=self.kind.group, name=name
+        )
+
+    def forbidden(self, why: str, name: str = "") -> ForbiddenError:
+        name = name or self.name
+        return ForbiddenError(
+            f'{self.kind.group_resource} "{name}" is forbidden: {why}',
+            kind=self.kind.plural,
+            group=self.kind.group,
+            name=name,
+        )
+
+    def record(self) -> Record:
+        """What is stored under the call's name; `NotFoundError`."""
+        found = self.store.get(self.key)
+        if found is None:
+            raise self.not_found()
+        return found
+
+    def require_create(self) -> None:
+        """A write that finds nothing to change creates, which its user must be allowed too; `ForbiddenError`."""
+        kind = self.kind
+        self.backend.require(
+            Attributes(
+                self.user,
+                "create",
+                group=kind.group,
+                version=kind.version,
+                resource=kind.plural,
+                namespace=self.namespace,
+                name=self.name,
+            )
+        )
+
+
+@lru_cache(maxsize=256)
+def _program(user_agent: str) -> str:
+    return "".join(char for char in user_agent.partition("/")[0] if char.isprintable())[:128] or "unknown"
+
+
+@lru_cache(maxsize=4)
+def _printed(epoch_s: int) -> str:
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+Answer = Reply | StreamReply
+Verb = Callable[[Call], Awaitable[Answer]]

@@ -1,0 +1,130 @@
+"""The `scale` subresource: any kind with replicas, seen as an autoscaling/v1 Scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from homeostat.objects.errors import BadRequestError, Cause, UnsupportedMediaTypeError, invalid, invalid_object
+from homeostat.objects.json import Json, JsonObject, decode, decode_object, encode, type_name
+from homeostat.objects.patch import json_patch, merge_patch
+from homeostat.objects.selectors import selector_of
+from homeostat.server import strategy
+from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.body import parse_body
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.offload import aside
+from homeostat.server.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from homeostat.server.view.answer import one
+from homeostat.server.view.encode import object_of
+from homeostat.server.view.versions import await_version
+from homeostat.server.write import change
+
+_SHARED_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+def scale_of(kind: Kind, obj: JsonObject) -> JsonObject:
+    """The Scale of an object."""
+    assert kind.scale is not None
+    metadata = {name: obj["metadata"][name] for name in _SHARED_METADATA if name in obj["metadata"]}
+    status: JsonObject = {"replicas": _at(obj, kind.scale.status_replicas) or 0}
+    selector = _selector(kind, obj)
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": metadata,
+        "spec": {"replicas": _at(obj, kind.scale.spec_replicas) or 0},
+        "status": status,
+    }
+
+
+def _selector(kind: Kind, obj: JsonObject) -> str:
+    assert kind.scale is not None
+    if kind.custom:
+        found = _at(obj, kind.scale.label_selector) if kind.scale.label_selector else ""
+        return found if isinstance(found, str) else ""
+    selector = (obj.get("spec") or {}).get("selector")
+    if kind.kind == "ReplicationController":
+        selector = {"matchLabels": selector}
+    return str(selector_of(selector)) if selector else ""
+
+
+def _at(obj: Json, path: str) -> Json:
+    for name in path.strip(".").split("."):
+        obj = obj.get(name) if isinstance(obj, dict) else None
+    return obj
+
+
+def with_replicas(kind: Kind, obj: JsonObject, replicas: int) -> JsonObject:
+    """The object with another number of replicas: a value of its own along the changed path."""
+    assert kind.scale is not None
+    result = target = dict(obj)
+    *parents, last = kind.scale.spec_replicas.strip(".").split(".")
+    for name in parents:
+        target[name] = target = dict(target.get(name) or {})
+    target[last] = replicas
+    result["metadata"] = dict(obj["metadata"])
+    return result
+
+
+async def get_scale(call: Call) -> Answer:
+    await await_version(call)
+    return await _shown(call)
+
+
+@aside
+async def _shown(call: Call) -> Answer:
+    return one(call, encode(scale_of(call.kind, object_of(call.kind, call.record()))))
+
+
+@aside
+async def update_scale(call: Call) -> Answer:
+    wanted = parse_body(call)
+    return await _write_scale(call, lambda _: wanted)
+
+
+@aside
+async def patch_scale(call: Call) -> Answer:
+    media = call.content_type.partition(";")[0].strip().lower()
+    if media == JSON_PATCH:
+        operations = decode(call.body)
+        return await _write_scale(call, lambda scale: json_patch(scale, operations))
+    if media in {MERGE_PATCH, STRATEGIC_PATCH}:
+        merged = decode_object(call.body)
+        return await _write_scale(call, lambda scale: merge_patch(scale, merged))
+    raise UnsupportedMediaTypeError(
+        "the body of the request was in an unknown format - accepted media types include: "
+        f"{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_PATCH}"
+    )
+
+
+async def _write_scale(call: Call, edit: Callable[[JsonObject], Json]) -> Answer:
+    def rescale(old: JsonObject) -> JsonObject:
+        wanted = edit(scale_of(call.kind, old))
+        replicas = _wanted_replicas(call, wanted)
+        new = with_replicas(call.kind, old, replicas)
+        version = (wanted.get("metadata") or {}).get("resourceVersion")
+        if version and version != old["metadata"]["resourceVersion"]:
+            raise strategy.stale(call.kind, call.name)
+        return new
+
+    written = await change(call, rescale)
+    return one(call, encode(scale_of(call.kind, {**written.obj, "metadata": decode_object(written.body)["metadata"]})))
+
+
+def _wanted_replicas(call: Call, scale: Json) -> int:
+    if not isinstance(scale, dict):
+        raise BadRequestError(f"a Scale is an object, not {type_name(scale)}")
+    spec = scale.get("spec")
+    replicas = (spec or {}).get("replicas", 0) if isinstance(spec, dict) or spec is None else None
+    causes: list[Cause] = []
+    if type(replicas) is not int:
+        raise BadRequestError("spec.replicas of a Scale is an integer")
+    if replicas < 0:
+        causes.append(invalid("spec.replicas", replicas, "must be greater than or equal to 0"))
+    if not isinstance(scale.get("metadata") or {}, dict):
+        raise BadRequestError("metadata of a Scale is an object")
+    if causes:
+        raise invalid_object("Scale", "autoscaling", call.name, causes)
+    return replicas

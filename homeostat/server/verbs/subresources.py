@@ -1,0 +1,52 @@
+"""What may be done with the parts of an object that have paths of their own."""
+
+from __future__ import annotations
+
+from homeostat.objects.json import JsonObject, encode
+from homeostat.server.request.body import conform, parse_body
+from homeostat.server.request.call import Answer, Call, Verb
+from homeostat.server.request.offload import aside
+from homeostat.server.verbs.get import get
+from homeostat.server.verbs.patch import patch
+from homeostat.server.verbs.scale import get_scale, patch_scale, update_scale
+from homeostat.server.verbs.update import update
+from homeostat.server.view.answer import one
+from homeostat.server.write import change
+
+_CLAIMS = ("name", "uid", "resourceVersion")
+"""What a body says of the object that it is about, to be checked against the stored one."""
+
+
+@aside
+async def finalize(call: Call) -> Answer:
+    """PUT of a namespace's `finalize`: the only way to change its `spec.finalizers`."""
+    # Read before defaults, which would give a namespace back the finalizer that is being taken from it.
+    asked = parse_body(call)
+    spec = asked.get("spec") if isinstance(asked, dict) else None
+    wanted = spec.get("finalizers") or [] if isinstance(spec, dict) else []
+    sent = conform(call, asked)
+    claimed = {name: sent["metadata"][name] for name in _CLAIMS if sent["metadata"].get(name)}
+
+    def set_finalizers(old: JsonObject) -> JsonObject:
+        metadata = {**old["metadata"], **claimed}
+        return {**old, "metadata": metadata, "spec": {**(old.get("spec") or {}), "finalizers": wanted}}
+
+    written = await change(call, set_finalizers)
+    return one(call, written.body)
+
+
+async def create_token(call: Call) -> Answer:
+    """POST of a service account's `token`: a signed token for it."""
+    return one(call, encode(call.backend.issue_token(call)), status=201)
+
+
+SUBRESOURCE_VERBS: dict[tuple[str, str], Verb] = {
+    ("status", "get"): get,
+    ("status", "update"): update,
+    ("status", "patch"): patch,
+    ("scale", "get"): get_scale,
+    ("scale", "update"): update_scale,
+    ("scale", "patch"): patch_scale,
+    ("finalize", "update"): finalize,
+    ("token", "create"): create_token,
+}

@@ -1,0 +1,97 @@
+"""Replies: one object or many, in the representation that the client asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from homeostat.edge.reply import Reply
+from homeostat.objects.json import JsonObject, decode_stored, encode
+from homeostat.server.request.call import Call
+from homeostat.server.request.negotiate import JSON, YAML, Representation
+from homeostat.server.view.encode import GZIP_FROM_BYTES, gzip
+
+_GZIP_IN_THREAD_FROM_BYTES = 1 << 20
+_WARNING_CHARACTERS = 4096
+_CUT_WARNING_CHARACTERS = 256
+
+
+def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """As many warnings as headers should hold; where they are too long together, each is cut first."""
+    if sum(map(len, warnings)) > _WARNING_CHARACTERS:
+        warnings = [
+            text[:_CUT_WARNING_CHARACTERS] for text in warnings[: _WARNING_CHARACTERS // _CUT_WARNING_CHARACTERS]
+        ]
+    return tuple(("Warning", f'299 - "{_quoted(text)}"') for text in warnings)
+
+
+def _quoted(text: str) -> str:
+    printable = "".join(char if char.isprintable() and char.isascii() else " " for char in text)
+    return printable.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
+    """One object's bytes as the reply to a call."""
+    headers = warning_headers(call.warnings) if call.warnings else ()
+    representation = call.representation
+    if representation.form == "object" and not representation.yaml:
+        return Reply(status, indented(body) if call.options.pretty else body, JSON, headers)
+    value = decode_stored(body)
+    if representation.form == "table":
+        value = _table_of_one(call, value)
+    elif representation.form == "partial":
+        value = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": value["metadata"]}
+    return Reply(
+        status, rendered(value, representation, pretty=call.options.pretty), representation.content_type, headers
+    )
+
+
+def _table_of_one(call: Call, obj: JsonObject) -> JsonObject:
+    columns = call.kind.columns
+    metadata = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
+    shown = {"None": None, "Object": obj}.get(call.options.include_object, metadata)
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {"resourceVersion": obj["metadata"].get("resourceVersion", "")},
+        "columnDefinitions": decode_stored(columns.definitions),
+        "rows": [{"cells": columns.cells(obj, call.backend.now().timestamp()), "object": shown}],
+    }
+
+
+def rendered(value: JsonObject, representation: Representation, *, pretty: bool = False) -> bytes:
+    if representation.yaml:
+        from homeostat.objects import yaml
+
+        return yaml.dump(value)
+    body = encode(value)
+    return indented(body) if pretty else body
+
+
+def indented(body: bytes) -> bytes:
+    import msgspec
+
+    return msgspec.json.format(body, indent=2) + b"\n"
+
+
+async def many(call: Call, parts: list[bytes]) -> Reply:
+    """A list's parts as the reply; large ones compressed where the client can take it."""
+    headers = warning_headers(call.warnings) if call.warnings else ()
+    if call.representation.yaml:
+        from homeostat.objects import yaml
+
+        # Slow enough to hold up everybody else.
+        return Reply(200, await asyncio.to_thread(lambda: yaml.dump(decode_stored(b"".join(parts)))), YAML, headers)
+    if call.options.pretty:
+        parts = [indented(b"".join(parts))]
+    size = sum(map(len, parts))
+    if call.accepts_gzip and size >= GZIP_FROM_BYTES:
+        headers += (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+        if size < _GZIP_IN_THREAD_FROM_BYTES:
+            return Reply(200, gzip(parts), JSON, headers)
+        return Reply(200, await asyncio.to_thread(gzip, parts), JSON, headers)
+    return Reply(200, parts, JSON, headers)
+
+
+def status_success(details: JsonObject) -> bytes:
+    return encode({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})

@@ -1,0 +1,155 @@
+"""Objects as bytes: how they are stored, and what a client asked to see of them.
+
+A stored object begins with a head that is the same for all objects of its kind, then its revision, then the rest:
+
+    {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"resourceVersion":"  41  ","name":...},"spec":...}
+
+So the revision is spliced in at the commit without a second encoding, another version of the kind is another head, and
+the metadata alone is a slice. Nothing is decoded to be listed.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import msgspec
+
+from homeostat.objects.json import JsonObject, decode_stored, encode
+from homeostat.server.kinds.registry import Kind
+from homeostat.store.base import Draft, Record
+
+_FIRST = frozenset({"apiVersion", "kind", "metadata"})
+_MARK = b'"metadata":{"resourceVersion":"'
+_METADATA = b'"metadata":'
+GZIP_FROM_BYTES = 128 * 1024
+
+
+def draft_of(kind: Kind, obj: JsonObject) -> Draft:
+    """The bytes of an object for the store; its `resourceVersion` is left to the commit."""
+    if kind.to_storage is not None:
+        obj = kind.to_storage(obj)
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+    rest = {name: value for name, value in obj.items() if name not in _FIRST}
+    meta = encode(metadata)
+    if not rest:
+        return Draft(kind.stored_head, b'",%s}' % meta[1:])
+    return Draft(kind.stored_head, b'",%s,%s' % (meta[1:], encode(rest)[1:]))
+
+
+def object_bytes(kind: Kind, record: Record) -> bytes:
+    """A stored object as this kind's version of it."""
+    value = record.value
+    if kind.from_storage is not None:
+        return encode(object_of(kind, record))
+    if value.startswith(kind.head):
+        return value
+    start = value.index(_MARK) + len(_MARK)
+    return kind.head + value[start:]
+
+
+def object_of(kind: Kind, record: Record) -> JsonObject:
+    """A stored object, decoded: a value of its own."""
+    obj = decode_stored(record.value)
+    if kind.from_storage is not None:
+        obj = kind.from_storage(obj)
+    obj["apiVersion"] = kind.api_version
+    return obj
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    metadata: msgspec.Raw
+
+
+_envelopes = msgspec.json.Decoder(_Envelope)
+_PARTIAL = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
+
+
+def metadata_bytes(record: Record) -> bytes:
+    note, value = record.note, record.value
+    if note is None:
+        # A watch of every object must not make a note of every object.
+        return bytes(_envelopes.decode(value).metadata)
+    start = value.index(_METADATA) + len(_METADATA)
+    if not note.metadata_end:
+        note.metadata_end = start + len(bytes(_envelopes.decode(value).metadata))
+    return value[start : note.metadata_end]
+
+
+def partial_bytes(record: Record) -> bytes:
+    return b"%s%s}" % (_PARTIAL, metadata_bytes(record))
+
+
+class _Labels(msgspec.Struct, gc=False):
+    labels: dict[str, str] | None = None
+
+
+class _Labelled(msgspec.Struct, gc=False):
+    metadata: _Labels
+
+
+_labelled = msgspec.json.Decoder(_Labelled)
+_NO_LABELS: dict[str, str] = {}
+
+
+class Note(msgspec.Struct, gc=False):
+    """What reading a record once has shown of it; kept in `Record.note`."""
+
+    labels: dict[str, str]
+    metadata_end: int = 0
+    """Where the metadata ends in the record's value; 0 until somebody asked."""
+    row: tuple[object, object] | None = None
+    """The columns that a table row was prepared for, and the row."""
+    fields: tuple[Kind, dict[str, str]] | None = None
+    """The kind whose selectable fields were read, and their values."""
+
+
+def note_of(record: Record) -> Note:
+    note: Note | None = record.note
+    if note is None:
+        labels = _labelled.decode(record.value).metadata.labels
+        note = record.note = Note(labels or _NO_LABELS)
+    return note
+
+
+def list_parts(
+    kind: str, api_version: str, items: Sequence[bytes], *, revision: int, continue_token: str = "", remaining: int = 0
+) -> list[bytes]:
+    """A list as parts to write one after the other; the items are not copied into one body."""
+    metadata: JsonObject = {"resourceVersion": str(revision)}
+    if continue_token:
+        metadata["continue"] = continue_token
+        if remaining:
+            metadata["remainingItemCount"] = remaining
+    head = b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":[' % (encode(kind), encode(api_version), encode(metadata))
+    return joined(head, items, b"]}")
+
+
+def joined(head: bytes, items: Sequence[bytes], tail: bytes) -> list[bytes]:
+    """Items with commas between them, none copied: a list being sent costs no more memory than what it is sent from."""
+    if not items:
+        return [head, tail]
+    parts = [b","] * (2 * len(items) + 1)
+    parts[1::2] = items
+    parts[0], parts[-1] = head, tail
+    return parts
+
+
+def gzip(parts: Sequence[bytes]) -> bytes:
+    compressor = zlib.compressobj(1, zlib.DEFLATED, 31)
+    return b"".join([*(compressor.compress(part) for part in parts), compressor.flush()])
+
+
+class _Uid(msgspec.Struct, gc=False):
+    uid: str = ""
+
+
+class _Identified(msgspec.Struct, gc=False):
+    metadata: _Uid
+
+
+_identified = msgspec.json.Decoder(_Identified)
+
+
+def uid_of(record: Record) -> str:
+    return _identified.decode(record.value).metadata.uid

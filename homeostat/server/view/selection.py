@@ -1,0 +1,98 @@
+"""Which objects a list or watch wants: a scope of the store, and label and field selectors within it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.selectors import FieldTerm, LabelSelector, parse_fields, parse_labels
+from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.call import Call
+from homeostat.server.request.offload import in_thread
+from homeostat.server.view.encode import note_of, object_of
+from homeostat.store.base import Event, Record, Scope
+
+Test = Callable[[Record], bool]
+_MANY_QUESTIONS = 50_000
+
+
+class Selection:
+    """`tests` all hold for what is selected; without any, the whole scope is."""
+
+    def __init__(self, scope: Scope, tests: Sequence[Test], *, terms: int = 0) -> None:
+        self.scope = scope
+        self.is_all = not tests
+        self._tests = tuple(tests)
+        self._terms = terms
+
+    def matches(self, record: Record) -> bool:
+        return all(test(record) for test in self._tests)
+
+    async def pick(self, records: Sequence[Record]) -> Sequence[Record]:
+        """Those that match; many records or terms are gone through aside."""
+        if len(records) * self._terms < _MANY_QUESTIONS:
+            return self.filter(records)
+        return await in_thread(lambda: self.filter(records))
+
+    def filter(self, records: Sequence[Record]) -> Sequence[Record]:
+        for test in self._tests:
+            records = [record for record in records if test(record)]
+        return records
+
+    def change(self, event: Event) -> Literal["ADDED", "MODIFIED", "DELETED"] | None:
+        """What an event is for a watcher of this selection: an object may come into it or leave it by a change."""
+        was_in = event.previous is not None and self.matches(event.previous)
+        if event.type == "DELETED":
+            return "DELETED" if was_in else None
+        if self.matches(event.record):
+            return "MODIFIED" if was_in else "ADDED"
+        return "DELETED" if was_in else None
+
+
+def selection_of(call: Call) -> Selection:
+    scope = call.scope
+    tests: list[Test] = []
+    terms = 0
+    for term in parse_fields(call.options.field_selector) if call.options.field_selector else ():
+        scope, test = _narrowed(call.kind, scope, term)
+        if test is not None:
+            tests.append(test)
+    if call.options.label_selector:
+        selector = parse_labels(call.options.label_selector)
+        if selector:
+            tests.append(_by_labels(selector))
+            terms += len(selector.requirements)
+    return Selection(scope, tests, terms=terms + len(tests))
+
+
+def _by_labels(selector: LabelSelector) -> Test:
+    matches = selector.matches
+    return lambda record: matches(note_of(record).labels)
+
+
+def _narrowed(kind: Kind, scope: Scope, term: FieldTerm) -> tuple[Scope, Test | None]:
+    """A term on the name or the namespace narrows the scope where it can; any other is tested."""
+    is_wanted = term.equal
+    value = term.value
+    match term.field:
+        case "metadata.name":
+            if is_wanted and not scope.name and (scope.namespace or not kind.namespaced) and value:
+                return scope._replace(name=value), None
+            return scope, lambda record: (record.key.name == value) is is_wanted
+        case "metadata.namespace":
+            if is_wanted and not scope.namespace and value and kind.namespaced:
+                return scope._replace(namespace=value), None
+            return scope, lambda record: (record.key.namespace == value) is is_wanted
+        case field if field in kind.behaviour.selectable_fields:
+            return scope, lambda record: (_fields(kind, record).get(field, "") == value) is is_wanted
+    known = ", ".join(sorted({"metadata.name", "metadata.namespace", *kind.behaviour.selectable_fields}))
+    raise BadRequestError(f'field label not supported: "{term.field}"; {kind.group_resource} have: {known}')
+
+
+def _fields(kind: Kind, record: Record) -> dict[str, str]:
+    note = note_of(record)
+    held = note.fields
+    if held is None or held[0] is not kind:
+        held = note.fields = (kind, kind.behaviour.selectable(object_of(kind, record)))
+    return held[1]

@@ -1,0 +1,39 @@
+"""What the server accepts of each built-in kind, and how it tells of what it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from homeostat.server.kinds.builtins.checks import check
+from tests.server.kinds.builtins.manifests import ADMISSION, GOOD, defaulted, told
+
+
+@pytest.mark.parametrize(("group", "kind"), GOOD)
+def test_a_good_object_is_accepted(group: str, kind: str) -> None:
+    assert told(check(group, kind, defaulted(group, kind, GOOD[group, kind], uid="u-1"))) == []
+
+
+def test_a_kind_without_rules_is_accepted() -> None:
+    assert check("example.com", "Widget", {"spec": 3}) == []
+
+
+def test_webhook_names_are_unique() -> None:
+    kind = "MutatingWebhookConfiguration"
+    webhook = GOOD[ADMISSION, kind]["webhooks"][0]
+    causes = check(ADMISSION, kind, defaulted(ADMISSION, kind, {"webhooks": [webhook, webhook]}))
+    assert told(causes) == ['webhooks[1].name: Duplicate value: "check.example.com"']
+
+
+def test_a_job_without_a_uid_yet_is_accepted() -> None:
+    assert check("batch", "Job", defaulted("batch", "Job", GOOD["batch", "Job"])) == []
+
+
+def test_every_fault_is_told() -> None:
+    pod = defaulted("", "Pod", {"spec": {"containers": [{"ports": [{}]}, {}]}})
+    assert [each.field for each in check("", "Pod", pod)] == [
+        "spec.containers[0].name",
+        "spec.containers[0].image",
+        "spec.containers[0].ports[0].containerPort",
+        "spec.containers[1].name",
+        "spec.containers[1].image",
+    ]

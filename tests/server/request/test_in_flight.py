@@ -1,0 +1,76 @@
+"""Room for so many calls at once, and a queue for the rest."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from homeostat.objects.errors import TooManyRequestsError
+from homeostat.server.request.in_flight import InFlight, Lane
+
+
+async def entered(lane: Lane, order: list[str], name: str) -> None:
+    if not lane.enter():
+        await lane.turn()
+    order.append(name)
+
+
+async def begun(lane: Lane, order: list[str], names: str) -> list[asyncio.Task[None]]:
+    tasks = [asyncio.ensure_future(entered(lane, order, name)) for name in names]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_who_comes_when_all_room_is_taken_is_served_in_order_of_coming() -> None:
+    lane, order = Lane("writes", 2, 10), list[str]()
+    await begun(lane, order, "abcd")
+    assert order == ["a", "b"]
+    for _ in range(2):
+        lane.leave()
+        await asyncio.sleep(0)
+    assert order == ["a", "b", "c", "d"]
+
+
+async def test_room_that_was_left_by_all_is_there_again() -> None:
+    lane, order = Lane("writes", 2, 10), list[str]()
+    await begun(lane, order, "abc")
+    for _ in range(3):
+        lane.leave()
+    assert [lane.enter() for _ in range(3)] == [True, True, False]
+
+
+async def test_a_full_queue_refuses_and_says_when_to_come_back() -> None:
+    lane, order = Lane("writes", 1, 2), list[str]()
+    tasks = await begun(lane, order, "abcd")
+    with pytest.raises(TooManyRequestsError, match="too many writes at once") as refused:
+        await tasks[3]
+    assert refused.value.retry_after_s == 1
+
+
+async def test_who_gives_up_waiting_is_passed_over() -> None:
+    lane, order = Lane("writes", 1, 10), list[str]()
+    tasks = await begun(lane, order, "abc")
+    tasks[1].cancel()
+    await asyncio.sleep(0)
+    lane.leave()
+    await asyncio.sleep(0)
+    assert order == ["a", "c"]
+
+
+async def test_who_gives_up_just_as_its_turn_comes_hands_the_room_on() -> None:
+    lane, order = Lane("writes", 1, 10), list[str]()
+    tasks = await begun(lane, order, "abc")
+    lane.leave()
+    tasks[1].cancel()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert order == ["a", "c"]
+
+
+def test_reads_and_writes_have_room_of_their_own() -> None:
+    rooms = InFlight(most_reads=1, most_writes=1)
+    assert rooms.lane("create").enter()
+    assert rooms.lane("list").enter()
+    assert not rooms.lane("patch").enter()
+    assert not rooms.lane("get").enter()

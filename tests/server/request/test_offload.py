@@ -1,0 +1,304 @@
+"""Calls carried out in a thread: the loop does what is the loop's, and who gives up has written nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import weakref
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homeostat.edge.reply import Reply
+from homeostat.objects.errors import NotFoundError
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.server.access.user import SELF
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.negotiate import Representation
+from homeostat.server.request.offload import LARGE_BYTES, TooLongError, aside, is_aside
+from homeostat.server.request.paths import ObjectPath
+from homeostat.server.verbs.get import get
+from homeostat.server.verbs.list import list_objects
+from homeostat.server.view.encode import draft_of
+from homeostat.server.view.selection import Selection
+from homeostat.store.base import Event, Key, Put, Record, RevisionMismatchError, Scope
+
+LARGE = b"x" * LARGE_BYTES
+
+
+@pytest.fixture
+async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
+    async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as opened:
+        yield opened
+
+
+def call_of(plane: Plane, body: bytes = LARGE) -> Call:
+    backend = plane.app.backend
+    kind = backend.registry.find("", "v1", "configmaps")
+    assert kind is not None
+    path = ObjectPath(group="", version="v1", plural="configmaps", namespace="default", name="there", subresource="")
+    return Call(backend, kind, path, SELF, body=body)
+
+
+def put_of(call: Call) -> Put:
+    obj: dict[str, Any] = {"metadata": {"name": call.name, "namespace": call.namespace}}
+    return Put(call.key, draft_of(call.kind, obj), 0)
+
+
+async def test_only_a_large_call_leaves_the_thread_of_the_loop(plane: Plane) -> None:
+    places = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        places.append((is_aside(), threading.current_thread() is threading.main_thread()))
+        return Reply(200)
+
+    await look(call_of(plane, b"{}"))
+    await look(call_of(plane))
+    assert places == [(False, True), (True, False)]
+
+
+async def test_a_call_on_a_large_object_is_large_however_small_its_body(plane: Plane) -> None:
+    places = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        places.append(is_aside())
+        return Reply(200)
+
+    call = call_of(plane, b"{}")
+    obj: dict[str, Any] = {"metadata": {"name": call.name, "namespace": "default"}, "data": {"all": LARGE.decode()}}
+    await call.store.write(Put(call.key, draft_of(call.kind, obj), 0))
+    await look(call)
+    assert places == [True]
+
+
+BODIES = {
+    "long": (b'{"a":"%s"}' % (b"x" * 60_000), "application/json", False),
+    "many objects": (b"[%s1]" % (b"{}," * 2_000), "application/json", True),
+    "many nulls": (b"[%snull]" % (b"null," * 2_000), "application/json", True),
+    "many objects in little space": (b"k8s" + b"\x12\0" * 3_000, "application/vnd.kubernetes.protobuf", True),
+    "aliases": (b"a: &a {}\nb: [%s*a]" % (b"*a, " * 2_000), "application/yaml", True),
+    "a document of YAML": (b"a: b\n" * 1_000, "application/yaml", False),
+}
+
+
+@pytest.mark.parametrize(("body", "content_type", "is_much"), BODIES.values(), ids=BODIES)
+async def test_a_small_body_is_large_if_it_holds_much(
+    plane: Plane, body: bytes, content_type: str, is_much: bool
+) -> None:
+    places = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        places.append(is_aside())
+        return Reply(200)
+
+    call = call_of(plane, body)
+    call.content_type = content_type
+    await look(call)
+    assert places == [is_much]
+
+
+async def test_what_is_asked_of_the_store_happens_on_the_loop(plane: Plane) -> None:
+    delivered_in: list[int] = []
+    call = call_of(plane)
+    store = call.store
+
+    def deliver(_: Event) -> None:
+        delivered_in.append(threading.get_ident())
+
+    await store.subscribe(call.scope, since=store.revision, deliver=deliver)
+
+    @aside
+    async def write(call: Call) -> Answer:
+        assert call.store.get(call.key) is None
+        record = await call.store.write(put_of(call))
+        assert (record, call.store.revision) == (call.store.get(call.key), record.revision)
+        return Reply(200)
+
+    await write(call)
+    assert delivered_in == [threading.get_ident()]
+
+
+async def test_a_call_that_takes_too_long_begins_anew_in_the_thread(plane: Plane) -> None:
+    places = []
+
+    @aside
+    async def look(call: Call) -> Answer:
+        places.append(is_aside())
+        if not is_aside():
+            raise TooLongError
+        return Reply(200)
+
+    await look(call_of(plane, b"{}"))
+    assert places == [False, True]
+
+
+async def test_what_a_call_raises_in_the_thread_comes_out_of_it(plane: Plane) -> None:
+    @aside
+    async def fail(call: Call) -> Answer:
+        raise call.not_found()
+
+    with pytest.raises(NotFoundError, match="there"):
+        await fail(call_of(plane))
+
+
+async def test_what_a_call_has_failed_on_is_forgotten_with_its_error(plane: Plane) -> None:
+    class Body:
+        """Stands for megabytes, in the frames of what failed."""
+
+    held: list[weakref.ref[Body]] = []
+
+    @aside
+    async def fail(call: Call) -> Answer:
+        body = Body()
+        held.append(weakref.ref(body))
+        if len(held) == 1:
+            raise call.not_found()
+        await call.store.write(put_of(call)._replace(expect=7))
+        raise AssertionError(body)
+
+    gc.disable()
+    try:
+        for expected in (NotFoundError, RevisionMismatchError):
+            with pytest.raises(expected):
+                await fail(call_of(plane))
+        await asyncio.sleep(0.01)
+        assert [each() for each in held] == [None, None]
+    finally:
+        gc.enable()
+
+
+async def test_while_a_call_waits_the_thread_is_there_for_others(plane: Plane) -> None:
+    has_come, may_go_on = asyncio.Event(), asyncio.Event()
+    order: list[str] = []
+
+    async def check(*_: object) -> None:
+        order.append("waits")
+        has_come.set()
+        await may_go_on.wait()
+
+    @aside
+    async def wait(call: Call) -> Answer:
+        await call.backend.admission.validate(call, {}, None, "CREATE")
+        order.append("goes on")
+        return Reply(200)
+
+    @aside
+    async def look(call: Call) -> Answer:
+        order.append("another")
+        return Reply(200)
+
+    plane.admission.guards.put("test", {"configmaps": check})
+    waiting = asyncio.ensure_future(wait(call_of(plane)))
+    await asyncio.wait_for(has_come.wait(), 10)
+    await asyncio.wait_for(look(call_of(plane)), 10)
+    may_go_on.set()
+    await asyncio.wait_for(waiting, 10)
+    assert order == ["waits", "another", "goes on"]
+
+
+async def test_who_gives_up_a_call_has_written_nothing(plane: Plane) -> None:
+    has_begun, may_go_on, has_ended = threading.Event(), threading.Event(), threading.Event()
+
+    @aside
+    async def write(call: Call) -> Answer:
+        has_begun.set()
+        may_go_on.wait(10)
+        try:
+            await call.store.write(put_of(call))
+        finally:
+            has_ended.set()
+        return Reply(200)
+
+    call = call_of(plane)
+    waiting = asyncio.ensure_future(write(call))
+    await asyncio.to_thread(has_begun.wait, 10)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    may_go_on.set()
+    assert await asyncio.to_thread(has_ended.wait, 10)
+    assert call.store.get(call.key) is None
+
+
+class Turns:
+    """How often the loop came round to somebody else."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def __aenter__(self) -> Turns:
+        self._task = asyncio.ensure_future(self._turn())
+        await asyncio.sleep(0)
+        self.count = 0
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+
+    async def _turn(self) -> None:
+        while True:
+            self.count += 1
+            await asyncio.sleep(0)
+
+
+FORMS = {
+    "yaml": Representation(yaml=True),
+    "table": Representation(form="table"),
+    "metadata": Representation(form="partial"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+async def test_a_large_object_in_another_form_holds_nobody_up(plane: Plane, form: Representation) -> None:
+    call = call_of(plane, b"")
+    obj: dict[str, Any] = {
+        "metadata": {"name": call.name, "namespace": "default", "uid": "u"},
+        "data": {f"k{at}": "v" for at in range(20_000)},
+    }
+    await call.store.write(Put(call.key, draft_of(call.kind, obj), 0))
+    call.representation = form
+    async with Turns() as turns:
+        answer = await get(call)
+        assert turns.count > 0
+    assert isinstance(answer, Reply)
+    assert answer.status == 200
+
+
+async def test_many_rows_that_nobody_has_prepared_hold_nobody_up(plane: Plane) -> None:
+    call = call_of(plane, b"")
+    text = "x" * 40_000
+    for at in range(30):
+        key = call.key._replace(name=f"c{at}")
+        obj: dict[str, Any] = {"metadata": {"name": key.name, "namespace": "default", "uid": key.name}}
+        await call.store.write(Put(key, draft_of(call.kind, {**obj, "data": {"text": text}}), 0))
+    call.path = call.path._replace(name="")
+    call.representation = Representation(form="table")
+    async with Turns() as turns:
+        first = await list_objects(call)
+        assert turns.count > 0
+        turns.count = 0
+        again = await list_objects(call)
+        assert turns.count == 0
+    assert isinstance(first, Reply)
+    assert isinstance(again, Reply)
+    assert list(first.body) == list(again.body)
+
+
+async def test_many_questions_to_many_records_are_asked_in_the_thread() -> None:
+    places: list[bool] = []
+
+    def is_even(record: Record) -> bool:
+        places.append(threading.current_thread() is threading.main_thread())
+        return record.revision % 2 == 0
+
+    records = [Record(Key("configmaps", "default", f"c{at}"), b"{}", at, at) for at in range(100)]
+    for terms in (1, 1_000):
+        picked = await Selection(Scope("configmaps"), [is_even], terms=terms).pick(records)
+        assert list(picked) == records[::2]
+    assert places == [True] * 100 + [False] * 100
