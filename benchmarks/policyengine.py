@@ -18,12 +18,12 @@ from rich.table import Table
 
 from benchmarks.report import console
 from homeostat.objects.json import JsonObject
+from homeostat.objects.views.pod import Pod, decode_pod
 from homeostat.operators.policy.bundle import load_bundle
 from homeostat.operators.policy.document import PolicyDocument, policy_document
 from homeostat.operators.policy.evaluator import CLEAN, Evaluator, compile_policy
 from homeostat.operators.policy.inspection import inspect
 from homeostat.operators.policy.manifest import Document
-from homeostat.operators.policy.pod import Pod, decode_pod
 from homeostat.operators.policy.tally import Tally
 
 _PODS, _NAMESPACES, _REPLICAS, _MANIFESTS = 100_000, 200, 5, 10_000

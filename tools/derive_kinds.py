@@ -6,9 +6,9 @@ FACTS holds `openapi/` (OpenAPI v3 documents), `proto-fields.json` (message -> n
 `golden/` (which the tests of the decoder read). GO_MODULES holds the unpacked Go modules `k8s.io/api@V`,
 `k8s.io/apimachinery@V` and `k8s.io/apiextensions-apiserver@V` of the same release.
 
-The table is one text file a package, in a form of its own and without descriptions; `objects/typetable.py` says how it
-reads. OpenAPI gives merge keys, list types, defaults and required fields; where it has no document for a group, Go's
-comment markers, from which Kubernetes makes that document, give the same.
+The table is one text file a package, in a form of its own and without descriptions; `objects/wire/type_table.py`
+describes it. OpenAPI gives merge keys, list types, defaults and required fields; where it has no document for a group,
+Go's comment markers, from which Kubernetes makes that document, give the same.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from homeostat.objects.conditions import READY, Condition
-from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, CustomKind
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, CustomKind
 from homeostat.objects.decision import Decision, Notice, Stalled
 from homeostat.objects.declared import Declared, Metadata, owner_reference
 from homeostat.objects.kind import CONFIG_MAP, Kind

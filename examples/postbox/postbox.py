@@ -10,10 +10,10 @@ from uuid import uuid4
 from msgspec import Meta, Struct
 
 from homeostat.objects.conditions import READY, Condition
-from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.crd.field_meta import rule
 from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.declared import Declared
-from homeostat.objects.fieldmeta import rule
 from homeostat.objects.kind import Kind
 from homeostat.objects.roles import control_rules
 from homeostat.runtime.look import Options

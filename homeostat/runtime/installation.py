@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 from homeostat.client.base import Client
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.errors import UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from homeostat.client.base import Client
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.runtime.controller import Controller, Plan
 from homeostat.runtime.host import Host
 from homeostat.runtime.informer import Informers

@@ -19,7 +19,7 @@ import msgspec
 
 from homeostat.client.base import Client
 from homeostat.client.projection import Projection
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.runtime.controller import Controller

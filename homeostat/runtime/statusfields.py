@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 import msgspec
 
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import Json
 
 

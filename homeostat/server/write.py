@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from homeostat.objects.apply.managed import keep_times, update_managed
 from homeostat.objects.errors import (
     AlreadyExistsError,
     BadRequestError,
@@ -20,7 +21,6 @@ from homeostat.objects.errors import (
     required,
 )
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.managed import keep_times, update_managed
 from homeostat.objects.names import check_metadata, check_metadata_update, name_rule
 from homeostat.server import strategy
 from homeostat.server.namespaces import require_namespace

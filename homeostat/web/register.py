@@ -22,7 +22,7 @@ import msgspec
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.projection import Projection
 from homeostat.client.requests import Selection
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ID

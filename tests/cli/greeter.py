@@ -8,7 +8,7 @@ import os
 import msgspec
 
 from homeostat.objects.conditions import READY, Condition
-from homeostat.objects.customkind import CustomKind, Status
+from homeostat.objects.crd.custom_kind import CustomKind, Status
 from homeostat.objects.decision import Decision, Stalled
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind

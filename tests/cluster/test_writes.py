@@ -10,7 +10,7 @@ import pytest
 
 from homeostat.client.projection import Projection
 from homeostat.objects.conditions import Condition
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.decision import Receipt
 from homeostat.objects.errors import ConflictError, NotFoundError
 from homeostat.objects.kind import Kind

@@ -7,7 +7,7 @@ import pytest
 
 from homeostat.objects.errors import ApiError, InvalidError
 from homeostat.objects.json import JsonObject
-from homeostat.objects.yaml import load_all
+from homeostat.objects.yaml.reader import load_all
 from homeostat.plane import Plane, Settings, open_plane
 from tests.docs.documents import EXAMPLES
 

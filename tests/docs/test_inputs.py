@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from homeostat.objects.customkind import Status
+from homeostat.objects.crd.custom_kind import Status
 from homeostat.operators.actions.inputs.amqp import AmqpConfig
 from homeostat.operators.actions.inputs.api import ResourceInputStatus
 from homeostat.operators.actions.inputs.git import GitConfig

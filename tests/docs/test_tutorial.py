@@ -17,7 +17,7 @@ from homeostat.client.base import Client
 from homeostat.client.discovery import Discovery
 from homeostat.client.inprocess import InProcess
 from homeostat.objects.json import JsonObject
-from homeostat.objects.yaml import load_all
+from homeostat.objects.yaml.reader import load_all
 from homeostat.operators.access import rules_of
 from homeostat.operators.catalog import load_operator
 from homeostat.plane import Settings, open_plane

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Scale, Status
-from homeostat.objects.fieldmeta import NULLABLE, keyed, rule
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Scale, Status
+from homeostat.objects.crd.field_meta import NULLABLE, keyed, rule
 from homeostat.objects.kind import Kind
-from homeostat.objects.schema import Rule
+from homeostat.objects.schema.schema import Rule
 
 
 class Mood(Enum):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from homeostat.objects.apply import apply
-from homeostat.objects.fieldset import FieldSet, path_text, paths
-from homeostat.objects.managed import update_managed
-from homeostat.objects.schema import Schema
-from homeostat.objects.yaml import load
+from homeostat.objects.apply.apply import apply
+from homeostat.objects.apply.field_set import FieldSet, path_text, paths
+from homeostat.objects.apply.managed import update_managed
+from homeostat.objects.schema.schema import Schema
+from homeostat.objects.yaml.reader import load
 
 Json = Any
 

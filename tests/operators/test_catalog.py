@@ -100,7 +100,7 @@ def test_one_that_is_broken_is_told_with_the_place(tmp_path: Path, text: str, to
 def test_kinds_that_no_server_takes_are_told_with_the_operator(tmp_path: Path) -> None:
     text = """
 import msgspec
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.kind import Kind
 
 class Spec(msgspec.Struct):

@@ -14,7 +14,7 @@ from homeostat.client.projection import Projection
 from homeostat.objects.errors import ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP
-from homeostat.objects.patch import merge_patch
+from homeostat.objects.patch.json import merge_patch
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.finalizer import add_finalizer, plan_addition, plan_removal, remove_finalizer
 from homeostat.runtime.status import Snapshot

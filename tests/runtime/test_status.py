@@ -18,7 +18,7 @@ from homeostat.objects.decision import Receipt
 from homeostat.objects.errors import ConflictError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.patch import merge_patch
+from homeostat.objects.patch.json import merge_patch
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.status import (
     Snapshot,

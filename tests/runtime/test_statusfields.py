@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from homeostat.client.base import Client
-from homeostat.objects.customkind import Status
+from homeostat.objects.crd.custom_kind import Status
 from homeostat.objects.decision import Decision, Receipt
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.look import Options

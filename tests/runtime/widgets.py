@@ -14,7 +14,7 @@ import msgspec
 from homeostat.client.base import Client
 from homeostat.client.projection import Projection
 from homeostat.objects.conditions import READY, Condition
-from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, CustomKind, Status
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, CustomKind, Status
 from homeostat.objects.decision import Decision, Notice, Receipt, Stalled, Wait
 from homeostat.objects.declared import Declared, Metadata, owner_reference
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, UnavailableError

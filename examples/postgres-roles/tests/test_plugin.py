@@ -16,7 +16,7 @@ from homeostat.client.discovery import Discovery
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.yaml import load
+from homeostat.objects.yaml.reader import load
 from homeostat.operators import actions
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane

@@ -13,14 +13,14 @@ from typing import Final
 import msgspec
 
 from homeostat.cli.objects.apply import MANAGER
-from homeostat.objects.apply import apply
-from homeostat.objects.default import apply_defaults
+from homeostat.objects.apply.apply import apply
 from homeostat.objects.errors import BadRequestError, InvalidError
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.prune import unknown_fields
-from homeostat.objects.schema import Schema
-from homeostat.objects.structural import schema_of
-from homeostat.objects.validate import Validator
+from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.prune import unknown_fields
+from homeostat.objects.schema.schema import Schema
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceTypeSpec
 from homeostat.operators.actions.definition import definition_of
 

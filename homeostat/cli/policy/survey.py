@@ -15,13 +15,13 @@ from homeostat.client.projection import Page, Projection
 from homeostat.client.requests import Selection
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DISRUPTION_BUDGET, POD
+from homeostat.objects.views.pod import Pod
+from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.estate import JUDGED
 from homeostat.operators.policy.inspection import score_line
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.report.report import Entry, ScoreLine
 from homeostat.operators.policy.tally import Tally, Totals
-from homeostat.operators.policy.workload import DisruptionBudget
 
 _PAGE = 500
 

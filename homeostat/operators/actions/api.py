@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
-from homeostat.objects.schema import Rule
+from homeostat.objects.schema.schema import Rule
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.operators.actions.restapi import KINDS as REST_KINDS
 from homeostat.operators.actions.run import Changes, Count, Part, Purpose, Run, Time, Trigger

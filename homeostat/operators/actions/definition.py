@@ -14,15 +14,15 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from homeostat.objects.crd import default_crd, validate_crd
-from homeostat.objects.crdschema import check_schema
-from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN
+from homeostat.objects.crd.definition import default_crd, validate_crd
+from homeostat.objects.crd.schema import check_schema
+from homeostat.objects.crd.type_schema import struct_schema
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION, Kind
-from homeostat.objects.structural import schema_of
-from homeostat.objects.typeschema import struct_schema
-from homeostat.objects.validate import Validator
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import GROUP, RESOURCES, ActionReference, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.naming import check_names, resource_kind
 from homeostat.operators.actions.specschema import PATH, spec_schema

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import NamedTuple
 
-from homeostat.objects.default import apply_defaults
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
-from homeostat.objects.prune import prune
-from homeostat.objects.structural import schema_of
-from homeostat.objects.validate import Validator
+from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.prune import prune
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
 
 
 class Misfit(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.objects.customkind import AGE_COLUMN, Column, CustomKind
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, Column, CustomKind
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.run import Count, Time
 

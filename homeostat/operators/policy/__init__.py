@@ -10,6 +10,7 @@ import logging
 
 from homeostat.objects.decision import Decision
 from homeostat.objects.kind import NAMESPACE, POD
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.access import RULES
 from homeostat.operators.policy.act import Actor
 from homeostat.operators.policy.api import (
@@ -30,7 +31,6 @@ from homeostat.operators.policy.follower import Follower
 from homeostat.operators.policy.inquiry import Inquiry
 from homeostat.operators.policy.ledger import Books
 from homeostat.operators.policy.observe import Namespace, Observer
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import World
 from homeostat.runtime.informer import Informer

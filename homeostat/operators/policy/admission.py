@@ -18,11 +18,11 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.check import Finding, is_as_grave
 from homeostat.operators.policy.enforcement import is_put_right
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.spec import Admission, AdmissionMode, PolicySpec
 from homeostat.operators.policy.stalled import StalledPolicy
 

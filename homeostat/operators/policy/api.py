@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.operators.policy.pool import Pool

@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.score import score_of
 from homeostat.operators.policy.spec import POLICY_FREE
 from homeostat.runtime.cache import Change

@@ -12,12 +12,12 @@ from typing import Final
 
 import msgspec
 
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.prune import unknown_fields
-from homeostat.objects.structural import schema_of
+from homeostat.objects.schema.prune import unknown_fields
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
 from homeostat.objects.timestamp import format_time
-from homeostat.objects.validate import Validator
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, GROUP
 from homeostat.operators.policy.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.fault import Fault

@@ -17,14 +17,14 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.views.pod import Pod
+from homeostat.objects.views.workload import OwnerKey, Workload, owner_of
 from homeostat.operators.policy.api import LONGEST_CHANGE, OPT_OUT, PATCHED_AT
 from homeostat.operators.policy.check import MISSING_LIVENESS, MISSING_READINESS, MISSING_RESOURCES, Check, Finding
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.remedy import PROBES, Injection, Part, changes_of, lacking, patch_of, port_for
 from homeostat.operators.policy.spec import Enforcement, PolicySpec
-from homeostat.operators.policy.workload import OwnerKey, Workload, owner_of
 
 _USUAL = Enforcement()
 _CHECKS: dict[Part, Check] = {

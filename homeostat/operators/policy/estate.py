@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from homeostat.objects.decision import Wait
 from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, DISRUPTION_BUDGET, REPLICA_SET, STATEFUL_SET, Kind
+from homeostat.objects.views.pod import Pod
+from homeostat.objects.views.replica_set import ReplicaSet, is_judged_anew, is_relinked
+from homeostat.objects.views.workload import DisruptionBudget, Workload, key_of
 from homeostat.operators.policy.enforcement import Plan
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.remedy import is_patched
-from homeostat.operators.policy.replicaset import ReplicaSet, is_judged_anew, is_relinked
-from homeostat.operators.policy.workload import DisruptionBudget, Workload, key_of
 from homeostat.runtime.cache import Change
 from homeostat.runtime.informer import Informer
 from homeostat.runtime.setup import Setup

@@ -19,6 +19,8 @@ import msgspec
 
 from homeostat.cel import Budget
 from homeostat.objects.json import JsonObject
+from homeostat.objects.views.pod import Pod, PodSpec
+from homeostat.objects.views.workload import DisruptionBudget, Workload, pod_of
 from homeostat.operators.policy.check import Finding
 from homeostat.operators.policy.checks import DECLARED, OBSERVED, tests_of, workload_tests_of
 from homeostat.operators.policy.checks.base import Test, WorkloadTest
@@ -26,13 +28,11 @@ from homeostat.operators.policy.checks.running import pending_deadline
 from homeostat.operators.policy.exemption import CompiledExemption, Spared, compile_exemptions, spare
 from homeostat.operators.policy.fault import Fault, PolicyFaultError
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pod import Pod, PodSpec
 from homeostat.operators.policy.pool import Pool
 from homeostat.operators.policy.remedy import check_defaults
 from homeostat.operators.policy.rule import MOST_COST, RuleTest, compile_rules
 from homeostat.operators.policy.selector import Predicate, compile_selector
 from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
-from homeostat.operators.policy.workload import DisruptionBudget, Workload, pod_of
 
 _MOST_SPECS = 512
 

@@ -12,12 +12,12 @@ from math import inf
 from typing import NamedTuple
 
 from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.views.pod import Pod
+from homeostat.objects.views.workload import owner_of
 from homeostat.operators.policy.check import CHECKS, Finding
 from homeostat.operators.policy.fault import PolicyFaultError
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.selector import Predicate, compile_selector
 from homeostat.operators.policy.spec import Exemption, PolicySpec
-from homeostat.operators.policy.workload import owner_of
 
 
 class CompiledExemption(NamedTuple):

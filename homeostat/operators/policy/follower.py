@@ -10,12 +10,12 @@ import asyncio
 from typing import Generic, TypeVar
 
 from homeostat.objects.kind import POD, REPLICA_SET
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy
 from homeostat.operators.policy.decide import Action
 from homeostat.operators.policy.estate import Affected, Estate
 from homeostat.operators.policy.ledger import Books
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import World
 from homeostat.runtime.cache import Cache, Change

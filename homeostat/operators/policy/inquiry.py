@@ -17,12 +17,12 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import POD
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.enforcement import plan_of
 from homeostat.operators.policy.estate import Estate
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.ledger import Page
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.series import Series
 from homeostat.runtime.cache import Cache
 

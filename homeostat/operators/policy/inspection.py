@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.operators.policy.check import Finding
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.evaluator import Evaluator
@@ -18,7 +19,6 @@ from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
 from homeostat.operators.policy.score import aggregate, classify
 from homeostat.operators.policy.spec import Thresholds
 from homeostat.operators.policy.tally import Tally, Totals
-from homeostat.operators.policy.workload import DisruptionBudget
 
 
 def inspect(documents: Iterable[Document], policies: Sequence[PolicyDocument], *, now: float) -> Report:

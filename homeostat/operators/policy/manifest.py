@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.policy.pod import Pod
-from homeostat.operators.policy.workload import DisruptionBudget, Workload, WorkloadSpec, given_labels, pod_of
+from homeostat.objects.views.pod import Pod
+from homeostat.objects.views.workload import DisruptionBudget, Workload, WorkloadSpec, given_labels, pod_of
 
 Placed = TypeVar("Placed", Pod, Workload, DisruptionBudget)
 

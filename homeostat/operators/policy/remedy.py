@@ -17,11 +17,11 @@ import msgspec
 from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.objects.quantity import Quantity, QuantityError
 from homeostat.objects.timestamp import format_time
+from homeostat.objects.views.pod import Container
+from homeostat.objects.views.workload import Workload
 from homeostat.operators.policy.api import INJECTED, OPERATOR, PATCHED_AT, PATCHED_BY
 from homeostat.operators.policy.fault import PolicyFaultError
-from homeostat.operators.policy.pod import Container
 from homeostat.operators.policy.spec import DefaultProbe, DefaultResources, PolicySpec
-from homeostat.operators.policy.workload import Workload
 
 Part = Literal["livenessProbe", "readinessProbe", "resources"]
 

@@ -12,8 +12,8 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.objects.fieldmeta import keyed
-from homeostat.objects.schema import Rule as SchemaRule
+from homeostat.objects.crd.field_meta import keyed
+from homeostat.objects.schema.schema import Rule as SchemaRule
 
 Severity = Literal["critical", "high", "medium", "low"]
 Mode = Literal["audit", "enforce"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.fault import Fault, PolicyFaultError
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.selector import compile_selector
 from homeostat.operators.policy.spec import PolicySpec, Selector
 

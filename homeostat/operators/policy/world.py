@@ -7,12 +7,12 @@ from datetime import datetime
 
 import msgspec
 
+from homeostat.objects.views.workload import Workload
 from homeostat.operators.policy.auditresult import Record
 from homeostat.operators.policy.enforcement import Plan
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.tally import Totals
-from homeostat.operators.policy.workload import Workload
 
 
 class World(msgspec.Struct, frozen=True):

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from homeostat.objects.errors import ApiError, BadRequestError, InternalError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.meta import clean_metadata
-from homeostat.objects.patch import json_patch
-from homeostat.objects.wholenumber import make_whole
+from homeostat.objects.patch.json import json_patch
+from homeostat.objects.schema.whole_number import make_whole
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.expressions import Conditions, ExpressionError, bindings_of, webhook_environment
 from homeostat.server.admission.match import Match, Narrowed, match_of, rule_of

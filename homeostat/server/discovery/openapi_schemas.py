@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.typetable import Field, flat_fields, group_version, kind_named, openapi_name, type_named
+from homeostat.objects.wire.type_table import Field, flat_fields, group_version, kind_named, openapi_name, type_named
 from homeostat.server.kinds.registry import Kind
 
 Schemas = dict[str, JsonObject]

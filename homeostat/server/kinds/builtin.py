@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import islice
 
-from homeostat.objects.builtins import builtin_schema
 from homeostat.objects.errors import MOST_CAUSES, Cause, invalid
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.prune import prune, unknown_fields
-from homeostat.objects.schema import Schema
-from homeostat.objects.typed import conform_types
+from homeostat.objects.schema.prune import prune, unknown_fields
+from homeostat.objects.schema.schema import Schema
+from homeostat.objects.wire.builtin_schema import builtin_schema
+from homeostat.objects.wire.typed import conform_types
 from homeostat.server.kinds.builtins.checks import check, check_update
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import cached_property
 
 from homeostat.cel import Budget
-from homeostat.objects.crd import default_crd, validate_crd, validate_crd_update
-from homeostat.objects.default import apply_defaults
+from homeostat.objects.crd.definition import default_crd, validate_crd, validate_crd_update
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject, decode_stored, encode
-from homeostat.objects.prune import prune, unknown_fields
-from homeostat.objects.rules import Rules
-from homeostat.objects.schema import Schema
-from homeostat.objects.structural import schema_of
-from homeostat.objects.validate import Validator
+from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.prune import prune, unknown_fields
+from homeostat.objects.schema.rules import Rules
+from homeostat.objects.schema.schema import Schema
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
 from homeostat.server.kinds.builtin import BuiltinBehaviour, text_at
 from homeostat.server.kinds.registry import Behaviour, Kind, Registry, ScalePaths
 from homeostat.server.request.offload import TooLongError, is_aside

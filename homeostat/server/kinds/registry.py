@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
-from homeostat.objects.schema import Schema
+from homeostat.objects.schema.schema import Schema
 from homeostat.server.kinds.builtins.convert import autoscaler_to_v1, autoscaler_to_v2, event_to_core, event_to_events
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")

@@ -14,7 +14,7 @@ from typing import Any
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode, encode, type_name
 from homeostat.objects.meta import clean_metadata
-from homeostat.objects.wholenumber import make_whole, may_hold_floats
+from homeostat.objects.schema.whole_number import make_whole, may_hold_floats
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import body_type
 
@@ -28,7 +28,7 @@ def parse_body(call: Call) -> Json:
     """The body's JSON value; duplicate keys of JSON objects are dealt with as the call's `fieldValidation` says."""
     match body_type(call.content_type):
         case "protobuf":
-            from homeostat.objects import protobuf
+            from homeostat.objects.wire import protobuf
 
             return protobuf.decode(call.body)
         case "yaml":

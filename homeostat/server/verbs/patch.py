@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from homeostat.objects.apply import apply as apply_configuration
+from homeostat.objects.apply.apply import apply as apply_configuration
 from homeostat.objects.errors import (
     AlreadyExistsError,
     ApiError,
@@ -18,8 +18,8 @@ from homeostat.objects.errors import (
 )
 from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.objects.meta import clean_metadata
-from homeostat.objects.patch import json_patch, merge_patch
-from homeostat.objects.strategic import strategic_merge_patch
+from homeostat.objects.patch.json import json_patch, merge_patch
+from homeostat.objects.patch.strategic import strategic_merge_patch
 from homeostat.server.request.body import check_kind, conform, duplicate_keys, report
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import aside

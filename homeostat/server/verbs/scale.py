@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from homeostat.objects.errors import BadRequestError, Cause, UnsupportedMediaTypeError, invalid, invalid_object
 from homeostat.objects.json import Json, JsonObject, decode, decode_object, encode, type_name
-from homeostat.objects.patch import json_patch, merge_patch
+from homeostat.objects.patch.json import json_patch, merge_patch
 from homeostat.objects.selectors import selector_of
 from homeostat.server import strategy
 from homeostat.server.kinds.registry import Kind

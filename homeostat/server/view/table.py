@@ -13,7 +13,7 @@ import msgspec
 
 from homeostat.objects.age import INVALID, Since, human_duration, since
 from homeostat.objects.json import Json, JsonObject, encode
-from homeostat.objects.jsonpath import JSONPathError, compile_path
+from homeostat.objects.json_path import JSONPathError, compile_path
 from homeostat.server.kinds.builtins.columns import printer_of
 from homeostat.server.kinds.builtins.columns.column import AGE, NAME, Cell, Column, Printer, age_of, name_of
 from homeostat.server.kinds.builtins.members import integer, text

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from copy import deepcopy
 from functools import lru_cache
 
-from homeostat.objects.default import apply_defaults
 from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
-from homeostat.objects.prune import prune
-from homeostat.objects.schema import Schema
-from homeostat.objects.structural import schema_of
-from homeostat.objects.validate import Validator
+from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.prune import prune
+from homeostat.objects.schema.schema import Schema
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.definition import definition_of
 

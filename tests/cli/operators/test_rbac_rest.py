@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from homeostat.cli.operators.rbac import access_documents, rest_documents
-from homeostat.objects.customkind import CustomKind
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.api import RESOURCE_TYPE

@@ -13,7 +13,7 @@ import msgspec
 
 from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.json import JsonObject
-from homeostat.objects.patch import merge_patch
+from homeostat.objects.patch.json import merge_patch
 from homeostat.operators.actions.api import Resource, ResourceStatus
 from homeostat.operators.actions.conclusion import Action
 from homeostat.operators.actions.decide import decide, need_of

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from homeostat.objects.crd import validate_crd
+from homeostat.objects.crd.definition import validate_crd
 from homeostat.objects.json import JsonObject
-from homeostat.objects.structural import schema_of
-from homeostat.objects.validate import Validator
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import KINDS, ResourceTypeSpec
 from homeostat.operators.actions.definition import InvalidTypeError, definition_of, version_priority
 from homeostat.operators.actions.misfit import misfits

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from homeostat.objects.builtins import builtin_schema
 from homeostat.objects.decision import Decision
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.patch import merge_patch
-from homeostat.objects.strategic import strategic_merge_patch
+from homeostat.objects.patch.json import merge_patch
+from homeostat.objects.patch.strategic import strategic_merge_patch
+from homeostat.objects.views.workload import Workload
+from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.operators.policy.api import Policy, PolicyAuditResult
 from homeostat.operators.policy.auditresult import DropResult, Record, RecordResult
 from homeostat.operators.policy.decide import Action, ForgetSeries, decide
 from homeostat.operators.policy.enforcement import Patch
-from homeostat.operators.policy.workload import Workload
 from homeostat.operators.policy.world import World
 from homeostat.runtime.status import plan_status, snapshot_of
 

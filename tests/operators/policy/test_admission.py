@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.objects.builtins import builtin_schema
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.prune import unknown_fields
-from homeostat.objects.validate import Validator
+from homeostat.objects.schema.prune import unknown_fields
+from homeostat.objects.schema.validate import Validator
+from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.operators.policy.admission import ALLOWED, Request, Verdict, answer, judge, read_request
 from homeostat.operators.policy.spec import (
     Admission,

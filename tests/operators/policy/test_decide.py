@@ -12,8 +12,9 @@ from homeostat.objects.conditions import find
 from homeostat.objects.decision import Stalled
 from homeostat.objects.declared import Metadata
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.structural import schema_of
-from homeostat.objects.validate import Validator
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
     DEVOPS_POLICY,
@@ -24,7 +25,6 @@ from homeostat.operators.policy.auditresult import Record, RecordResult, violati
 from homeostat.operators.policy.decide import ForgetSeries, decide
 from homeostat.operators.policy.enforcement import Patch
 from homeostat.operators.policy.evaluator import compile_policy
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.spec import (
     ClusterPolicySpec,
     DefaultProbe,

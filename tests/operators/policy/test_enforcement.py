@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.objects.builtins import builtin_schema
 from homeostat.objects.json import JsonObject
-from homeostat.objects.strategic import strategic_merge_patch
+from homeostat.objects.patch.strategic import strategic_merge_patch
+from homeostat.objects.views.pod import Container, Pod, Port
+from homeostat.objects.views.workload import Workload, deployment_name, owner_of
+from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.operators.policy.api import INJECTED, OPT_OUT, PATCHED_AT, PATCHED_BY
 from homeostat.operators.policy.enforcement import Cooling, Due, LeftAlone, Patch, Plan, plan_of, step_of
-from homeostat.operators.policy.pod import Container, Pod, Port
 from homeostat.operators.policy.remedy import is_patched, probe_for, resources_for, revert_of
 from homeostat.operators.policy.spec import (
     DefaultProbe,
@@ -23,7 +24,6 @@ from homeostat.operators.policy.spec import (
     PolicySpec,
     Selector,
 )
-from homeostat.operators.policy.workload import Workload, deployment_name, owner_of
 from tests.operators.policy.worlds import ALL, MOMENT, NOW, container, evaluator_of, plans_of, pod_json, to_pod
 
 CAREFUL = msgspec.structs.replace(ALL, enforcement_mode="enforce")

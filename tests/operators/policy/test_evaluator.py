@@ -5,9 +5,9 @@ from math import inf
 import msgspec
 import pytest
 
+from homeostat.objects.views.pod import Pod, decode_pod
 from homeostat.operators.policy.evaluator import CLEAN, NOT_MEANT, compile_policy
 from homeostat.operators.policy.fault import Fault
-from homeostat.operators.policy.pod import Pod, decode_pod
 from homeostat.operators.policy.spec import (
     ClusterPolicySpec,
     DefaultResources,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.objects.yaml import load_located
+from homeostat.objects.yaml.reader import load_located
 from homeostat.operators.policy.places import locate, read_places
 from homeostat.operators.policy.report.report import Entry
 

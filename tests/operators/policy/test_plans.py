@@ -7,10 +7,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.objects.views.workload import OwnerKey
 from homeostat.operators.policy.enforcement import Plan
 from homeostat.operators.policy.plans import Plans
 from homeostat.operators.policy.remedy import PARTS, Injection
-from homeostat.operators.policy.workload import OwnerKey
 
 owners = st.builds(OwnerKey, st.just("Deployment"), st.just("shop"), st.sampled_from(["web", "api", "db"]))
 injections = st.dictionaries(

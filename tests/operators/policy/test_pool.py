@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.operators.policy.labels import Labels, labels_of
+from homeostat.objects.views.labels import Labels, labels_of
 from homeostat.operators.policy.pool import Pool
 from tests.operators.policy.worlds import container, pod_json, to_pod
 

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.check import CHECKS
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.score import aggregate, classify, is_healthy, mean_score, score_of, summary
 from homeostat.operators.policy.spec import PolicySpec, Severity, SeverityOverrides, Thresholds, Weights
 from tests.operators.policy.worlds import ALL, BARE, GOOD, WORST, container, pod_json, to_pod, totals_of

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.timestamp import parse_time
+from homeostat.objects.views.pod import Pod, decode_pod
 from homeostat.operators.policy.enforcement import Plan, plan_of
 from homeostat.operators.policy.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.plans import Plans
-from homeostat.operators.policy.pod import Pod, decode_pod
 from homeostat.operators.policy.spec import PolicySpec
 from homeostat.operators.policy.tally import Tally, Totals
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from homeostat.objects.errors import ApiError
-from homeostat.objects.yaml import YamlError, load_located
+from homeostat.objects.yaml.reader import YamlError, load_located
 from homeostat.operators.policy.manifest import Document, Trouble
 
 STDIN: Final = "stdin"

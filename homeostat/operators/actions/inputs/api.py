@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.objects.customkind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
-from homeostat.objects.schema import Rule
+from homeostat.objects.schema.schema import Rule
 from homeostat.operators.actions.run import Count, Part, Time
 
 INPUT: Final = "homeostat.dev/input"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from homeostat.objects.views.pod import Container, Pod
+from homeostat.objects.views.workload import DisruptionBudget, Workload
 from homeostat.operators.policy.check import Check, Finding
-from homeostat.operators.policy.pod import Container, Pod
 from homeostat.operators.policy.spec import PolicySpec
-from homeostat.operators.policy.workload import DisruptionBudget, Workload
 
 Test = Callable[[Pod, float], list[Finding]]
 """Asked of a Pod at a time, in seconds since the epoch."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from homeostat.objects.views.image import parse_image
+from homeostat.objects.views.pod import Container, Pod
 from homeostat.operators.policy.check import FOREIGN_REGISTRY, LATEST_TAG, UNPINNED_IMAGE, Finding
 from homeostat.operators.policy.checks.base import Test, each_container
-from homeostat.operators.policy.image import parse_image
-from homeostat.operators.policy.pod import Container, Pod
 from homeostat.operators.policy.spec import PolicySpec
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.check import MISSING_LIVENESS, MISSING_READINESS, Finding
 from homeostat.operators.policy.checks.base import Test
-from homeostat.operators.policy.pod import Pod
 from homeostat.operators.policy.spec import PolicySpec
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from homeostat.objects.views.pod import Amounts, Container, Pod, Resources
 from homeostat.operators.policy.check import MISSING_RESOURCES
 from homeostat.operators.policy.checks.base import Test, each_container
-from homeostat.operators.policy.pod import Amounts, Container, Pod, Resources
 from homeostat.operators.policy.spec import Amount, PolicySpec
 
 _NOTHING = Resources()

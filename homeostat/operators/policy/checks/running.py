@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.views.pod import ContainerState, ContainerStatus, Pod
 from homeostat.operators.policy.check import CRASH_LOOP, HIGH_RESTARTS, OOM_KILLED, PENDING, Finding
 from homeostat.operators.policy.checks.base import Test
-from homeostat.operators.policy.pod import ContainerState, ContainerStatus, Pod
 from homeostat.operators.policy.spec import PolicySpec
 
 MOST_RESTART_UNITS = 5

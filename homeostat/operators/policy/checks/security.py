@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from homeostat.objects.views.pod import Container, Pod, SecurityContext
 from homeostat.operators.policy.check import HOST_PATH, PRIVILEGED, RUN_AS_ROOT, Finding
 from homeostat.operators.policy.checks.base import Test, each_container
-from homeostat.operators.policy.pod import Container, Pod, SecurityContext
 from homeostat.operators.policy.spec import PolicySpec
 
 _NOTHING = SecurityContext()

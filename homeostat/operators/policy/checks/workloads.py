@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from homeostat.objects.views.workload import DisruptionBudget, Workload
 from homeostat.operators.policy.check import FEW_REPLICAS, MISSING_BUDGET, Finding
 from homeostat.operators.policy.checks.base import WorkloadTest
 from homeostat.operators.policy.spec import PolicySpec
-from homeostat.operators.policy.workload import DisruptionBudget, Workload
 
 
 def few_replicas(spec: PolicySpec) -> WorkloadTest | None:

@@ -1,0 +1,177 @@
+"""Server-side apply: a manager declares the fields it wants, and owns exactly those.
+
+Fields it applied before and leaves out now go away, unless another manager holds them. A field that another manager
+holds with a different value is a conflict, which `force` takes over. Applying the same twice changes nothing: the
+second result is the live object itself, so that no revision is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from homeostat.objects.apply.field_diff import compare, created_fields, fields_of
+from homeostat.objects.apply.field_set import LEAF, FieldSet, difference, intersection, path_text, paths, union, without
+from homeostat.objects.apply.last_applied import MANAGER as KUBECTL
+from homeostat.objects.apply.last_applied import client_side_fields, remember
+from homeostat.objects.apply.managed import UNTRACKED, entry_of, identity_of, in_order, lose, stored_entries
+from homeostat.objects.apply.merge import merge, prune
+from homeostat.objects.apply.shape import Shape, shape_of
+from homeostat.objects.errors import BadRequestError, Cause, ConflictError, quoted
+from homeostat.objects.json import JsonObject
+from homeostat.objects.schema.schema import Schema
+
+BEFORE_FIRST_APPLY = "before-first-apply"
+
+_SERVER_SET = ("creationTimestamp", "deletionTimestamp", "uid", "resourceVersion", "generation", "selfLink")
+
+
+def apply(
+    live: JsonObject | None,
+    config: JsonObject,
+    schema: Schema,
+    *,
+    manager: str,
+    api_version: str,
+    now: str,
+    force: bool = False,
+    subresource: str = "",
+    ignore: FieldSet | None = None,
+    known_versions: Container[str] | None = None,
+) -> JsonObject:
+    """The object after `manager` applied `config` to `live` (None: it does not exist), with its managedFields.
+
+    Returns `live` itself where nothing changes. `ignore` and `known_versions` as in `update_managed`. The result shares
+    parts with `live` and `config`. Raises `ConflictError` with a cause for every field another manager holds.
+    """
+    config = _checked(config, api_version)
+    shape = shape_of(schema)
+    before: JsonObject = live if live is not None else {}
+    entries = stored_entries(before.get("metadata") or {})
+    if live is not None and not entries:
+        entries = _first_entries(live, shape, api_version, now)
+    elif known_versions is not None:
+        entries = [entry for entry in entries if entry["apiVersion"] in known_versions]
+    wanted = fields_of(config, shape)
+    if ignore:
+        wanted = without(wanted, ignore)
+    identity = (manager, "Apply", "", subresource)
+    own = next((entry for entry in entries if identity_of(entry) == identity), None)
+    others = [entry for entry in entries if entry is not own]
+
+    after = _merged(before, config, shape, own=own, others=others, wanted=wanted)
+    if after is not before:
+        others = _settle(before, after, shape, manager=manager, others=others, force=force, ignore=ignore)
+    time = now if own is None or after is not before else own.get("time", now)
+    claim = _claim(own, (manager, "Apply", api_version, subresource), difference(wanted, UNTRACKED), time)
+    if after is before and not claim and own is None:
+        return before
+    applied = _with_entries(after, in_order([*others, *claim]))
+    return remember(applied, config) if manager == KUBECTL and live is not None else applied
+
+
+def _checked(config: JsonObject, api_version: str) -> JsonObject:
+    """The configuration without the nulls that typed clients send for what only the server sets."""
+    if config.get("apiVersion", api_version) != api_version:
+        raise BadRequestError(
+            "Incorrect version specified in apply patch. "
+            f"Specified patch version: {config['apiVersion']}, expected: {api_version}"
+        )
+    metadata = config.get("metadata")
+    if not isinstance(metadata, dict):
+        if metadata is not None:
+            raise BadRequestError("metadata must be an object")
+        return config
+    if metadata.get("managedFields") is not None:
+        raise BadRequestError("metadata.managedFields must be nil")
+    nulls = [name for name in (*_SERVER_SET, "managedFields") if name in metadata and metadata[name] is None]
+    if not nulls:
+        return config
+    return {**config, "metadata": {name: item for name, item in metadata.items() if name not in nulls}}
+
+
+def _first_entries(live: JsonObject, shape: Shape, api_version: str, now: str) -> list[JsonObject]:
+    """What was set while nobody kept track belongs to a manager of that name."""
+    fields = difference(created_fields(live, shape), UNTRACKED)
+    return [entry_of((BEFORE_FIRST_APPLY, "Update", api_version, ""), fields, now)] if fields else []
+
+
+def _merged(
+    live: JsonObject,
+    config: JsonObject,
+    shape: Shape,
+    *,
+    own: JsonObject | None,
+    others: Iterable[JsonObject],
+    wanted: FieldSet,
+) -> JsonObject:
+    after = merge(live, config, shape)
+    last = own["fieldsV1"] if own else LEAF
+    if last and difference(last, wanted):
+        managed = wanted
+        for entry in others:
+            managed = union(managed, entry["fieldsV1"])
+        # Merged again, because an emptied list may be one that the configuration asks for empty.
+        after = merge(prune(after, last, managed, shape), config, shape)
+    return live if after == live else after
+
+
+def _settle(
+    before: JsonObject,
+    after: JsonObject,
+    shape: Shape,
+    *,
+    manager: str,
+    others: list[JsonObject],
+    force: bool,
+    ignore: FieldSet | None,
+) -> list[JsonObject]:
+    """The other managers' entries after the change, or the conflict with them."""
+    changed, removed = compare(before, after, shape)
+    if ignore:
+        changed, removed = without(changed, ignore), without(removed, ignore)
+    if not force:
+        conflicts = [(entry, both) for entry in others if (both := intersection(entry["fieldsV1"], changed))]
+        if conflicts and manager == KUBECTL:
+            own = client_side_fields(before, shape)
+            conflicts = [(entry, foreign) for entry, both in conflicts if (foreign := difference(both, own))]
+        if conflicts:
+            raise _conflict(conflicts)
+    return [rest for entry in others if (rest := lose(entry, changed, removed)) is not None]
+
+
+def _conflict(conflicts: list[tuple[JsonObject, FieldSet]]) -> ConflictError:
+    found = [(_described(entry), [path_text(path) for path in paths(fields)]) for entry, fields in conflicts]
+    found.sort()
+    causes = [Cause("FieldManagerConflict", f"conflict with {who}", field) for who, fields in found for field in fields]
+    if len(causes) == 1:
+        message = f"Apply failed with 1 conflict: conflict with {found[0][0]}: {causes[0].field}"
+    else:
+        lines = [
+            line for who, fields in found for line in (f"conflicts with {who}:", *(f"- {each}" for each in fields))
+        ]
+        message = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
+    return ConflictError(message, causes=causes)
+
+
+def _described(entry: JsonObject) -> str:
+    text = quoted(entry.get("manager", ""))
+    if entry.get("subresource"):
+        text += f" with subresource {quoted(entry['subresource'])}"
+    return f"{text} using {entry['apiVersion']}" if entry["operation"] == "Update" else text
+
+
+def _claim(
+    own: JsonObject | None, identity: tuple[str, str, str, str], fields: FieldSet, time: str
+) -> list[JsonObject]:
+    if not fields:
+        return []
+    entry = entry_of(identity, fields, time)
+    return [own if own == entry else entry]
+
+
+def _with_entries(value: JsonObject, entries: list[JsonObject]) -> JsonObject:
+    metadata = value.get("metadata") or {}
+    if stored_entries(metadata) == entries:
+        return value
+    rest = {name: item for name, item in metadata.items() if name != "managedFields"}
+    return {**value, "metadata": {**rest, "managedFields": entries} if entries else rest}

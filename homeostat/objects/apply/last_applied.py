@@ -1,0 +1,68 @@
+"""From kubectl's client-side apply to server-side apply and back, without conflicts.
+
+Client-side apply remembers its manifest in an annotation. When the same person's kubectl applies on the server's side,
+the fields in that manifest that still have its values are kubectl's own, whatever manager set them; and the annotation
+follows, so that the next client-side apply knows what to remove. Other managers opt out by their name.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from homeostat.objects.apply.field_diff import compare, fields_of
+from homeostat.objects.apply.field_set import LEAF, FieldSet, difference
+from homeostat.objects.apply.shape import Shape
+from homeostat.objects.errors import ApiError, BadRequestError
+from homeostat.objects.json import JsonObject, decode_object
+
+ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+MANAGER = "kubectl"
+
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
+def client_side_fields(live: JsonObject, shape: Shape) -> FieldSet:
+    """The fields that client-side apply set and nobody changed since; none without its annotation."""
+    manifest = _remembered(live)
+    if manifest is None:
+        return LEAF
+    try:
+        changed, removed = compare(manifest, live, shape)
+        return difference(difference(fields_of(manifest, shape), changed), removed)
+    except ApiError:
+        return LEAF
+
+
+def remember(applied: JsonObject, config: JsonObject) -> JsonObject:
+    """The object with its annotation, if it has one, brought to this configuration; itself if that says the same."""
+    manifest = _remembered(applied)
+    if manifest is None:
+        return applied
+    wanted = _bare(config)
+    if _bare(manifest) == wanted:
+        return applied
+    metadata = applied["metadata"]
+    text = _encode_sorted(wanted).decode() + "\n"
+    return {**applied, "metadata": {**metadata, "annotations": {**metadata["annotations"], ANNOTATION: text}}}
+
+
+def _remembered(obj: JsonObject) -> JsonObject | None:
+    annotations = (obj.get("metadata") or {}).get("annotations")
+    text = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
+    if not isinstance(text, str) or not text:
+        return None
+    try:
+        return decode_object(text.encode())
+    except BadRequestError:
+        return None
+
+
+def _bare(config: JsonObject) -> JsonObject:
+    """A configuration without the annotation itself, in the form kubectl writes: annotations are never absent."""
+    metadata = config.get("metadata")
+    if not isinstance(metadata, dict):
+        return config
+    annotations = metadata.get("annotations")
+    stated = annotations if isinstance(annotations, dict) else {}
+    rest = {name: value for name, value in stated.items() if name != ANNOTATION}
+    return {**config, "metadata": {**metadata, "annotations": rest}}

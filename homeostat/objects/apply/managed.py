@@ -1,0 +1,219 @@
+"""Who set which field: the `managedFields` of an object after a create, an update or a patch.
+
+A manager gains what its write changed or added; every other one loses that, and all lose what was removed. An entry
+with no field left vanishes; its time moves when its manager changes something. Entries of the stored object are
+trusted; what a request says about managedFields counts only where it differs, is well formed and is not for a
+subresource. As in Kubernetes, an object whose managedFields were cleared is not tracked again until it is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from homeostat.objects.apply import field_set as fieldset
+from homeostat.objects.apply.field_diff import compare, created_fields
+from homeostat.objects.apply.field_set import LEAF, FieldSet, difference, union, without
+from homeostat.objects.apply.shape import shape_of
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.schema.schema import Schema
+
+MAX_UPDATE_MANAGERS = 10
+ANCIENT = "ancient-changes"
+
+_UNTRACKED_METADATA = (
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+)
+UNTRACKED: FieldSet = {
+    "f:apiVersion": LEAF,
+    "f:kind": LEAF,
+    "f:metadata": {".": LEAF, **{f"f:{name}": LEAF for name in _UNTRACKED_METADATA}},
+}
+"""What no manager ever owns."""
+
+Identity = tuple[str, str, str, str]
+
+
+def update_managed(
+    old: JsonObject | None,
+    new: JsonObject,
+    schema: Schema,
+    *,
+    manager: str,
+    api_version: str,
+    now: str,
+    operation: str = "Update",
+    subresource: str = "",
+    ignore: FieldSet | None = None,
+    known_versions: Container[str] | None = None,
+) -> list[JsonObject]:
+    """The managedFields of `new`; an empty list means that the object has none.
+
+    `old` is the stored object, None for a create. `ignore` names what a write to this (sub)resource cannot set
+    (`{"f:status": {}}`), `known_versions` the apiVersions still served: managers of others are forgotten.
+    """
+    entries = _starting_entries(old, new, subresource)
+    if not entries and old is not None:
+        return []
+    shape = shape_of(schema)
+    changed, removed = (created_fields(new, shape), LEAF) if old is None else compare(old, new, shape)
+    if ignore:
+        changed, removed = without(changed, ignore), without(removed, ignore)
+    gained = difference(changed, UNTRACKED)
+    kept = _current(entries, known_versions)
+    if not gained and not removed:
+        return kept
+    kept = [rest for entry in kept if (rest := lose(entry, changed, removed)) is not None]
+    if gained:
+        kept = _gain(kept, (manager or "unknown", operation, api_version, subresource), gained, now)
+    return _capped(kept)
+
+
+def entry_of(identity: Identity, fields: FieldSet, time: str) -> JsonObject:
+    manager, operation, api_version, subresource = identity
+    entry: JsonObject = {
+        "manager": manager,
+        "operation": operation,
+        "apiVersion": api_version,
+        "time": time,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
+    if subresource:
+        entry["subresource"] = subresource
+    return entry
+
+
+def identity_of(entry: JsonObject) -> Identity:
+    """What makes two entries the same manager's; an applier is one manager across versions."""
+    operation = entry["operation"]
+    version = "" if operation == "Apply" else entry["apiVersion"]
+    return entry.get("manager", ""), operation, version, entry.get("subresource", "")
+
+
+def lose(entry: JsonObject, changed: FieldSet, removed: FieldSet) -> JsonObject | None:
+    """The entry without what another manager changed or removed; None if nothing is left."""
+    fields = entry["fieldsV1"]
+    rest = difference(difference(fields, changed), removed)
+    if rest is fields:
+        return entry
+    return {**entry, "fieldsV1": rest} if rest else None
+
+
+def in_order(entries: list[JsonObject]) -> list[JsonObject]:
+    return sorted(entries, key=_sort_key)
+
+
+def stored_entries(metadata: JsonObject) -> list[JsonObject]:
+    entries: list[JsonObject] = metadata.get("managedFields") or []
+    return entries
+
+
+def read_entries(entries: Json) -> list[JsonObject]:
+    """The managedFields of a request, or `BadRequestError` where Kubernetes cannot read them."""
+    if not isinstance(entries, list):
+        raise BadRequestError("metadata.managedFields must be a list")
+    for place, entry in enumerate(entries):
+        if not isinstance(entry, dict) or entry.get("operation") not in ("Apply", "Update"):
+            raise BadRequestError("operation must be `Apply` or `Update`")
+        if not entry.get("apiVersion") or not isinstance(entry["apiVersion"], str):
+            raise BadRequestError("apiVersion must not be empty")
+        if entry.get("fieldsType") != "FieldsV1":
+            raise BadRequestError(f"missing or invalid fieldsType in managed fields entry {place}")
+        fieldset.check(entry.get("fieldsV1") or {})
+    return [{**entry, "fieldsV1": entry.get("fieldsV1") or {}} for entry in entries]
+
+
+def keep_times(old: JsonObject, new: JsonObject) -> JsonObject:
+    """`new`, or `old` itself where they differ in nothing but the times of managedFields.
+
+    For the very end of a write, when defaults and admission may have undone what looked like a change.
+    """
+    ours, theirs = old.get("metadata") or {}, new.get("metadata") or {}
+    if len(old) != len(new) or any(old.get(name, LEAF) != item for name, item in new.items() if name != "metadata"):
+        return new
+    same = {**ours, "managedFields": None} == {**theirs, "managedFields": None}
+    return old if same and _timeless(ours) == _timeless(theirs) else new
+
+
+def _timeless(metadata: JsonObject) -> list[JsonObject]:
+    return [{**entry, "time": ""} for entry in stored_entries(metadata)]
+
+
+def _starting_entries(old: JsonObject | None, new: JsonObject, subresource: str) -> list[JsonObject]:
+    stored = stored_entries(old.get("metadata") or {}) if old else []
+    sent = (new.get("metadata") or {}).get("managedFields")
+    if subresource or sent is None or sent == stored:
+        return stored
+    if not sent or sent == [{}]:
+        return []
+    try:
+        return read_entries(sent)
+    except BadRequestError:
+        return stored
+
+
+def _current(entries: list[JsonObject], known_versions: Container[str] | None) -> list[JsonObject]:
+    if known_versions is None:
+        return entries
+    return [entry for entry in entries if entry["apiVersion"] in known_versions]
+
+
+def _gain(entries: list[JsonObject], identity: Identity, gained: FieldSet, now: str) -> list[JsonObject]:
+    others = []
+    for entry in entries:
+        if identity_of(entry) == identity:
+            gained = union(gained, entry["fieldsV1"])
+        else:
+            others.append(entry)
+    others.append(entry_of(identity, gained, now))
+    return others
+
+
+def _capped(entries: list[JsonObject]) -> list[JsonObject]:
+    """At most ten updaters: the oldest of the same version become one."""
+    surplus = sum(1 for entry in entries if entry["operation"] == "Update") - MAX_UPDATE_MANAGERS
+    entries = in_order(entries)
+    if surplus <= 0:
+        return entries
+    buckets: dict[str, list[JsonObject]] = {}
+    for entry in entries:
+        if entry["operation"] != "Update":
+            continue
+        bucket = buckets.setdefault(entry["apiVersion"], [])
+        surplus -= bool(bucket)
+        bucket.append(entry)
+        if surplus <= 0:
+            break
+    gone = {id(entry) for bucket in buckets.values() if len(bucket) > 1 for entry in bucket}
+    kept = [entry for entry in entries if id(entry) not in gone]
+    return in_order([*kept, *(_bucketed(bucket) for bucket in buckets.values() if len(bucket) > 1)])
+
+
+def _bucketed(entries: list[JsonObject]) -> JsonObject:
+    fields: FieldSet = {}
+    for entry in entries:
+        fields = union(fields, entry["fieldsV1"])
+    newest = entries[-1]
+    return entry_of((ANCIENT, "Update", newest["apiVersion"], ""), fields, newest.get("time", ""))
+
+
+def _sort_key(entry: JsonObject) -> tuple[Any, ...]:
+    return (
+        entry["operation"],
+        entry.get("time") or "",
+        entry.get("manager", ""),
+        entry["apiVersion"],
+        entry.get("subresource", ""),
+    )

@@ -1,0 +1,125 @@
+"""Fills in what an object leaves out, from the defaults of its schema.
+
+A schema's defaults are gathered once into a plan that holds only the way to them; a schema without defaults has no
+plan and costs one attribute. As in Kubernetes, a default that is an object is itself filled in, a missing object is
+not created for the sake of a default inside it, and `null` is replaced where the schema does not allow it.
+"""
+
+from __future__ import annotations
+
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.schema.schema import UNSET, Schema
+
+
+class _Plan:
+    """The defaults of a node's members and the members on the way to further defaults."""
+
+    __slots__ = ("additional", "defaults", "items", "members")
+
+    def __init__(self) -> None:
+        self.defaults: list[tuple[str, Json, bool]] = []
+        self.members: dict[str, _Plan] = {}
+        self.additional: tuple[Json, bool, _Plan | None] | None = None
+        self.items: tuple[Json, bool, _Plan | None] | None = None
+
+
+def apply_defaults(value: JsonObject, schema: Schema) -> None:
+    """Adds the defaults in place; doing it twice changes nothing."""
+    plan = schema.plan
+    if plan is None:
+        plan = schema.plan = _plan_of(schema) or False
+    if plan:
+        _fill_object(value, plan)
+
+
+def _fill_object(value: JsonObject, plan: _Plan) -> None:
+    for key, default, nullable in plan.defaults:
+        if key not in value or (value[key] is None and not nullable):
+            value[key] = _copy(default)
+    for key, member in plan.members.items():
+        child = value.get(key)
+        if child.__class__ is dict:
+            _fill_object(child, member)
+        elif child.__class__ is list:
+            _fill_list(child, member)
+    if plan.additional is not None:
+        _fill_each(value, [key for key in value if key not in plan.members], plan.additional)
+
+
+def _fill_list(values: list[Json], plan: _Plan) -> None:
+    if plan.items is not None:
+        _fill_each(values, range(len(values)), plan.items)
+
+
+def _fill_each(holder: Json, keys: Json, rule: tuple[Json, bool, _Plan | None]) -> None:
+    default, nullable, plan = rule
+    for key in keys:
+        child = holder[key]
+        if child is None and not nullable and default is not UNSET:
+            child = holder[key] = _copy(default)
+        if plan is None:
+            continue
+        if child.__class__ is dict:
+            _fill_object(child, plan)
+        elif child.__class__ is list:
+            _fill_list(child, plan)
+
+
+def _copy(value: Json) -> Json:
+    if value.__class__ is dict:
+        return {key: _copy(each) for key, each in value.items()}
+    if value.__class__ is list:
+        return [_copy(each) for each in value]
+    return value
+
+
+def _plan_of(schema: Schema) -> _Plan | None:
+    """Schemas may refer to themselves, so first which nodes lead to a default, then a plan for each of those."""
+    leading = _leading_to_defaults(schema)
+    plans: dict[int, _Plan] = {node: _Plan() for node in leading}
+    for node, one in leading.items():
+        plan = plans[node]
+        for name, member in one.properties.items():
+            if member.default is not UNSET:
+                plan.defaults.append((name, member.default, member.nullable))
+            if id(member) in plans:
+                plan.members[name] = plans[id(member)]
+        if one.additional is not None:
+            plan.additional = _rule_of(one.additional, plans)
+        if one.items is not None:
+            plan.items = _rule_of(one.items, plans)
+    return plans.get(id(schema))
+
+
+def _rule_of(node: Schema, plans: dict[int, _Plan]) -> tuple[Json, bool, _Plan | None] | None:
+    plan = plans.get(id(node))
+    return None if plan is None and node.default is UNSET else (node.default, node.nullable, plan)
+
+
+def _leading_to_defaults(schema: Schema) -> dict[int, Schema]:
+    nodes: dict[int, Schema] = {}
+    parents: dict[int, list[Schema]] = {}
+    waiting, found = [schema], []
+    while waiting:
+        node = waiting.pop()
+        if id(node) in nodes:
+            continue
+        nodes[id(node)] = node
+        for child in _children(node):
+            parents.setdefault(id(child), []).append(node)
+            waiting.append(child)
+            if child.default is not UNSET:
+                found.append(node)
+    leading: dict[int, Schema] = {}
+    while found:
+        node = found.pop()
+        if id(node) not in leading:
+            leading[id(node)] = node
+            found.extend(parents.get(id(node), ()))
+    return leading
+
+
+def _children(node: Schema) -> list[Schema]:
+    children = list(node.properties.values())
+    children.extend(each for each in (node.additional, node.items) if each is not None)
+    return children

@@ -1,0 +1,238 @@
+"""Why an object does not fit its schema, in the words of Kubernetes.
+
+The engine that accepts objects only says no; this walk says where and why. It is the slow path of a refused request
+and the truth about what is refused. On an update it ratchets: a value that is equal to what stood there before is
+not looked into, so that an object that was let in by an older schema can still be changed elsewhere.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import jsonschema_rs
+
+from homeostat.objects.errors import MOST_CAUSES, Cause, invalid, quoted, required, too_long, too_many, type_invalid
+from homeostat.objects.identifiers import dns1035_label
+from homeostat.objects.json import Json, JsonObject, type_name
+from homeostat.objects.schema.formats import format_check
+from homeostat.objects.schema.json_schema import INT64_HIGHEST, INT64_LOWEST
+from homeostat.objects.schema.list_types import identity
+from homeostat.objects.schema.pattern import PatternError, fits, is_too_long
+from homeostat.objects.schema.schema import UNSET, Schema
+from homeostat.objects.schema.structural import schema_of
+
+_MOST_NAMES = 1024
+"""Of supported values; a message is cut before it comes to the next."""
+
+
+def explain(value: Json, schema: Schema, old: Json = UNSET, *, path: str = "") -> list[Cause]:
+    """`old`: what stood in the same place before, on an update."""
+    return _check(value, schema, path, old)
+
+
+def is_same(one: Json, other: Json) -> bool:
+    """Equal as JSON; true is not 1."""
+    try:
+        return bool(one == other) and bool(identity(one) == identity(other))
+    except RecursionError:
+        return False
+
+
+def _check(value: Json, node: Schema, path: str, old: Json) -> list[Cause]:
+    causes = _type_causes(value, node, path)
+    if value is None:
+        return causes + _enum_causes(value, node, path)
+    causes += _combination_causes(value, node, path)
+    match value:
+        case str():
+            causes += _string_causes(value, node, path)
+        case bool():
+            pass
+        case int() | float():
+            causes += _number_causes(value, node.constraints, path)
+        case list():
+            causes += _list_causes(value, node, path, old)
+    causes += _enum_causes(value, node, path)
+    if isinstance(value, dict):
+        causes += _object_causes(value, node, path, old)
+    return causes[:MOST_CAUSES]
+
+
+def _type_causes(value: Json, node: Schema, path: str) -> list[Cause]:
+    wanted = ("integer", "string") if node.int_or_string else (node.type,) if node.type else ()
+    if not wanted or (value is None and node.nullable):
+        return []
+    found = _json_type(value)
+    if found in wanted or (found == "integer" and "number" in wanted):
+        return []
+    if isinstance(value, float) and "integer" in wanted and _is_whole(value):
+        return []
+    return [type_invalid(path, found, f"{path} in body must be of type {','.join(wanted)}: {quoted(found)}")]
+
+
+def _json_type(value: Json) -> str:
+    found = type_name(value)
+    # A JSON number beyond 64 bits is a float to Go, and to be told so.
+    return "number" if found == "integer" and not INT64_LOWEST <= value <= INT64_HIGHEST else found
+
+
+def _is_whole(value: float) -> bool:
+    return value.is_integer() and INT64_LOWEST <= int(value) <= INT64_HIGHEST
+
+
+def _string_causes(value: str, node: Schema, path: str) -> list[Cause]:
+    rules, causes = node.constraints, []
+    if (most := rules.get("maxLength")) is not None and len(value) > most:
+        causes.append(too_long(path, most))
+    if (least := rules.get("minLength")) is not None and len(value) < least:
+        causes.append(invalid(path, value, f"{path} in body should be at least {least} chars long"))
+    if (pattern := rules.get("pattern")) and not _matches(pattern, value):
+        causes.append(_pattern_cause(value, pattern, path))
+    check = format_check(node.format)
+    if check and not check(value):
+        causes.append(type_invalid(path, value, f"{path} in body must be of type {node.format}: {quoted(value)}"))
+    return causes
+
+
+def _pattern_cause(value: str, pattern: str, path: str) -> Cause:
+    told = f"{path} in body should match '{pattern}'"
+    if not is_too_long(pattern, value):
+        return invalid(path, value, told)
+    return invalid(path, f"{value[:64]}...", f"{told}, and {len(value)} characters are too many to find out")
+
+
+def _matches(pattern: str, value: str) -> bool:
+    try:
+        return fits(pattern, value)
+    except PatternError:
+        return False
+
+
+def _number_causes(value: float, rules: dict[str, Any], path: str) -> list[Cause]:
+    causes = []
+    if (step := rules.get("multipleOf")) is not None and not _multiple_of(step)(value):
+        causes.append(invalid(path, value, f"{path} in body should be a multiple of {quoted(step)}"))
+    most, exclusive = rules.get("maximum"), rules.get("exclusiveMaximum") is True
+    if most is not None and (value > most or (exclusive and value == most)):
+        words = "less than" if exclusive else "less than or equal to"
+        causes.append(invalid(path, value, f"{path} in body should be {words} {quoted(most)}"))
+    least, exclusive = rules.get("minimum"), rules.get("exclusiveMinimum") is True
+    if least is not None and (value < least or (exclusive and value == least)):
+        words = "greater than" if exclusive else "greater than or equal to"
+        causes.append(invalid(path, value, f"{path} in body should be {words} {quoted(least)}"))
+    return causes
+
+
+@lru_cache(maxsize=256)
+def _multiple_of(step: float) -> Any:
+    """Decimal fractions are a matter of rounding: the accepting engine's own."""
+    return jsonschema_rs.Draft7Validator({"multipleOf": step}).is_valid
+
+
+def _list_causes(values: list[Json], node: Schema, path: str, old: Json) -> list[Cause]:
+    causes: list[Cause] = []
+    if node.items is not None:
+        before = _old_items(node, old)
+        for at, each in enumerate(values):
+            was = before.get(_key_of(each, node.map_keys), UNSET) if before else UNSET
+            if was is UNSET or not is_same(each, was):
+                causes += _check(each, node.items, f"{path}[{at}]", was)
+            if len(causes) > MOST_CAUSES:
+                return causes
+    rules = node.constraints
+    if (least := rules.get("minItems")) is not None and len(values) < least:
+        causes.append(invalid(path, len(values), f"{path} in body should have at least {least} items"))
+    if (most := rules.get("maxItems")) is not None and len(values) > most:
+        causes.append(too_many(path, len(values), most))
+    return causes
+
+
+def _old_items(node: Schema, old: Json) -> dict[Json, Json]:
+    """Only the items of a map have a place they keep; those of other lists are new whenever the list is."""
+    if node.list_type != "map" or not isinstance(old, list):
+        return {}
+    return {_key_of(each, node.map_keys): each for each in old}
+
+
+def _key_of(item: Json, keys: tuple[str, ...]) -> Json:
+    return tuple([identity(item.get(key)) for key in keys]) if isinstance(item, dict) else identity(item)
+
+
+def _object_causes(value: JsonObject, node: Schema, path: str, old: Json) -> list[Cause]:
+    rules = node.constraints
+    if (least := rules.get("minProperties")) is not None and len(value) < least:
+        return [invalid(path, len(value), f"{path} in body should have at least {least} properties")]
+    if (most := rules.get("maxProperties")) is not None and len(value) > most:
+        return [too_many(path, len(value), most)]
+    before = old if isinstance(old, dict) else {}
+    causes = _embedded_causes(value, path) if node.embedded else []
+    for key, child in value.items():
+        member = node.properties.get(key, node.additional)
+        if member is None:
+            continue
+        was = before.get(key, UNSET)
+        if was is UNSET or not is_same(child, was):
+            causes += _check(child, member, f"{path}.{key}" if path else key, was)
+        if len(causes) > MOST_CAUSES:
+            return causes
+    missing = (key for key in node.required if key not in value)
+    return causes + [required(f"{path}.{key}" if path else key) for key in islice(missing, MOST_CAUSES)]
+
+
+def _embedded_causes(value: JsonObject, path: str) -> list[Cause]:
+    causes = []
+    for key in ("apiVersion", "kind"):
+        if not value.get(key, None) and (key not in value or value[key] == ""):
+            causes.append(required(f"{path}.{key}"))
+        elif not isinstance(value[key], str):
+            causes.append(invalid(f"{path}.{key}", value[key], "must be a string"))
+    version, kind = value.get("apiVersion"), value.get("kind")
+    if isinstance(version, str) and version.count("/") > 1:
+        causes.append(invalid(f"{path}.apiVersion", version, f"unexpected GroupVersion string: {version}"))
+    if isinstance(kind, str) and kind and (messages := dns1035_label(kind.lower())):
+        told = f"may have mixed case, but should otherwise match: {','.join(messages)}"
+        causes.append(invalid(f"{path}.kind", kind, told))
+    if "metadata" in value and not isinstance(value["metadata"], dict):
+        causes.append(invalid(f"{path}.metadata", value["metadata"], "must be an object"))
+    return causes
+
+
+def _enum_causes(value: Json, node: Schema, path: str) -> list[Cause]:
+    known = node.constraints.get("enum")
+    if not known or (value in known and any(is_same(value, each) for each in known)):
+        return []
+    told = islice(known, _MOST_NAMES)
+    names = ", ".join(quoted(each if isinstance(each, str) else quoted(each)) for each in told)
+    return [Cause("FieldValueNotSupported", f"Unsupported value: {quoted(value)}: supported values: {names}", path)]
+
+
+def _combination_causes(value: Json, node: Schema, path: str) -> list[Cause]:
+    rules = node.constraints
+    causes: list[Cause] = []
+    if rules.get("anyOf"):
+        results = _results(value, rules["anyOf"], path)
+        if all(results):
+            told = f"{quoted(path)} must validate at least one schema (anyOf)"
+            causes += [invalid(path, "", told), *min(results, key=len)]
+    if rules.get("oneOf"):
+        results = _results(value, rules["oneOf"], path)
+        valid = results.count([])
+        if valid != 1:
+            found = f"Found {valid} valid alternatives" if valid else "Found none valid"
+            told = f"{quoted(path)} must validate one and only one schema (oneOf). {found}"
+            causes += [invalid(path, "", told), *(() if valid else min(results, key=len))]
+    if rules.get("allOf"):
+        results = _results(value, rules["allOf"], path)
+        if any(results):
+            none = ". None validated" if all(results) else ""
+            told = f"{quoted(path)} must validate all the schemas (allOf){none}"
+            causes += [*(cause for result in results for cause in result), invalid(path, "", told)]
+    if "not" in rules and not _results(value, [rules["not"]], path)[0]:
+        causes.append(invalid(path, "", f"{quoted(path)} must not validate the schema (not)"))
+    return causes
+
+
+def _results(value: Json, schemas: list[JsonObject], path: str) -> list[list[Cause]]:
+    return [_check(value, schema_of(each), path, UNSET) for each in schemas]

@@ -1,0 +1,165 @@
+"""A structural schema as JSON Schema, for the engine that accepts good objects quickly.
+
+What JSON Schema has no word for is written out: `nullable`, int-or-string, integers that end at 64 bits, embedded
+resources, Go's patterns, boolean `exclusiveMinimum`, and that Kubernetes asks nothing more of a `null` than to be
+allowed and listed. Unique list items are `listtypes.py`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jsonschema_rs
+
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.schema.formats import Check, format_check
+from homeostat.objects.schema.pattern import SLIGHT_WEIGHT, PatternError, fits, translate, weight
+from homeostat.objects.schema.schema import Schema
+from homeostat.objects.schema.structural import schema_of
+
+INT64_LOWEST, INT64_HIGHEST = -(2**63), 2**63 - 1
+
+_MOST_NODES = 20_000
+_MOST_PATTERNS = 500
+_MOST_WEIGHT = 100
+"""Patterns that the engine compiles, all in one go, and asks itself; the others are asked for when they are needed."""
+
+_PLAIN = ("multipleOf", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_EMBEDDED: JsonObject = {
+    "required": ["apiVersion", "kind"],
+    "properties": {
+        "apiVersion": {"type": "string", "minLength": 1, "pattern": "^[^/]*(/[^/]*)?$"},
+        "kind": {"type": "string", "maxLength": 63, "pattern": "^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$"},
+        "metadata": {"type": "object"},
+    },
+}
+
+
+class _Asked:
+    """What the engine leaves to others, by the name of a format; and what it has been given to do itself."""
+
+    __slots__ = ("formats", "has_weight", "inlined", "nodes")
+
+    def __init__(self) -> None:
+        self.formats: dict[str, Check] = {}
+        self.inlined = 0
+        self.nodes = 0
+        self.has_weight = False
+
+
+class Accepter(NamedTuple):
+    accepts: Callable[[Json], bool]
+    """Whether a value fits the schema, list types aside."""
+    may_take_long: bool
+    """With long texts: it cannot be interrupted."""
+
+
+def accepter(schema: Schema) -> Accepter:
+    """`ValueError` if the schema itself is not sound, or too large for the engine to take in without a pause."""
+    asked = _Asked()
+    definitions: dict[str, JsonObject] = {}
+    translated = _translate(schema, definitions, asked)
+    if definitions:
+        translated["definitions"] = definitions
+    try:
+        validator = jsonschema_rs.Draft7Validator(
+            translated, formats=asked.formats, validate_formats=True, pattern_options=jsonschema_rs.RegexOptions()
+        )
+        return Accepter(validator.is_valid, asked.has_weight)
+    except jsonschema_rs.ValidationError as error:
+        raise ValueError(str(error)) from error
+
+
+def _translate(node: Schema, definitions: dict[str, JsonObject], asked: _Asked) -> JsonObject:
+    """Named nodes may refer to themselves and become definitions; the others are written in place."""
+    if not node.name:
+        return _written(node, definitions, asked)
+    if node.name not in definitions:
+        definitions[node.name] = {}
+        definitions[node.name].update(_written(node, definitions, asked))
+    return {"$ref": f"#/definitions/{node.name}"}
+
+
+def _written(node: Schema, definitions: dict[str, JsonObject], asked: _Asked) -> JsonObject:
+    asked.nodes += 1
+    if asked.nodes > _MOST_NODES:
+        raise ValueError(f"the schema has more than {_MOST_NODES} parts")
+    out: JsonObject = {word: node.constraints[word] for word in _PLAIN if word in node.constraints}
+    _write_type(node, out)
+    _write_bounds(node, out)
+    if node.constraints.get("enum"):
+        out["enum"] = node.constraints["enum"]
+    if check := format_check(node.format):
+        out["format"] = f"kubernetes-{node.format}"
+        asked.formats[out["format"]] = check
+    if pattern := node.constraints.get("pattern"):
+        _write_pattern(pattern, out, asked)
+    if node.required:
+        out["required"] = list(node.required)
+    if node.properties:
+        out["properties"] = {name: _translate(each, definitions, asked) for name, each in node.properties.items()}
+    if node.additional is not None:
+        out["additionalProperties"] = _translate(node.additional, definitions, asked)
+    if node.items is not None:
+        out["items"] = _translate(node.items, definitions, asked)
+    _write_combinations(node, out, asked)
+    return out
+
+
+def _write_pattern(pattern: str, out: JsonObject, asked: _Asked) -> None:
+    size = weight(pattern)
+    asked.has_weight = asked.has_weight or size > SLIGHT_WEIGHT
+    if size <= _MOST_WEIGHT and asked.inlined < _MOST_PATTERNS:
+        asked.inlined += 1
+        out["pattern"] = translate(pattern)
+        return
+    check = asked.formats.get(out.get("format", ""))
+    out["format"] = f"{out.get('format', '')} {pattern}"
+    asked.formats[out["format"]] = lambda text: _fits(pattern, text) and (check is None or check(text))
+
+
+def _fits(pattern: str, text: str) -> bool:
+    try:
+        return fits(pattern, text)
+    except PatternError:
+        return False
+
+
+def _write_type(node: Schema, out: JsonObject) -> None:
+    types = ["integer", "string"] if node.int_or_string else [node.type] if node.type else []
+    if types:
+        out["type"] = [*types, "null"] if node.nullable else types if len(types) > 1 else types[0]
+
+
+def _write_bounds(node: Schema, out: JsonObject) -> None:
+    bounds = node.constraints
+    low, high = bounds.get("minimum"), bounds.get("maximum")
+    if low is not None:
+        out["exclusiveMinimum" if bounds.get("exclusiveMinimum") is True else "minimum"] = low
+    if high is not None:
+        out["exclusiveMaximum" if bounds.get("exclusiveMaximum") is True else "maximum"] = high
+    if node.type == "integer" or node.int_or_string:
+        out["minimum"] = max(out.get("minimum", INT64_LOWEST), INT64_LOWEST)
+        out["maximum"] = min(out.get("maximum", INT64_HIGHEST), INT64_HIGHEST)
+
+
+def _write_combinations(node: Schema, out: JsonObject, asked: _Asked) -> None:
+    further: JsonObject = {}
+    for word in ("allOf", "anyOf", "oneOf"):
+        if each := node.constraints.get(word):
+            further[word] = [_nested(one, asked) for one in each]
+    if "not" in node.constraints:
+        further["not"] = _nested(node.constraints["not"], asked)
+    if not further:
+        if node.embedded:
+            out["anyOf"] = [{"not": {"type": "object"}}, _EMBEDDED]
+        return
+    if node.nullable or not (node.type or node.int_or_string):
+        further = {"anyOf": [{"type": "null"}, further]}
+    parts = [further, {"anyOf": [{"not": {"type": "object"}}, _EMBEDDED]}] if node.embedded else [further]
+    out.update(further if not node.embedded else {"allOf": parts})
+
+
+def _nested(raw: dict[str, Any], asked: _Asked) -> JsonObject:
+    return _written(schema_of(raw), {}, asked)

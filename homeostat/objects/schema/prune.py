@@ -1,0 +1,123 @@
+"""Removes what a schema does not know, and says what that was.
+
+One walk over the value finds everything; paths are written only for what is found, so an object without unknown
+fields costs the walk and nothing else. `null` where the schema does not allow it and has no default is taken as
+absent, as Kubernetes does, and goes silently. The `metadata` of a custom object, its `apiVersion` and its `kind`
+belong to the server, not to the schema, and stay; so do those of embedded resources.
+"""
+
+from __future__ import annotations
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.schema.schema import UNSET, Schema
+
+_META = frozenset(("apiVersion", "kind", "metadata"))
+_NOTHING = Schema()
+
+# The object that holds the field, its key there, and its path from where the walk stands; no path for a null.
+_Found = tuple[JsonObject, str, str | None]
+
+
+def prune(value: JsonObject, schema: Schema) -> list[str]:
+    """Removes unknown fields in place; the paths of those removed, sorted: `spec.parts[0].colour`."""
+    found = _search(value, schema)
+    if not found:
+        return []
+    for holder, key, _ in found:
+        del holder[key]
+    return sorted(path for _, _, path in found if path is not None)
+
+
+def unknown_fields(value: JsonObject, schema: Schema) -> list[str]:
+    """What `prune` would remove and name."""
+    found = _search(value, schema)
+    return sorted(path for _, _, path in found if path is not None) if found else []
+
+
+def _search(value: JsonObject, schema: Schema) -> list[_Found] | None:
+    try:
+        # Built-in kinds have their metadata in the schema.
+        return _in_object(value, schema) if schema.name else _in_resource(value, schema)
+    except RecursionError as error:
+        raise BadRequestError("the object is nested too deeply") from error
+
+
+def _in_object(value: JsonObject, schema: Schema) -> list[_Found] | None:
+    found: list[_Found] | None = None
+    below: list[_Found] | None
+    properties, additional = schema.properties, schema.additional
+    for key, child in value.items():
+        node = properties.get(key, additional)
+        if node is None:
+            if not schema.preserve_unknown:
+                found = _add(found, (value, key, key))
+            continue
+        kind = child.__class__
+        if kind is dict:
+            below = _in_resource(child, node) if node.embedded else _in_object(child, node)
+        elif kind is list:
+            below = _in_list(child, node)
+        else:
+            if child is None and not node.nullable and node.default is UNSET:
+                found = _add(found, (value, key, None))
+            continue
+        if below:
+            found = _under(found, f"{key}.", key, below)
+    return found
+
+
+def _in_resource(value: JsonObject, schema: Schema) -> list[_Found] | None:
+    rest = {key: child for key, child in value.items() if key not in _META}
+    found = _in_object(rest, schema)
+    if found:
+        return [(value if holder is rest else holder, key, path) for holder, key, path in found]
+    return None
+
+
+def _in_list(values: list[Json], schema: Schema) -> list[_Found] | None:
+    node = schema.items
+    if node is None:
+        if schema.preserve_unknown:
+            return None
+        node = _NOTHING
+    elif schema.preserve_unknown and not node.preserve_unknown:
+        node = _preserving(node)
+    found: list[_Found] | None = None
+    below: list[_Found] | None
+    for at, child in enumerate(values):
+        kind = child.__class__
+        if kind is dict:
+            below = _in_resource(child, node) if node.embedded else _in_object(child, node)
+        elif kind is list:
+            below = _in_list(child, node)
+        else:
+            continue
+        if below:
+            found = _under(found, f"[{at}].", f"[{at}]", below)
+    return found
+
+
+def _preserving(node: Schema) -> Schema:
+    """Items of a list that keeps unknown fields keep theirs too."""
+    return Schema(
+        properties=node.properties,
+        additional=node.additional,
+        items=node.items,
+        preserve_unknown=True,
+        embedded=node.embedded,
+    )
+
+
+def _add(found: list[_Found] | None, one: _Found) -> list[_Found]:
+    if found is None:
+        return [one]
+    found.append(one)
+    return found
+
+
+def _under(found: list[_Found] | None, dotted: str, bare: str, below: list[_Found]) -> list[_Found]:
+    moved: list[_Found] = [
+        (holder, key, path and (bare + path if path.startswith("[") else dotted + path)) for holder, key, path in below
+    ]
+    return moved if found is None else found + moved

@@ -1,0 +1,66 @@
+"""Whether an object fits its schema: quickly if it does, with the reasons if it does not.
+
+A `Validator` belongs to one schema and is compiled at its first use. Good objects, nearly all of them, pass through
+`jsonschema_rs` in a microsecond or two; for the others `explain.py` finds the words. What the object's own `metadata`
+may hold, and rules in CEL (`rules.py`), are asked elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from homeostat.objects.errors import Cause
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.schema.explain import explain
+from homeostat.objects.schema.json_schema import accepter
+from homeostat.objects.schema.list_types import ListPlan, list_plan
+from homeostat.objects.schema.schema import Schema
+
+
+class Validator:
+    __slots__ = ("_accepts", "_lists", "_may_take_long", "schema")
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._accepts: Callable[[Json], bool] | None = None
+        self._lists: ListPlan | None = None
+        self._may_take_long = False
+
+    def check(self, value: JsonObject, *, is_large: bool = False) -> list[Cause]:
+        """Why the object is refused; empty if it fits. A large one may hold texts that are long for their patterns."""
+        if self._accepted(value, is_large):
+            return self._lists.duplicates(value) if self._lists is not None else []
+        return explain(value, self.schema) + self._duplicates(value)
+
+    def check_update(self, new: JsonObject, old: JsonObject, *, is_large: bool = False) -> list[Cause]:
+        """As `check`, but what was wrong before and did not change is let through."""
+        causes = [] if self._accepted(new, is_large) else explain(new, self.schema, old)
+        repeated = self._duplicates(new)
+        return causes if not repeated or self._duplicates(old) else causes + repeated
+
+    def _duplicates(self, value: JsonObject) -> list[Cause]:
+        return self._lists.duplicates(value) if self._lists is not None else []
+
+    def _accepted(self, value: JsonObject, is_large: bool) -> bool:
+        accepts = self._accepts or self._compile()
+        if is_large and self._may_take_long:
+            return False
+        try:
+            return accepts(value)
+        except ValueError:
+            # What the engine cannot take in at all, the slow walk still can.
+            return False
+
+    def _compile(self) -> Callable[[Json], bool]:
+        self._lists = list_plan(self.schema)
+        try:
+            self._accepts, self._may_take_long = accepter(self.schema)
+        except ValueError:
+            # A schema may be too large, or stored by an older version that took what the engine refuses: then every
+            # object is walked.
+            self._accepts = _walk_all
+        return self._accepts
+
+
+def _walk_all(_: Json) -> bool:
+    return False

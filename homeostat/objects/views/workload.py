@@ -1,0 +1,151 @@
+"""What makes Pods: workloads with their templates, and the budgets that protect them, as far as policies ask. Pure.
+
+A workload's key is `kind/namespace/name` with the kind in lower case. `owner_of` finds the workload of a Pod by its
+owner references; `pod_of` makes of a template the Pod that it would become.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, decode, encode
+from homeostat.objects.kind import REPLICA_SET
+from homeostat.objects.selectors import selector_of
+from homeostat.objects.views.pod import Owner, Pod, PodMetadata, PodSpec
+
+PATCHABLE: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
+_JOBS: Final = frozenset({"Job", "CronJob"})
+_JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
+_SCALED: Final = frozenset({"Deployment", "StatefulSet", REPLICA_SET.kind})
+
+
+class _Read(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """Part of an object, read and never written."""
+
+
+class WorkloadMetadata(_Read, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+    owner_references: tuple[Owner, ...] | None = None
+
+
+class TemplateMetadata(_Read, frozen=True):
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+
+
+class Template(_Read, frozen=True):
+    metadata: TemplateMetadata | None = None
+    spec: PodSpec | None = None
+
+
+class WorkloadSpec(_Read, frozen=True):
+    template: Template | None = None
+    replicas: int | None = None
+
+
+class Workload(_Read, frozen=True):
+    kind: str = ""
+    metadata: WorkloadMetadata = WorkloadMetadata()
+    spec: WorkloadSpec | None = None
+
+    @property
+    def key(self) -> str:
+        return key_of(self.kind, self.metadata.namespace, self.metadata.name)
+
+    @property
+    def template(self) -> Template:
+        return (self.spec and self.spec.template) or Template()
+
+    @property
+    def replicas(self) -> int | None:
+        """None for kinds that have no such number, and for a ReplicaSet whose owner has it; absent is 1."""
+        if self.kind not in _SCALED or (self.kind == REPLICA_SET.kind and self.metadata.owner_references):
+            return None
+        return 1 if self.spec is None or self.spec.replicas is None else self.spec.replicas
+
+    @property
+    def annotations(self) -> Mapping[str, str | None]:
+        return self.metadata.annotations or {}
+
+
+@lru_cache(4096)
+def _matcher(selector: bytes) -> Callable[[Mapping[str, str]], bool]:
+    """A budget is asked about every workload of its namespace, and is the same each time."""
+    return selector_of(decode(selector)).matches
+
+
+class BudgetSpec(_Read, frozen=True):
+    selector: dict[str, Json] | None = None
+
+
+class DisruptionBudget(_Read, frozen=True):
+    metadata: WorkloadMetadata = WorkloadMetadata()
+    spec: BudgetSpec | None = None
+
+    def covers(self, workload: Workload) -> bool:
+        """A selector that is malformed covers nothing."""
+        if self.spec is None or self.metadata.namespace != workload.metadata.namespace:
+            return False
+        labels = workload.template.metadata and workload.template.metadata.labels
+        try:
+            return _matcher(encode(self.spec.selector))({key: value or "" for key, value in (labels or {}).items()})
+        except BadRequestError:
+            return False
+
+
+class OwnerKey(msgspec.Struct, frozen=True, gc=False):
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return key_of(self.kind, self.namespace, self.name)
+
+
+def key_of(kind: str, namespace: str, name: str) -> str:
+    return f"{kind.lower()}/{namespace}/{name}"
+
+
+def owner_of(pod: Pod, deployments: Mapping[str, str] = {}) -> OwnerKey | None:
+    """The workload that a Pod belongs to; None for a bare Pod and for owners of other kinds.
+
+    `deployments` names those of the ReplicaSets that are known, and nothing for one that belongs to none. Any other
+    ReplicaSet is taken for that of a Deployment which is called like it but for the last dash and what follows.
+    """
+    for owner in pod.metadata.owner_references or ():
+        if owner.kind in PATCHABLE:
+            return OwnerKey(owner.kind, pod.metadata.namespace, owner.name)
+        if owner.kind == REPLICA_SET.kind:
+            name = deployments.get(owner.name, deployment_name(owner.name))
+            return OwnerKey("Deployment", pod.metadata.namespace, name) if name else None
+    return None
+
+
+def deployment_name(replica_set: str) -> str:
+    return replica_set.rpartition("-")[0] or replica_set
+
+
+def given_labels(kind: str, name: str) -> dict[str, str]:
+    """What the Pods of a workload get besides the labels of its template, as far as its declaration tells."""
+    return dict.fromkeys(_JOB_LABELS, name) if kind in _JOBS else {}
+
+
+def pod_of(workload: Workload) -> Pod:
+    """The Pod that the template stands for, named after the workload."""
+    template, metadata = workload.template, workload.metadata
+    labels = template.metadata.labels if template.metadata is not None else None
+    if given := given_labels(workload.kind, metadata.name):
+        labels = {**(labels or {}), **given}
+    owners = (Owner(workload.kind, metadata.name),) if workload.kind in PATCHABLE else None
+    return Pod(PodMetadata(metadata.name, metadata.namespace, labels=labels, owner_references=owners), template.spec)
