@@ -22,7 +22,7 @@ from homeostat.edge.loop import run
 from homeostat.objects.decision import Decision, Receipt
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
-from homeostat.runtime.look import Options
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import Setup
 

@@ -8,8 +8,8 @@ from homeostat.objects.decision import Decision, Notice, Stalled
 from homeostat.objects.declared import Declared, Metadata, owner_reference
 from homeostat.objects.kind import CONFIG_MAP, Kind
 from homeostat.objects.roles import READ, control_rules, rule
-from homeostat.runtime.routes import to_itself
 from homeostat.runtime.setup import Setup
+from homeostat.runtime.watch.routes import to_itself
 
 
 class Spec(Struct, frozen=True):

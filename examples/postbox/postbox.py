@@ -16,7 +16,7 @@ from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.objects.roles import control_rules
-from homeostat.runtime.look import Options
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
 
 

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from homeostat.client.base import UnreachableError
 from homeostat.client.endpoint import Endpoint, ExecPlugin, KubeconfigError
-from homeostat.client.execplugin import Issued, run_plugin
+from homeostat.client.exec_plugin import Issued, run_plugin
 
 _REREAD_S = 10.0
 _BEFORE_EXPIRY_S = 10.0

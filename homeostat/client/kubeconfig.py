@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from homeostat.client.endpoint import Endpoint, KubeconfigError, is_address
-from homeostat.client.kubeuser import impersonation_of, plugin_of
+from homeostat.client.kube_user import impersonation_of, plugin_of
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject

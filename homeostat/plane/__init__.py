@@ -23,9 +23,9 @@ from homeostat.plane.plane import Plane
 from homeostat.plane.rest import RestUnavailableError, rest_served
 from homeostat.plane.settings import OPERATORS, Rest, Settings
 from homeostat.plane.storage import KeptStore, open_store
+from homeostat.runtime.control.outcome import sole_error
 from homeostat.runtime.supervisor import Supervisor
-from homeostat.runtime.tracing import OFF, Tracer
-from homeostat.runtime.verdict import sole_error
+from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.server.app import refusal
 from homeostat.server.bootstrap import first_objects
 from homeostat.server.pki.directory import Pki, server_context

@@ -17,7 +17,7 @@ from homeostat.plane.guarding import expect_guards, put_guards
 from homeostat.plane.plane import Plane
 from homeostat.runtime.leader import Election, LeadershipLostError, unique_identity
 from homeostat.runtime.supervisor import Figures, Supervisor
-from homeostat.runtime.tracing import Tracer
+from homeostat.runtime.telemetry.tracing import Tracer
 from homeostat.server.expiry import expire_events
 from homeostat.server.pki.directory import Pki
 from homeostat.store.base import StoreError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from homeostat.client.base import Client
-from homeostat.client.inprocess import InProcess
+from homeostat.client.in_process import InProcess
 from homeostat.edge.server import Server
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import KeptStore

@@ -27,9 +27,9 @@ from homeostat.operators.catalog import operator_name
 from homeostat.plane.chores import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Rest
+from homeostat.runtime.control.outcome import sole_error
 from homeostat.runtime.installation import install
 from homeostat.runtime.supervisor import Supervisor
-from homeostat.runtime.verdict import sole_error
 
 if TYPE_CHECKING:
     from homeostat.web.rest.figures import RestFigures

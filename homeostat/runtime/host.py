@@ -14,12 +14,12 @@ import asyncio
 import logging
 from typing import Any
 
-from homeostat.runtime.controller import Controller
+from homeostat.runtime.control.controller import Controller
+from homeostat.runtime.control.writes import RefusedWriteError, writing_in
 from homeostat.runtime.leader import Election, LeadershipLostError
-from homeostat.runtime.phase import Waiting
 from homeostat.runtime.setup import Job, Setup
-from homeostat.runtime.watcher import Watcher
-from homeostat.runtime.writes import RefusedWriteError, writing_in
+from homeostat.runtime.watch.phase import Waiting
+from homeostat.runtime.watch.watcher import Watcher
 
 log = logging.getLogger(__name__)
 

@@ -20,17 +20,17 @@ from typing import Any
 
 from homeostat.client.base import Client
 from homeostat.objects.crd.custom_kind import CustomKind
-from homeostat.runtime.controller import Controller, Plan
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.control.controller import Controller, Plan
+from homeostat.runtime.control.reconcile import Tools
+from homeostat.runtime.control.recorder import Recorder
+from homeostat.runtime.control.writes import Watched
 from homeostat.runtime.host import Host
-from homeostat.runtime.informer import Informers
 from homeostat.runtime.leader import TERMS, Election, Terms, unique_identity
-from homeostat.runtime.look import Tools
-from homeostat.runtime.metrics import Metrics
-from homeostat.runtime.recorder import Recorder
 from homeostat.runtime.setup import Setup
-from homeostat.runtime.tracing import OFF, Tracer
-from homeostat.runtime.watcher import Pace
-from homeostat.runtime.writes import Watched
+from homeostat.runtime.telemetry.metrics import Metrics
+from homeostat.runtime.telemetry.tracing import OFF, Tracer
+from homeostat.runtime.watch.watcher import Pace
 
 log = logging.getLogger(__name__)
 

@@ -22,18 +22,18 @@ from homeostat.client.projection import Projection
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
-from homeostat.runtime.controller import Controller
-from homeostat.runtime.decoding import Projected
+from homeostat.runtime.cache.decoding import Projected
+from homeostat.runtime.cache.index import KeysOf
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.control.controller import Controller
+from homeostat.runtime.control.operator import Operator
+from homeostat.runtime.control.reconcile import Options, Tools
+from homeostat.runtime.control.recorder import Recorder
+from homeostat.runtime.control.status_fields import status_fields_of
+from homeostat.runtime.control.writes import Scope
 from homeostat.runtime.guard import Guard
-from homeostat.runtime.index import KeysOf
-from homeostat.runtime.informer import Informer, Informers
-from homeostat.runtime.look import Options, Tools
-from homeostat.runtime.metrics import Metrics
-from homeostat.runtime.reconcile import Operator
-from homeostat.runtime.recorder import Recorder
-from homeostat.runtime.source import Source
-from homeostat.runtime.statusfields import status_fields_of
-from homeostat.runtime.writes import Scope
+from homeostat.runtime.telemetry.metrics import Metrics
+from homeostat.runtime.watch.source import Source
 
 V = TypeVar("V", bound=Projected)
 S = TypeVar("S", bound=msgspec.Struct)

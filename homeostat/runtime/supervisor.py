@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
-from homeostat.runtime.backoff import Backoff
+from homeostat.runtime.control.backoff import Backoff
+from homeostat.runtime.control.outcome import sole_error
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
-from homeostat.runtime.metrics import Metrics
 from homeostat.runtime.setup import OperatorModule, Setup
-from homeostat.runtime.tracing import OFF, Tracer
-from homeostat.runtime.verdict import sole_error
+from homeostat.runtime.telemetry.metrics import Metrics
+from homeostat.runtime.telemetry.tracing import OFF, Tracer
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -33,8 +33,8 @@ from homeostat.operators.policy.admission import ALLOWED, answer, judge, read_re
 from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.stalled import StalledPolicy
 from homeostat.operators.policy.webhookconfig import PATH
-from homeostat.runtime.informer import Informers
-from homeostat.runtime.metrics import Metrics
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.web.admissionmetrics import AdmissionMetrics
 from homeostat.web.admissionpolicies import PoliciesInForce
 from homeostat.web.admissiontls import FileCertificate

@@ -21,9 +21,9 @@ from homeostat.operators.policy.fault import Fault
 from homeostat.operators.policy.observe import Namespace
 from homeostat.operators.policy.spec import ClusterPolicySpec
 from homeostat.operators.policy.stalled import StalledPolicy
-from homeostat.runtime.cache import Change
-from homeostat.runtime.informer import Informers
-from homeostat.runtime.source import Source
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.watch.source import Source
 
 PolicyChange = Change[DevOpsPolicy] | Change[ClusterDevOpsPolicy]
 Held = TypeVar("Held", Evaluator, StalledPolicy)

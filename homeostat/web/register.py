@@ -26,9 +26,9 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ID
-from homeostat.runtime.cache import Change
-from homeostat.runtime.informer import Informers
-from homeostat.runtime.source import Source
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.watch.source import Source
 from homeostat.web.rest.entry import number_in
 from homeostat.web.rest.ids import Ids
 from homeostat.web.rest.refusal import RefusalError

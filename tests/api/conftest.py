@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 
-from homeostat.client.inprocess import LocalStream
+from homeostat.client.in_process import LocalStream
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.plane import Plane, Settings, open_plane

@@ -13,9 +13,9 @@ import pytest
 
 from homeostat.client.auth import Plugin, Shown, TokenFile
 from homeostat.client.endpoint import Endpoint, ExecPlugin, KubeconfigError
-from homeostat.client.execplugin import parse_credential, run_plugin
+from homeostat.client.exec_plugin import parse_credential, run_plugin
 from homeostat.client.http import HttpTransport, UnreachableError, open_transport
-from homeostat.client.incluster import is_in_cluster, load_in_cluster
+from homeostat.client.in_cluster import is_in_cluster, load_in_cluster
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.server import serve

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.client import dialer, inprocess
+from homeostat.client import dialer
+from homeostat.client import in_process as inprocess
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.endpoint import Endpoint, KubeconfigError
 from homeostat.client.http import open_transport

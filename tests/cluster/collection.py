@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager, suppress
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import CONFIG_MAP, Kind
-from homeostat.runtime.informer import Informer, Informers
-from homeostat.runtime.source import Source
-from homeostat.runtime.watcher import Pace
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.watch.source import Source
+from homeostat.runtime.watch.watcher import Pace
 from tests.runtime.faulty import QUICK, Mirror, eventually, versions
 from tests.runtime.projections import Pod
 

@@ -12,10 +12,10 @@ import pytest
 from homeostat.client.base import Client, Transport
 from homeostat.client.http import open_transport
 from homeostat.objects.declared import Metadata
-from homeostat.runtime.informer import Informer, Informers
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.control.writes import Scope, Watched, writing_in
 from homeostat.runtime.manager import Manager
-from homeostat.runtime.source import Source
-from homeostat.runtime.writes import Scope, Watched, writing_in
+from homeostat.runtime.watch.source import Source
 from homeostat.testing.eventually import eventually
 from tests.cluster.collection import PATIENT, Collection, running
 from tests.cluster.fixtures import Api

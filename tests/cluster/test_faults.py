@@ -15,9 +15,9 @@ from homeostat.client.projection import Projection
 from homeostat.client.requests import Selection
 from homeostat.objects.errors import ExpiredError
 from homeostat.objects.kind import CONFIG_MAP, Kind
-from homeostat.runtime.informer import Informer
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.control.status import Snapshot
 from homeostat.runtime.leader import Election, Terms
-from homeostat.runtime.status import Snapshot
 from tests.cluster.collection import PATIENT, Collection, following
 from tests.cluster.fixtures import Api
 from tests.cluster.running import UNCACHED, Cluster

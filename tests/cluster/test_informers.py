@@ -11,9 +11,9 @@ import pytest
 
 from homeostat.client.base import Client, Response, Transport
 from homeostat.client.http import open_transport
-from homeostat.runtime.index import by_label
-from homeostat.runtime.informer import Informer, Informers
-from homeostat.runtime.source import Source
+from homeostat.runtime.cache.index import by_label
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.watch.source import Source
 from tests.cluster.collection import PATIENT, Collection, following, running
 from tests.cluster.fixtures import Api, create_namespace
 from tests.runtime.faulty import FaultyTransport, eventually, open_proxy

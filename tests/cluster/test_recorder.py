@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.json import JsonObject
-from homeostat.runtime.recorder import About, Recorder
+from homeostat.runtime.control.recorder import About, Recorder
 from tests.cluster.fixtures import Api
 
 

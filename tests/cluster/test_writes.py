@@ -14,9 +14,9 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.decision import Receipt
 from homeostat.objects.errors import ConflictError, NotFoundError
 from homeostat.objects.kind import Kind
-from homeostat.runtime.finalizer import add_finalizer, remove_finalizer
+from homeostat.runtime.control.finalizer import add_finalizer, remove_finalizer
+from homeostat.runtime.control.status import Snapshot, plan_status, write_receipt, write_status
 from homeostat.runtime.installation import install
-from homeostat.runtime.status import Snapshot, plan_status, write_receipt, write_status
 from tests.cluster.fixtures import Api
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)

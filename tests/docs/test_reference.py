@@ -12,10 +12,10 @@ import pytest
 from homeostat.objects.kind import CONFIG_MAP
 from homeostat.operators.catalog import load_operator
 from homeostat.plane import Settings, open_plane
-from homeostat.runtime import controller
+from homeostat.runtime.control import controller
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
-from homeostat.runtime.telemetry import TelemetrySettings
+from homeostat.runtime.telemetry.settings import TelemetrySettings
 from homeostat.testing.eventually import eventually
 from tests.docs.documents import EXAMPLES, table_rows, text_of
 from tests.docs.signatures import look_up, signature_of

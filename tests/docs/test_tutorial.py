@@ -15,7 +15,7 @@ import pytest
 from homeostat.cli.operators.rbac import access_documents
 from homeostat.client.base import Client
 from homeostat.client.discovery import Discovery
-from homeostat.client.inprocess import InProcess
+from homeostat.client.in_process import InProcess
 from homeostat.objects.json import JsonObject
 from homeostat.objects.yaml.reader import load_all
 from homeostat.operators.access import rules_of

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from homeostat.external.exchange import ExchangeError
 from homeostat.external.vault import Vault, VaultError, VaultRefusedError
-from homeostat.external.vaultsettings import AppRole, vault_settings
+from homeostat.external.vault_settings import AppRole, vault_settings
 from homeostat.testing.eventually import eventually
 from tests.external.fakevault import FakeVault
 from tests.external.servers import serving

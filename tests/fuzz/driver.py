@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from homeostat.client.inprocess import LocalStream
+from homeostat.client.in_process import LocalStream
 from homeostat.edge.loop import loop_factory
 from homeostat.edge.reply import Reply, head_of
 from homeostat.edge.request import Headers, Peer, Request

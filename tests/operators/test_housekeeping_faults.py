@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from homeostat.client.base import Client, Response, UnreachableError
-from homeostat.client.inprocess import InProcess
+from homeostat.client.in_process import InProcess
 from homeostat.operators import housekeeping
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.user import SELF

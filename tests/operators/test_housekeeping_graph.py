@@ -11,7 +11,7 @@ from homeostat.operators.housekeeping.decide import Delete, Keep, Release, Verdi
 from homeostat.operators.housekeeping.graph import Graph, Node, Phase, Ref, Standing, node_of
 from homeostat.operators.housekeeping.kinds import by_key, is_followed, kind_key
 from homeostat.operators.housekeeping.metadata import Metadata, Partial
-from homeostat.runtime.decoding import Projection
+from homeostat.runtime.cache.decoding import Projection
 
 CONFIGMAP = kind_key("v1", "ConfigMap")
 SOLID, WAITING, DANGLING, UNKNOWN = Standing.SOLID, Standing.WAITING, Standing.DANGLING, Standing.UNKNOWN

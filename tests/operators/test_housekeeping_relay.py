@@ -7,7 +7,7 @@ import pytest
 from homeostat.operators.housekeeping.metadata import Metadata, Partial
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Listing, News
 from homeostat.operators.housekeeping.relay import Relay
-from homeostat.runtime.decoding import GarbledError, Unfit
+from homeostat.runtime.cache.decoding import GarbledError, Unfit
 
 
 def seen(name: str, version: int) -> Partial:

@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager, suppress
 from homeostat.client.base import Client, Response, Transport
 from homeostat.objects.errors import ApiError, status_of
 from homeostat.objects.json import encode
-from homeostat.runtime.backoff import Backoff
-from homeostat.runtime.cache import Change
-from homeostat.runtime.index import Name
-from homeostat.runtime.informer import Informer
-from homeostat.runtime.watcher import Pace
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.index import Name
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.control.backoff import Backoff
+from homeostat.runtime.watch.watcher import Pace
 from tests.runtime.projections import Pod
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"

@@ -25,9 +25,9 @@ from homeostat.objects.errors import (
 )
 from homeostat.objects.json import encode
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.runtime.informer import Informer, Informers
-from homeostat.runtime.source import Source
-from homeostat.runtime.watcher import Pace
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.watch.source import Source
+from homeostat.runtime.watch.watcher import Pace
 from tests.runtime.faulty import (
     CONFIG_MAPS,
     QUICK,

@@ -15,10 +15,10 @@ from homeostat.objects.declared import Declared
 from homeostat.objects.errors import ForbiddenError, TooManyRequestsError, status_of
 from homeostat.objects.json import encode
 from homeostat.objects.kind import CONFIG_MAP, SECRET, Kind
-from homeostat.runtime.look import Options
+from homeostat.runtime.control.reconcile import Options
+from homeostat.runtime.control.writes import RefusedWriteError
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import Setup
-from homeostat.runtime.writes import RefusedWriteError
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod
 from tests.runtime.wire import Wire, thing

@@ -15,13 +15,13 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import LEASE
 from homeostat.plane import Settings, open_plane
-from homeostat.runtime.backoff import Backoff
-from homeostat.runtime.health import serve_health
+from homeostat.runtime.control.backoff import Backoff
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install
 from homeostat.runtime.leader import Terms
-from homeostat.runtime.look import Options
 from homeostat.runtime.manager import Manager
-from homeostat.runtime.watcher import Pace
+from homeostat.runtime.telemetry.health import serve_health
+from homeostat.runtime.watch.watcher import Pace
 from homeostat.testing.eventually import eventually
 from tests.runtime.faulty import FaultyTransport
 from tests.runtime.widgets import KINDS, WIDGETS, Action, Widget, Widgets, Write, Writer, managed, path, widget

@@ -17,10 +17,10 @@ from homeostat.client.kubeconfig import load_endpoint
 from homeostat.objects.errors import ApiError, ExpiredError, TooManyRequestsError, UnavailableError, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.plane import Plane, Settings, open_plane
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install
-from homeostat.runtime.look import Options
 from homeostat.runtime.manager import Manager
-from homeostat.runtime.watcher import Pace
+from homeostat.runtime.watch.watcher import Pace
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status
 from tests.runtime.faulty import QUICK, FaultyTransport, Proxy, open_proxy

@@ -15,12 +15,12 @@ from homeostat.client.base import Client, Response, Transport, UnreachableError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import LEASE
 from homeostat.plane import Settings, open_plane
+from homeostat.runtime.control.reconcile import Options
+from homeostat.runtime.control.writes import RefusedWriteError
 from homeostat.runtime.installation import install
 from homeostat.runtime.leader import Election, LeadershipLostError, Terms
-from homeostat.runtime.look import Options
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import Setup
-from homeostat.runtime.writes import RefusedWriteError
 from homeostat.testing.eventually import eventually
 from tests.runtime.widgets import KINDS, Widgets, path, widget
 

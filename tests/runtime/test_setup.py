@@ -10,10 +10,10 @@ from homeostat.client.base import Client
 from homeostat.objects.decision import Decision
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import CONFIG_MAP, NAMESPACE, Kind
-from homeostat.runtime.informer import Informer
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.control.writes import RefusedWriteError, writing_in
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import Setup
-from homeostat.runtime.writes import RefusedWriteError, writing_in
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod
 from tests.runtime.wire import Sent, Wire, thing

@@ -14,7 +14,7 @@ from homeostat.client.base import Client, Transport
 from homeostat.edge.exposition import exposition
 from homeostat.objects.errors import UnavailableError
 from homeostat.plane import Settings, open_plane
-from homeostat.runtime.backoff import Backoff
+from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.supervisor import Figures, Supervisor
 from homeostat.testing.clock import virtual_time

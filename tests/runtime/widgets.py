@@ -20,12 +20,12 @@ from homeostat.objects.declared import Declared, Metadata, owner_reference
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, Kind
-from homeostat.runtime.cache import Cache
+from homeostat.runtime.cache.cache import Cache
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install
-from homeostat.runtime.look import Options
 from homeostat.runtime.manager import Manager
-from homeostat.runtime.routes import to_owner
 from homeostat.runtime.setup import Setup
+from homeostat.runtime.watch.routes import to_owner
 
 FINALIZER = "shop.example/cleanup"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
-from homeostat.store.backup import back_up, restore, verify
-from homeostat.store.backupfile import Header
-from homeostat.store.backuprows import Row, Source, Target
+from homeostat.store.backup.backup import back_up, restore, verify
+from homeostat.store.backup.file import Header
+from homeostat.store.backup.rows import Row, Source, Target
 from homeostat.store.base import Event, Key, Record, Scope, Store
 from homeostat.store.postgres import PostgresStore
 from homeostat.store.postgres.transfer import PostgresSource, PostgresTarget

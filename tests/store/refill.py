@@ -11,8 +11,8 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from homeostat.store.backup import restore, verify
-from homeostat.store.backuprows import Row, Target
+from homeostat.store.backup.backup import restore, verify
+from homeostat.store.backup.rows import Row, Target
 from homeostat.store.seal import Seal
 from tests.store.backups import NOW, Place, PostgresPlace, SqlitePlace
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from homeostat.store.backupfile import BackupError
+from homeostat.store.backup.file import BackupError
 from homeostat.store.base import StoreError
 from tests.postgres import Postgres
 from tests.store.backups import PostgresPlace, SqlitePlace, backed_up, restored

@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from homeostat.store.backup import back_up
+from homeostat.store.backup.backup import back_up
 from homeostat.store.base import CompactedError, LostError, UnwritableError
 from homeostat.store.postgres import PostgresStore
 from homeostat.store.postgres.database import Database

@@ -12,7 +12,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import NAMESPACE
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
 from homeostat.plane import Plane
-from homeostat.runtime.informer import Informers
+from homeostat.runtime.cache.informer import Informers
 from homeostat.testing.eventually import eventually
 from homeostat.web.admission import Gate
 from homeostat.web.admissionmetrics import AdmissionMetrics

@@ -15,7 +15,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ID
 from homeostat.operators.actions.restapi import KINDS, REST_ROLE, RestRoleSpec
 from homeostat.plane import Plane
-from homeostat.runtime.informer import Informers
+from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.records import Role

@@ -18,7 +18,7 @@ KUBECONFIG_HELP = "Kubeconfig.  [default: the Pod's service account, $KUBECONFIG
 
 def chosen_endpoint(kubeconfig: str, context: str) -> Endpoint:
     """In a Pod the service account's, unless a kubeconfig or a context is named."""
-    from homeostat.client.incluster import is_in_cluster, load_in_cluster
+    from homeostat.client.in_cluster import is_in_cluster, load_in_cluster
     from homeostat.client.kubeconfig import load_endpoint
 
     if not kubeconfig and not context and is_in_cluster(os.environ):

@@ -17,7 +17,7 @@ from homeostat.cli.console.failure import Failure
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
-    from homeostat.runtime.metrics import Metrics
+    from homeostat.runtime.telemetry.metrics import Metrics
     from homeostat.web.admissiontls import FileCertificate
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -21,7 +21,7 @@ from homeostat.cli.operators.rest import REST_OPTIONS, RestChoice, read_rest, re
 if TYPE_CHECKING:
     from homeostat.client.base import Client
     from homeostat.client.endpoint import Endpoint
-    from homeostat.runtime.controller import Plan
+    from homeostat.runtime.control.controller import Plan
     from homeostat.runtime.manager import Manager
     from homeostat.runtime.setup import OperatorModule
 
@@ -88,7 +88,7 @@ def command(operators: str, health: str, verbose: int, **options: Any) -> None:
     """
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.edge.loop import run
-    from homeostat.runtime.telemetry import TelemetryError
+    from homeostat.runtime.telemetry.settings import TelemetryError
 
     if options["rest_open"]:
         refuse_programs("--rest-open", allows_programs=options["allows_programs"])
@@ -114,8 +114,8 @@ async def _run(choice: Choice) -> None:
     from homeostat.client.connect import open_client
     from homeostat.operators.catalog import BrokenOperatorError
     from homeostat.runtime.manager import Manager
-    from homeostat.runtime.metrics import Metrics
-    from homeostat.runtime.telemetry import telemetry
+    from homeostat.runtime.telemetry.metrics import Metrics
+    from homeostat.runtime.telemetry.settings import telemetry
 
     endpoint = chosen_endpoint(choice.kubeconfig, choice.context)
     leases = (choice.leases or choice.namespace or endpoint.namespace) if choice.has_election else ""
@@ -215,7 +215,7 @@ async def _serve_rest(stack: AsyncExitStack, client: Client, manager: Manager, c
 
 async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint, rest: str) -> None:
     from homeostat.cli.console.stop import Stop
-    from homeostat.runtime.health import serve_health
+    from homeostat.runtime.telemetry.health import serve_health
 
     stop = Stop(within_s=_STOP_WITHIN_S)
     stop.listen()

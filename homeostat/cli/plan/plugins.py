@@ -31,8 +31,8 @@ from homeostat.operators.actions.operator import ResourceOperator
 from homeostat.operators.actions.secrets import SecretError
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
 from homeostat.operators.actions.world import Fault, Plan
-from homeostat.runtime.informer import Informers
-from homeostat.runtime.writes import Scope, Watched, writing_in
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.control.writes import Scope, Watched, writing_in
 
 _UNKNOWN_HERE: Final = frozenset({SecretError.reason, VaultError.reason, VaultRefusedError.reason})
 _PLUGINS: Final = frozenset({UnknownPluginError.reason, PluginOffError.reason})

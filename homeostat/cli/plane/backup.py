@@ -15,7 +15,7 @@ from homeostat.cli.plane.data_directory import data_option
 from homeostat.cli.plane.database import database_option
 
 if TYPE_CHECKING:
-    from homeostat.store.backupfile import Header
+    from homeostat.store.backup.file import Header
 
 
 @click.command(short_help="Write all objects to a file, or check such a file.")
@@ -54,8 +54,8 @@ def told(header: Header) -> str:
 
 
 async def _back_up(place: Path | str, file: Path) -> Header:
-    from homeostat.store.backup import back_up
-    from homeostat.store.backupplaces import source_at
+    from homeostat.store.backup.backup import back_up
+    from homeostat.store.backup.places import source_at
 
     async with source_at(place) as source:
         with progress("backing up", source.contents.rows) as heard:
@@ -63,6 +63,6 @@ async def _back_up(place: Path | str, file: Path) -> Header:
 
 
 async def _check(file: Path) -> Header:
-    from homeostat.store.backup import verify
+    from homeostat.store.backup.backup import verify
 
     return (await verify(file)).header

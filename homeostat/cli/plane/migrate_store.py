@@ -16,7 +16,7 @@ from homeostat.cli.plane.database import parse_database
 from homeostat.cli.plane.restore import seal_in
 
 if TYPE_CHECKING:
-    from homeostat.store.backuprows import Contents
+    from homeostat.store.backup.rows import Contents
     from homeostat.store.seal import Seal
 
 
@@ -48,8 +48,8 @@ def command(source: Path | str, target: Path | str, data: Path) -> None:
 
 
 async def _move(source: Path | str, target: Path | str, seal: Seal) -> Contents:
-    from homeostat.store.backup import move
-    from homeostat.store.backupplaces import source_at, target_at
+    from homeostat.store.backup.backup import move
+    from homeostat.store.backup.places import source_at, target_at
 
     async with source_at(source, is_alone=True) as given, target_at(target, seal=seal, now=time.time()) as taken:
         with progress("moving", given.contents.rows) as heard:

@@ -68,8 +68,8 @@ def seal_in(data: Path) -> Seal:
 
 
 async def _restore(file: Path, place: Path | str, seal: Seal, *, is_resumed: bool) -> tuple[int, int]:
-    from homeostat.store.backup import restore, verify
-    from homeostat.store.backupplaces import target_at
+    from homeostat.store.backup.backup import restore, verify
+    from homeostat.store.backup.places import target_at
 
     verified = await verify(file, seal=seal)
     header, now = verified.header, time.time()

@@ -175,7 +175,7 @@ def _serve(settings: Settings, verbosity: int) -> None:
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.edge.loop import run
     from homeostat.plane import RestUnavailableError
-    from homeostat.runtime.telemetry import TelemetryError
+    from homeostat.runtime.telemetry.settings import TelemetryError
     from homeostat.server.pki.directory import PkiError
     from homeostat.store.base import StoreError
 
@@ -191,7 +191,7 @@ def _serve(settings: Settings, verbosity: int) -> None:
 async def _until_stopped(settings: Settings) -> None:
     from homeostat.cli.console.stop import Stop
     from homeostat.plane import open_plane
-    from homeostat.runtime.telemetry import telemetry
+    from homeostat.runtime.telemetry.settings import telemetry
 
     stop = Stop(within_s=_STOP_WITHIN_S)
     stop.listen()

@@ -15,7 +15,7 @@ from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.run import Changes, Run
 from homeostat.operators.actions.schedule import is_past
 from homeostat.operators.actions.verdict import DESTROY_FAILED, FAILED
-from homeostat.runtime.look import PAUSE
+from homeostat.runtime.control.reconcile import PAUSE
 
 End = Literal["ready", "failed", "undestroyed", "paused"]
 

@@ -13,8 +13,8 @@ from sys import intern
 
 import msgspec
 
+from homeostat.objects.pool import Pool
 from homeostat.objects.views.labels import Labels, labels_of
-from homeostat.operators.policy.pool import Pool
 
 _MOST_SHARED, _FEW_SHARED = 65_536, 4096
 _NO_LABELS = Labels()

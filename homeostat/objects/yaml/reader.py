@@ -29,10 +29,7 @@ from yaml.events import (
 from homeostat.objects.errors import BadRequestError, TooLargeError, quoted
 from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, Json, decode, encode
 from homeostat.objects.yaml.block import read_block
-from homeostat.objects.yaml.dump import dump, dump_all
 from homeostat.objects.yaml.scalar import NOT_NUMBERS, resolve
-
-__all__ = ["YamlError", "dump", "dump_all", "load", "load_all", "load_located"]
 
 MAX_BYTES = 3 * 1024 * 1024
 MAX_ALIASED_NODES = 100_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from homeostat.external.vaultsettings import vault_settings
+from homeostat.external.vault_settings import vault_settings
 from homeostat.operators.actions.access import RULES
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.inputs.office import InputOffice
@@ -19,11 +19,11 @@ from homeostat.operators.actions.settings import read_settings
 from homeostat.operators.actions.sweep import sweep_regularly
 from homeostat.operators.actions.typeguard import TypeGuard
 from homeostat.operators.actions.typeoperator import TypeOperator
-from homeostat.runtime.index import Name
-from homeostat.runtime.look import Options
-from homeostat.runtime.predicates import generation_changed
-from homeostat.runtime.routes import Route, to_mapped
+from homeostat.runtime.cache.index import Name
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
+from homeostat.runtime.watch.predicates import generation_changed
+from homeostat.runtime.watch.routes import Route, to_mapped
 
 __all__ = ["KINDS", "RULES", "check_environment", "register"]
 

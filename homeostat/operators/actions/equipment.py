@@ -40,7 +40,7 @@ async def equipment(
 ) -> AsyncIterator[Means]:
     """Also for a process that only asks what would be done."""
     from homeostat.external.exchange import Http
-    from homeostat.external.metadataservice import is_elsewhere
+    from homeostat.external.metadata_service import is_elsewhere
     from homeostat.operators.actions.discovery import (
         ACTIONS,
         claimed_types,

@@ -22,9 +22,9 @@ from homeostat.operators.actions.equipment import equipped
 from homeostat.operators.actions.inforce import Versions, kept_by, newest, versions_in_force
 from homeostat.operators.actions.naming import kind_name, resource_kind
 from homeostat.operators.actions.settings import ActionSettings
-from homeostat.runtime.cache import Cache, Change
-from homeostat.runtime.controller import Controller
-from homeostat.runtime.look import Options
+from homeostat.runtime.cache.cache import Cache, Change
+from homeostat.runtime.control.controller import Controller
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import RUN_OUTPUT, Resource, RunOutputSpec
 from homeostat.operators.actions.history import record_name
 from homeostat.operators.actions.run import LONGEST_TEXT, Run
-from homeostat.runtime.writes import RefusedWriteError
+from homeostat.runtime.control.writes import RefusedWriteError
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@
 |---|---|---|
 | `env` | always | of variables whose names begin with `HOMEOSTAT_SECRET_`, without that |
 | `file` | `HOMEOSTAT_SECRETS` names a directory | paths below it |
-| `vault` | `VAULT_ADDR` is set (`external/vaultsettings.py`) | `path`, or `path#field` |
+| `vault` | `VAULT_ADDR` is set (`external/vault_settings.py`) | `path`, or `path#field` |
 
 A package adds one by an entry point of the group `homeostat.secrets`: what it names is called with the environment.
 """
@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.vaultsettings import vault_settings
+from homeostat.external.vault_settings import vault_settings
 from homeostat.operators.actions.discovery import Catalog, discover
 from homeostat.operators.actions.secrets import EnvironmentStore, FileStore, SecretStore
 

@@ -15,7 +15,7 @@ from homeostat.operators.housekeeping.feed import Feed
 from homeostat.operators.housekeeping.furnishings import Furnishings
 from homeostat.operators.housekeeping.namespaces import Namespaces
 from homeostat.operators.housekeeping.roles import Roles
-from homeostat.runtime.backoff import Backoff
+from homeostat.runtime.control.backoff import Backoff
 
 log = logging.getLogger(__name__)
 

@@ -33,8 +33,8 @@ from homeostat.operators.housekeeping.graph import (
 from homeostat.operators.housekeeping.metadata import Metadata, OwnerReference
 from homeostat.operators.housekeeping.metadataclient import MetadataClient
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Listing, Lost, News, Synced
-from homeostat.runtime.queue import Priority, WorkQueue
-from homeostat.runtime.workers import Workers
+from homeostat.runtime.control.queue import Priority, WorkQueue
+from homeostat.runtime.control.workers import Workers
 
 log = logging.getLogger(__name__)
 

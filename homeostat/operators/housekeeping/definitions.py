@@ -15,8 +15,8 @@ from homeostat.operators.housekeeping.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.kinds import DEFINITION_KEY, key_of
 from homeostat.operators.housekeeping.metadataclient import MetadataClient
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
-from homeostat.runtime.queue import WorkQueue
-from homeostat.runtime.workers import Workers
+from homeostat.runtime.control.queue import WorkQueue
+from homeostat.runtime.control.workers import Workers
 
 log = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from homeostat.operators.housekeeping.kinds import DEFINITION_KEY, by_key, is_fo
 from homeostat.operators.housekeeping.metadata import Partial
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Lost, News, Observer, Synced
 from homeostat.operators.housekeeping.relay import Relay
-from homeostat.runtime.backoff import Backoff
-from homeostat.runtime.decoding import Projection
-from homeostat.runtime.source import Source
-from homeostat.runtime.watcher import Pace, Watcher
+from homeostat.runtime.cache.decoding import Projection
+from homeostat.runtime.control.backoff import Backoff
+from homeostat.runtime.watch.source import Source
+from homeostat.runtime.watch.watcher import Pace, Watcher
 
 log = logging.getLogger(__name__)
 

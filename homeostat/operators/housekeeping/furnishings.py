@@ -11,8 +11,8 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.housekeeping.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.kinds import CONFIG_MAP_KEY, NAMESPACE_KEY, SERVICE_ACCOUNT_KEY
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
-from homeostat.runtime.queue import Priority, WorkQueue
-from homeostat.runtime.workers import Workers
+from homeostat.runtime.control.queue import Priority, WorkQueue
+from homeostat.runtime.control.workers import Workers
 
 ACCOUNT = "default"
 CERTIFICATE = "kube-root-ca.crt"

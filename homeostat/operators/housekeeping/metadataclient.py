@@ -13,8 +13,8 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.operators.housekeeping.metadata import Metadata, Partial, Policy
-from homeostat.runtime.decoding import GarbledError, Projection
-from homeostat.runtime.source import accept_metadata
+from homeostat.runtime.cache.decoding import GarbledError, Projection
+from homeostat.runtime.watch.source import accept_metadata
 
 _ONE, _MANY = accept_metadata("PartialObjectMetadata"), accept_metadata("PartialObjectMetadataList")
 

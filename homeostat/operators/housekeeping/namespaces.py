@@ -20,8 +20,8 @@ from homeostat.operators.housekeeping.kinds import NAMESPACE_KEY, POD_KEY, key_o
 from homeostat.operators.housekeeping.metadataclient import MetadataClient
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
 from homeostat.operators.housekeeping.remains import Remains, merge_conditions
-from homeostat.runtime.queue import WorkQueue
-from homeostat.runtime.workers import Workers
+from homeostat.runtime.control.queue import WorkQueue
+from homeostat.runtime.control.workers import Workers
 
 log = logging.getLogger(__name__)
 

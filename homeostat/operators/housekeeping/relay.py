@@ -10,8 +10,8 @@ from typing import Never
 
 from homeostat.operators.housekeeping.metadata import Partial
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, Listing, News, Observer
-from homeostat.runtime.cache import Change
-from homeostat.runtime.decoding import GarbledError, Unfit, version_of
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.decoding import GarbledError, Unfit, version_of
 
 
 class Relay:

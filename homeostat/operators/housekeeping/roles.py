@@ -12,8 +12,8 @@ from homeostat.objects.selectors import selector_of
 from homeostat.operators.housekeeping.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.kinds import CLUSTER_ROLE_KEY
 from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
-from homeostat.runtime.queue import WorkQueue
-from homeostat.runtime.workers import Workers
+from homeostat.runtime.control.queue import WorkQueue
+from homeostat.runtime.control.workers import Workers
 
 _COLLECTION = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 _ALL = "all"

@@ -33,8 +33,8 @@ from homeostat.operators.policy.ledger import Books
 from homeostat.operators.policy.observe import Namespace, Observer
 from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import World
-from homeostat.runtime.informer import Informer
-from homeostat.runtime.look import Options
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
 
 __all__ = ["KINDS", "RULES", "register"]

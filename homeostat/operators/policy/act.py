@@ -29,7 +29,7 @@ from homeostat.operators.policy.enforcement import Patch
 from homeostat.operators.policy.estate import WORKLOADS
 from homeostat.operators.policy.ledger import Books, Key
 from homeostat.operators.policy.series import Series
-from homeostat.runtime.recorder import About, EventType, Recorder
+from homeostat.runtime.control.recorder import About, EventType, Recorder
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.score import score_of
 from homeostat.operators.policy.spec import POLICY_FREE
-from homeostat.runtime.cache import Change
+from homeostat.runtime.cache.cache import Change
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

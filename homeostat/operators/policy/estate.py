@@ -17,8 +17,8 @@ from homeostat.objects.views.replica_set import ReplicaSet, is_judged_anew, is_r
 from homeostat.objects.views.workload import DisruptionBudget, Workload, key_of
 from homeostat.operators.policy.enforcement import Plan
 from homeostat.operators.policy.remedy import is_patched
-from homeostat.runtime.cache import Change
-from homeostat.runtime.informer import Informer
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
 _SYNC_WITHIN_S = 5.0

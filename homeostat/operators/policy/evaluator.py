@@ -19,6 +19,7 @@ import msgspec
 
 from homeostat.cel import Budget
 from homeostat.objects.json import JsonObject
+from homeostat.objects.pool import Pool
 from homeostat.objects.views.pod import Pod, PodSpec
 from homeostat.objects.views.workload import DisruptionBudget, Workload, pod_of
 from homeostat.operators.policy.check import Finding
@@ -28,7 +29,6 @@ from homeostat.operators.policy.checks.running import pending_deadline
 from homeostat.operators.policy.exemption import CompiledExemption, Spared, compile_exemptions, spare
 from homeostat.operators.policy.fault import Fault, PolicyFaultError
 from homeostat.operators.policy.namespaces import is_system
-from homeostat.operators.policy.pool import Pool
 from homeostat.operators.policy.remedy import check_defaults
 from homeostat.operators.policy.rule import MOST_COST, RuleTest, compile_rules
 from homeostat.operators.policy.selector import Predicate, compile_selector

@@ -18,8 +18,8 @@ from homeostat.operators.policy.ledger import Books
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import World
-from homeostat.runtime.cache import Cache, Change
-from homeostat.runtime.controller import Controller
+from homeostat.runtime.cache.cache import Cache, Change
+from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.setup import Setup
 
 P = TypeVar("P", DevOpsPolicy, ClusterDevOpsPolicy)

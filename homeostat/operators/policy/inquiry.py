@@ -24,7 +24,7 @@ from homeostat.operators.policy.evaluator import Evaluator
 from homeostat.operators.policy.ledger import Page
 from homeostat.operators.policy.namespaces import is_system
 from homeostat.operators.policy.series import Series
-from homeostat.runtime.cache import Cache
+from homeostat.runtime.cache.cache import Cache
 
 _YIELD_EVERY = 500
 _LONGEST_TURN_S = 0.01

@@ -18,7 +18,7 @@ from homeostat.operators.policy.inquiry import Inquiry
 from homeostat.operators.policy.ledger import Books, Key, Ledger, Page
 from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import World
-from homeostat.runtime.cache import Cache
+from homeostat.runtime.cache.cache import Cache
 
 _YIELD_EVERY = 50
 _MOST_RECORDS = 20

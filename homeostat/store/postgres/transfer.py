@@ -13,7 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
-from homeostat.store.backuprows import Chunker, Contents, Row
+from homeostat.store.backup.rows import Chunker, Contents, Row
 from homeostat.store.base import StoreError
 from homeostat.store.migration import migrations
 from homeostat.store.postgres.database import AWAY, Connection, Database

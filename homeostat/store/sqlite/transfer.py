@@ -12,7 +12,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from homeostat.store.backuprows import Chunker, Contents, Row
+from homeostat.store.backup.rows import Chunker, Contents, Row
 from homeostat.store.base import StoreError
 from homeostat.store.seal import Seal
 from homeostat.store.sqlite.lock import Lock

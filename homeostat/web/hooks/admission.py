@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.restapi import REST_WEBHOOK
-from homeostat.runtime.informer import Informers
+from homeostat.runtime.cache.informer import Informers
 from homeostat.web.hooks.chain import Chain
 from homeostat.web.hooks.records import Webhook
 from homeostat.web.hooks.targets import allows_private

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from homeostat.external.ldap import Entry, LdapError, Server, open_ldap
-from homeostat.external.ldapfilter import FilterError, encode_filter
+from homeostat.external.ldap.client import Entry, LdapError, Server, open_ldap
+from homeostat.external.ldap.filter import FilterError, encode_filter
 from homeostat.web.identity.sync import DirectoryError, Person
 from homeostat.web.identity.token import SettingError
 

@@ -17,7 +17,7 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
-from homeostat.runtime.informer import Informers
+from homeostat.runtime.cache.informer import Informers
 from homeostat.web.identity.directory import read_directory, sync_interval_s
 from homeostat.web.identity.firstadmin import FirstAdmin, first_admin, make_first_admin
 from homeostat.web.identity.hashes import Hashes

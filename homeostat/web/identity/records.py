@@ -13,7 +13,7 @@ from homeostat.operators.actions.restapi import (
     RestUserSpec,
     RestUserStatus,
 )
-from homeostat.runtime.informer import Informers
+from homeostat.runtime.cache.informer import Informers
 from homeostat.web.identity.rights import numbered
 from homeostat.web.register import Record, Register
 

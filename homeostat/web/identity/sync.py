@@ -23,7 +23,7 @@ from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import encode
 from homeostat.objects.timestamp import format_micro_time
 from homeostat.operators.actions.restapi import RestUserSpec
-from homeostat.runtime.unreadable import UnreadableError
+from homeostat.runtime.cache.unreadable import UnreadableError
 from homeostat.web.callers import require_admin
 from homeostat.web.identity.forms import Username
 from homeostat.web.identity.records import Registers, User

@@ -32,9 +32,9 @@ from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.definition import version_priority
 from homeostat.operators.actions.naming import kind_name, plural_of, version_name
-from homeostat.runtime.cache import Change
-from homeostat.runtime.informer import Informer, Informers
-from homeostat.runtime.source import Source
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.watch.source import Source
 from homeostat.web.rest.entry import Entry, TypeEntry
 from homeostat.web.rest.held import Held, ResourceChange, Series, Unnumbered, unnumbered, unnumbered_type
 from homeostat.web.rest.numbered import Numbered

@@ -16,7 +16,7 @@ from typing import Final, Never
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.operators.actions.api import ID
-from homeostat.runtime.backoff import Backoff
+from homeostat.runtime.control.backoff import Backoff
 from homeostat.web.rest.book import Book
 from homeostat.web.rest.held import Series, Unnumbered
 from homeostat.web.rest.ids import Ids

@@ -16,7 +16,16 @@ from typing import Any, Final
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, ExpiredError, NotFoundError, TimedOutError, error_of
 from homeostat.objects.kind import Kind
-from homeostat.runtime.decoding import Added, Bookmark, Deleted, GarbledError, Modified, Projection, Refused, Unfit
+from homeostat.runtime.cache.decoding import (
+    Added,
+    Bookmark,
+    Deleted,
+    GarbledError,
+    Modified,
+    Projection,
+    Refused,
+    Unfit,
+)
 from homeostat.web.rest.book import Book
 from homeostat.web.rest.entry import Entry
 from homeostat.web.rest.feed import Step, tellings_of

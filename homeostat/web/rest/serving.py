@@ -11,7 +11,7 @@ from typing import Final
 from homeostat.client.base import Client
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Handler, Server, serve
-from homeostat.runtime.verdict import sole_error
+from homeostat.runtime.control.outcome import sole_error
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.hooks.admission import open_hooks
 from homeostat.web.identity.identity import open_identity

@@ -22,7 +22,7 @@ from homeostat.operators.actions.discovery import Catalog
 from homeostat.operators.actions.means import Means
 from homeostat.operators.actions.plugin import Job, Plugin
 from homeostat.operators.actions.world import Plan
-from homeostat.runtime.writes import RefusedWriteError
+from homeostat.runtime.control.writes import RefusedWriteError
 from tests.cli.running import Cli, Ended, Up, make_cli
 from tests.cli.shelf import Shelf, actions_plane, crate, crate_type, serving_shelf, text_of
 from tests.operators.actions.hosted import Nowhere

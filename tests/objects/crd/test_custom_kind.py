@@ -14,7 +14,7 @@ from homeostat.objects.crd.custom_kind import Column, Conditions, CustomKind, Sc
 from homeostat.objects.crd.definition import validate_crd
 from homeostat.objects.crd.field_meta import rule
 from homeostat.objects.schema.schema import Rule
-from homeostat.objects.yaml.dump import dump
+from homeostat.objects.yaml.printer import dump
 from tests.objects.customkinds import GREETING
 
 GOLDEN = Path(__file__).parents[1] / "data" / "greeting.yaml"

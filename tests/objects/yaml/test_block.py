@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.errors import BadRequestError
+from homeostat.objects.yaml import _documents, dump
 from homeostat.objects.yaml.block import read_block
-from homeostat.objects.yaml.reader import _documents, dump
 
 Json = Any
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.errors import BadRequestError, TooLargeError
-from homeostat.objects.yaml.reader import YamlError, dump, dump_all, load, load_all, load_located
+from homeostat.objects.yaml import YamlError, dump, dump_all, load, load_all, load_located
 
 Json = Any
 

@@ -22,7 +22,7 @@ from homeostat.operators.actions.history import Prune, Record
 from homeostat.operators.actions.run import Changes, Outcome, Run
 from homeostat.operators.actions.steps import Adopt, Begin, Start
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Pace, Plan, Seen, Underway, World
-from homeostat.runtime.status import plan_receipt, plan_status, snapshot_of
+from homeostat.runtime.control.status import plan_receipt, plan_status, snapshot_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from homeostat.client.base import Client
-from homeostat.external import metadataservice
+from homeostat.external import metadata_service as metadataservice
 from homeostat.external.exchange import AnswerLostError, Http, NotSentError
 from homeostat.objects.decision import Wait
 from homeostat.operators.actions.equipment import equipment

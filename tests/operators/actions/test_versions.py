@@ -16,8 +16,8 @@ from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType, 
 from homeostat.operators.actions.migration import migrate
 from homeostat.operators.actions.typeoperator import TypeOperator
 from homeostat.plane import Settings, open_plane
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install
-from homeostat.runtime.look import Options
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import Setup
 from homeostat.testing.eventually import eventually

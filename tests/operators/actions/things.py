@@ -23,8 +23,8 @@ from homeostat.operators.actions.plugin import ActionError, Job, Plugin, Tools
 from homeostat.operators.actions.run import Changes, Outcome
 from homeostat.operators.actions.secrets import EnvironmentStore
 from homeostat.operators.actions.world import Plan
+from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install
-from homeostat.runtime.look import Options
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import Setup
 from homeostat.testing.eventually import eventually

@@ -15,7 +15,7 @@ from homeostat.operators.policy.auditresult import DropResult, Record, RecordRes
 from homeostat.operators.policy.decide import Action, ForgetSeries, decide
 from homeostat.operators.policy.enforcement import Patch
 from homeostat.operators.policy.world import World
-from homeostat.runtime.status import plan_status, snapshot_of
+from homeostat.runtime.control.status import plan_status, snapshot_of
 
 DEPLOYMENT = builtin_schema("apps", "v1", "Deployment")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.census import Census
 from homeostat.operators.policy.spec import POLICY_FREE
-from homeostat.runtime.cache import Change
+from homeostat.runtime.cache.cache import Change
 from tests.operators.policy.worlds import BARE, GOOD, WORST, totals_of
 
 KINDS = (None, GOOD, BARE, WORST)

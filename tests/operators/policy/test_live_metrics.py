@@ -5,9 +5,9 @@ from __future__ import annotations
 import aiohttp
 
 from homeostat.operators import policy
-from homeostat.runtime.health import serve_health
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
+from homeostat.runtime.telemetry.health import serve_health
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
 from tests.operators.policy.live import ALL, BARE, operating

@@ -17,7 +17,7 @@ import msgspec
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.external.exchange import ExchangeError
-from homeostat.external.gitaccess import GitError
+from homeostat.external.git.access import GitError
 from homeostat.external.process import ProcessError
 from homeostat.objects.decision import Stalled
 from homeostat.objects.errors import ApiError
@@ -29,7 +29,7 @@ from homeostat.operators.actions.inputs.plugin import Input, InputError, InputJo
 from homeostat.operators.actions.inputs.writer import Writer
 from homeostat.operators.actions.secretobjects import NamespaceStore
 from homeostat.operators.actions.secrets import NAMESPACED, SecretError, Secrets, stores_named
-from homeostat.runtime.writes import RefusedWriteError
+from homeostat.runtime.control.writes import RefusedWriteError
 
 log = logging.getLogger(__name__)
 

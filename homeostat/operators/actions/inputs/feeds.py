@@ -20,8 +20,8 @@ from homeostat.operators.actions.inputs.calling import InputMeans, prepare, trou
 from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
 from homeostat.operators.actions.inputs.plugin import Declaration, Feed, InputError, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest, live_of
-from homeostat.runtime.backoff import Backoff
-from homeostat.runtime.look import is_paused
+from homeostat.runtime.control.backoff import Backoff
+from homeostat.runtime.control.reconcile import is_paused
 
 _BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)
 _LONGEST_TOLD: Final = 500

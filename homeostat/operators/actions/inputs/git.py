@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from homeostat.external.git import Limits, Remote, Repository, TreeEntry
-from homeostat.external.gitaccess import Access, SshKey, Token
+from homeostat.external.git.access import Access, SshKey, Token
+from homeostat.external.git.repository import Limits, Remote, Repository, TreeEntry
 from homeostat.operators.actions.inputs.declaration import Declared, read_declarations
 from homeostat.operators.actions.inputs.plugin import Broken, InputError, InputJob, Reading, Tools
 from homeostat.operators.actions.secrets import SecretReference, SecretText

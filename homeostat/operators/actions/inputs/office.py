@@ -15,13 +15,13 @@ from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.inforce import types_in_force
 from homeostat.operators.actions.inputs.api import FINALIZER, RESOURCE_INPUT, ResourceInput
 from homeostat.operators.actions.naming import kind_name, resource_kind
-from homeostat.runtime.cache import Change
-from homeostat.runtime.informer import Informer
-from homeostat.runtime.look import Options, turns
-from homeostat.runtime.predicates import Predicate, annotations_changed, any_of, generation_changed
-from homeostat.runtime.reconcile import Request
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.control.operator import Request
+from homeostat.runtime.control.reconcile import Options, turns
+from homeostat.runtime.control.writes import writing_in
 from homeostat.runtime.setup import Setup
-from homeostat.runtime.writes import writing_in
+from homeostat.runtime.watch.predicates import Predicate, annotations_changed, any_of, generation_changed
 
 if TYPE_CHECKING:
     from homeostat.operators.actions.inputs.calling import InputMeans
@@ -79,7 +79,7 @@ class InputOffice:
     @asynccontextmanager
     async def _means(self) -> AsyncIterator[InputMeans]:
         from homeostat.external.exchange import Http
-        from homeostat.external.metadataservice import is_elsewhere
+        from homeostat.external.metadata_service import is_elsewhere
         from homeostat.operators.actions.discovery import INPUTS, discover
         from homeostat.operators.actions.inputs.calling import InputMeans
         from homeostat.operators.actions.inputs.plugin import Tools

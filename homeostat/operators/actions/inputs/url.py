@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.external.exchange import Answer, Ask, Http
-from homeostat.external.metadataservice import is_elsewhere
+from homeostat.external.metadata_service import is_elsewhere
 from homeostat.operators.actions.inputs.declaration import read_declarations
 from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Reading, Tools
 from homeostat.operators.actions.secrets import SecretText

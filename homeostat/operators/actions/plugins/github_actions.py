@@ -27,8 +27,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
-from homeostat.external.github import API, Artifact, GitHub, Repository, WorkflowRun
+from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
+from homeostat.external.forges.github import API, Artifact, GitHub, Repository, WorkflowRun
 from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.operators.actions.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.pursuit import (

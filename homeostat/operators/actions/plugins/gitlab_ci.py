@@ -19,8 +19,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
-from homeostat.external.gitlab import API, GitLab, Pipeline, PipelineJob
+from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
+from homeostat.external.forges.gitlab import API, GitLab, Pipeline, PipelineJob
 from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.operators.actions.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.pursuit import (

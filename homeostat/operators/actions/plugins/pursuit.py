@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from homeostat.external.forge import ForgeError, RateLimitedError
+from homeostat.external.forges.forge import ForgeError, RateLimitedError
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.timestamp import format_time

@@ -1,0 +1,186 @@
+"""GitHub Actions over GitHub's REST API: start a workflow, see how its runs stand, and read what they leave.
+
+Errors are those of `forge.py`. Rate limits follow GitHub's rules: `Retry-After` first, else the time at which the limit
+is reset, else a minute.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from homeostat.external.exchange import Answer, Http
+from homeostat.external.forges.forge import Forge, RefusedError, read
+from homeostat.objects.json import JsonObject
+
+API = "https://api.github.com"
+_VERSION = "2022-11-28"
+_SECONDARY_LIMIT_S = 60.0
+_LARGEST_ARCHIVE = 8 << 20
+_LARGEST_MEMBER = 1 << 20
+_PAGE = 100
+_MOST_PAGES = 5
+
+
+class Repository(msgspec.Struct, frozen=True):
+    owner: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        return f"/repos/{quote(self.owner, safe='')}/{quote(self.name, safe='')}"
+
+
+class Dispatched(msgspec.Struct, frozen=True):
+    workflow_run_id: int
+    html_url: str = ""
+
+
+class WorkflowRun(msgspec.Struct, frozen=True):
+    id: int
+    name: str | None = ""
+    display_title: str = ""
+    status: str | None = None
+    conclusion: str | None = None
+    html_url: str = ""
+    created_at: str = ""
+    run_attempt: int = 1
+
+    @property
+    def is_completed(self) -> bool:
+        return self.status == "completed"
+
+
+class WorkflowJob(msgspec.Struct, frozen=True):
+    name: str
+    status: str | None = None
+    conclusion: str | None = None
+    started_at: str | None = None
+    completed_at: str | None = None
+
+
+class Artifact(msgspec.Struct, frozen=True):
+    id: int
+    name: str
+    size_in_bytes: int = 0
+    archive_download_url: str = ""
+    expired: bool = False
+
+
+class _Runs(msgspec.Struct, frozen=True):
+    workflow_runs: tuple[WorkflowRun, ...] = ()
+
+
+class _Jobs(msgspec.Struct, frozen=True):
+    jobs: tuple[WorkflowJob, ...] = ()
+
+
+class _Artifacts(msgspec.Struct, frozen=True):
+    artifacts: tuple[Artifact, ...] = ()
+
+
+class GitHub:
+    def __init__(
+        self,
+        http: Http,
+        token: str,
+        *,
+        api: str = API,
+        timeout_s: float = 30.0,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        headers = {
+            "Accept": "application/vnd.github+json",
+            "X-GitHub-Api-Version": _VERSION,
+            **({"Authorization": f"Bearer {token}"} if token else {}),
+        }
+        self._forge = Forge(http, api, headers, limit_s=lambda answer: _limit_s(answer, now_s()), timeout_s=timeout_s)
+
+    async def dispatch(
+        self, repository: Repository, workflow: str, ref: str, inputs: Mapping[str, str]
+    ) -> Dispatched | None:
+        """Starts a run; None where the server, an older one, does not say which."""
+        path = f"{repository.path}/actions/workflows/{quote(workflow, safe='')}/dispatches"
+        body: JsonObject = {"ref": ref, "inputs": dict(inputs)}
+        try:
+            answer = await self._forge.ask("POST", path, {**body, "return_run_details": True})
+        except RefusedError as error:
+            if error.status != 422:
+                raise
+            # Servers that do not know the option refuse it, and so nothing was started; nor was it for another reason.
+            answer = await self._forge.ask("POST", path, body)
+        return read(answer, Dispatched) if answer.status == 200 else None
+
+    async def run(self, repository: Repository, run_id: int) -> WorkflowRun:
+        return read(await self._forge.ask("GET", f"{repository.path}/actions/runs/{run_id}"), WorkflowRun)
+
+    async def dispatched_runs(self, repository: Repository, workflow: str, since: str) -> list[WorkflowRun]:
+        """Those that a dispatch started since then, the newest first; of very many not all."""
+        found: list[WorkflowRun] = []
+        path = f"{repository.path}/actions/workflows/{quote(workflow, safe='')}/runs"
+        for page in range(1, _MOST_PAGES + 1):
+            asked = {"event": "workflow_dispatch", "created": f">={since}", "per_page": _PAGE, "page": page}
+            runs = read(await self._forge.ask("GET", f"{path}?{urlencode(asked)}"), _Runs).workflow_runs
+            found += runs
+            if len(runs) < _PAGE:
+                break
+        return found
+
+    async def jobs(self, repository: Repository, run_id: int) -> tuple[WorkflowJob, ...]:
+        path = f"{repository.path}/actions/runs/{run_id}/jobs?per_page={_PAGE}"
+        return read(await self._forge.ask("GET", path), _Jobs).jobs
+
+    async def artifacts(self, repository: Repository, run_id: int) -> tuple[Artifact, ...]:
+        path = f"{repository.path}/actions/runs/{run_id}/artifacts?per_page={_PAGE}"
+        return read(await self._forge.ask("GET", path), _Artifacts).artifacts
+
+    async def artifact_json(self, repository: Repository, artifact: Artifact) -> JsonObject:
+        """The first JSON file of the archive, which is an object."""
+        answer = await self._forge.ask("GET", f"{repository.path}/actions/artifacts/{artifact.id}/zip")
+        if answer.status in (301, 302, 307, 308) and "location" in answer.headers:
+            answer = await self._forge.fetch(answer.headers["location"], largest=_LARGEST_ARCHIVE)
+        return _first_json(answer.body, artifact.name)
+
+    async def cancel(self, repository: Repository, run_id: int) -> None:
+        """A run that has ended meanwhile is no error."""
+        try:
+            await self._forge.ask("POST", f"{repository.path}/actions/runs/{run_id}/cancel")
+        except RefusedError as error:
+            if error.status != 409:
+                raise
+
+
+def _limit_s(answer: Answer, now_s: float) -> float | None:
+    if answer.status not in (403, 429):
+        return None
+    headers = answer.headers
+    if (after := headers.get("retry-after", "")).isdigit():
+        return float(after)
+    if headers.get("x-ratelimit-remaining") == "0" and headers.get("x-ratelimit-reset", "").isdigit():
+        return float(headers["x-ratelimit-reset"]) - now_s
+    is_secondary = answer.status == 429 or b"secondary rate limit" in answer.body.lower()
+    return _SECONDARY_LIMIT_S if is_secondary else None
+
+
+def _first_json(archive: bytes, name: str) -> JsonObject:
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as members:
+            for info in members.infolist():
+                if info.filename.endswith(".json") and info.file_size <= _LARGEST_MEMBER:
+                    with members.open(info) as member:
+                        found: Any = msgspec.json.decode(member.read(_LARGEST_MEMBER))
+                    if isinstance(found, dict):
+                        return found
+    except (zipfile.BadZipFile, zlib.error, msgspec.DecodeError, UnicodeDecodeError, NotImplementedError) as error:
+        told = f'the artifact "{name}" cannot be read: {type(error).__name__}'
+        raise RefusedError(told, 200) from error
+    raise RefusedError(
+        f'the artifact "{name}" has no JSON file with an object, of at most {_LARGEST_MEMBER} bytes', 200
+    )

@@ -1,0 +1,121 @@
+"""GitLab CI over GitLab's REST API: start a pipeline, see how it stands, and read what its jobs leave.
+
+Errors are those of `forge.py`. A pipeline's variables can be read back, so one is known by a variable that it was
+started with.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from homeostat.external.exchange import Answer, Http
+from homeostat.external.forges.forge import Forge, RefusedError, read
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import JsonObject, decode_object
+
+API = "https://gitlab.com/api/v4"
+_ENDED = frozenset({"success", "failed", "canceled", "skipped"})
+_LIMIT_S = 60.0
+_LARGEST_FILE = 1 << 20
+_PAGE = 100
+
+
+class Pipeline(msgspec.Struct, frozen=True):
+    id: int
+    status: str = ""
+    web_url: str = ""
+    created_at: str = ""
+
+    @property
+    def is_ended(self) -> bool:
+        return self.status in _ENDED
+
+
+class ArtifactsFile(msgspec.Struct, frozen=True):
+    filename: str = ""
+    size: int = 0
+
+
+class PipelineJob(msgspec.Struct, frozen=True):
+    id: int
+    name: str
+    status: str = ""
+    started_at: str | None = None
+    finished_at: str | None = None
+    artifacts_file: ArtifactsFile | None = None
+
+
+class Variable(msgspec.Struct, frozen=True):
+    key: str
+    value: str = ""
+
+
+class GitLab:
+    """`project` is an id, or a path such as `acme/infrastructure`."""
+
+    def __init__(
+        self,
+        http: Http,
+        token: str,
+        project: str,
+        *,
+        api: str = API,
+        timeout_s: float = 30.0,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        headers = {"PRIVATE-TOKEN": token} if token else {}
+        self._forge = Forge(http, api, headers, limit_s=lambda answer: _limit_s(answer, now_s()), timeout_s=timeout_s)
+        self._project = f"/projects/{quote(project, safe='')}"
+
+    async def start(self, ref: str, variables: Mapping[str, str]) -> Pipeline:
+        listed = [{"key": key, "value": value} for key, value in variables.items()]
+        body: JsonObject = {"ref": ref, "variables": listed}
+        return read(await self._forge.ask("POST", f"{self._project}/pipeline", body), Pipeline)
+
+    async def pipeline(self, pipeline_id: int) -> Pipeline:
+        return read(await self._forge.ask("GET", f"{self._project}/pipelines/{pipeline_id}"), Pipeline)
+
+    async def started_pipelines(self, ref: str, since: str) -> list[Pipeline]:
+        """Those that the API started and that have changed since then, the newest first."""
+        asked = {"ref": ref, "source": "api", "updated_after": since, "order_by": "id", "per_page": _PAGE}
+        answer = await self._forge.ask("GET", f"{self._project}/pipelines?{urlencode(asked)}")
+        return read(answer, list[Pipeline])
+
+    async def variables(self, pipeline_id: int) -> dict[str, str]:
+        answer = await self._forge.ask("GET", f"{self._project}/pipelines/{pipeline_id}/variables")
+        return {each.key: each.value for each in read(answer, list[Variable])}
+
+    async def jobs(self, pipeline_id: int) -> list[PipelineJob]:
+        path = f"{self._project}/pipelines/{pipeline_id}/jobs?per_page={_PAGE}"
+        return read(await self._forge.ask("GET", path), list[PipelineJob])
+
+    async def artifact_json(self, job: PipelineJob, name: str) -> JsonObject | None:
+        """A file among the artifacts of a job, which is an object in JSON; None where there is no such file."""
+        try:
+            answer = await self._forge.ask("GET", f"{self._project}/jobs/{job.id}/artifacts/{quote(name)}")
+        except RefusedError as error:
+            if error.status == 404:
+                return None
+            raise
+        if answer.status in (301, 302, 307, 308) and "location" in answer.headers:
+            answer = await self._forge.fetch(answer.headers["location"], largest=_LARGEST_FILE)
+        try:
+            return decode_object(answer.body)
+        except BadRequestError as error:
+            raise RefusedError(f'the artifact "{name}" of the job "{job.name}": {error}', 200) from error
+
+    async def cancel(self, pipeline_id: int) -> None:
+        await self._forge.ask("POST", f"{self._project}/pipelines/{pipeline_id}/cancel")
+
+
+def _limit_s(answer: Answer, now_s: float) -> float | None:
+    if answer.status != 429:
+        return None
+    if (after := answer.headers.get("retry-after", "")).isdigit():
+        return float(after)
+    reset = answer.headers.get("ratelimit-reset", "")
+    return float(reset) - now_s if reset.isdigit() else _LIMIT_S

@@ -1,0 +1,193 @@
+"""A directory that speaks LDAP: binding and searching, on the event loop, bounded in time and size.
+
+    async with open_ldap(Server("ldaps://ldap.example.com")) as connection:
+        if await connection.bind("uid=anna,dc=example,dc=com", password): ...
+        async for entry in connection.search("dc=example,dc=com", "(objectClass=person)", ["uid"]): ...
+
+A password is never sent in clear: `ldap://` goes on under TLS (StartTLS), unless the server is on this machine or its
+owner says otherwise. An empty password is no password: many directories take it for nobody and say yes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import secrets
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from urllib.parse import urlsplit
+
+from homeostat.external.ldap.ber import BerError, elements, size_of
+from homeostat.external.ldap.message import (
+    BOUND,
+    DONE,
+    ENTRY,
+    EXTENDED,
+    MESSAGE,
+    REFERENCE,
+    START_TLS,
+    SUCCESS,
+    UNBIND,
+    WRONG,
+    Entry,
+    LdapError,
+    Received,
+    bind_request,
+    message,
+    paging,
+    read_cookie,
+    read_entry,
+    read_message,
+    read_result,
+    reading,
+    search_request,
+)
+
+__all__ = ["Connection", "Entry", "LdapError", "Server", "open_ldap"]
+
+_LARGEST_MESSAGE: Final = 4 << 20
+_MOST_ENTRIES: Final = 100_000
+_MOST_FIRST: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    url: str
+    tls: ssl.SSLContext | None = None
+    """To trust others than the system does."""
+    is_plain_allowed: bool = False
+    timeout_s: float = 15.0
+
+
+class Connection:
+    """One request at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, timeout_s: float) -> None:
+        self._reader, self._writer, self._timeout_s = reader, writer, timeout_s
+        self._last = 0
+
+    async def bind(self, name: str, password: str) -> bool:
+        """Whether that is the password; `LdapError` where the directory does not say."""
+        if not name or not password:
+            return False
+        await self._send(bind_request(name, password))
+        result = read_result(await self._receive(), BOUND)
+        if result.code not in {SUCCESS, *WRONG}:
+            raise LdapError(f"the directory refused to check a password: {result.told}")
+        return result.code == SUCCESS
+
+    async def search(self, base: str, wanted: str, attributes: Sequence[str]) -> AsyncIterator[Entry]:
+        """All below the base that the filter fits, fetched in pages; `FilterError` for what is no filter."""
+        request = search_request(base, wanted, attributes)
+        cookie, count = b"", 0
+        while True:
+            await self._send(request, paging(cookie))
+            received = await self._receive()
+            while received.tag in (ENTRY, REFERENCE):
+                if received.tag == ENTRY:
+                    count += 1
+                    if count > _MOST_ENTRIES:
+                        raise LdapError(f"the directory has more than {_MOST_ENTRIES} entries that fit")
+                    yield read_entry(received)
+                received = await self._receive()
+            result = read_result(received, DONE)
+            if result.code != SUCCESS:
+                raise LdapError(f"the directory refused a search: {result.told}")
+            cookie = read_cookie(received)
+            if not cookie:
+                return
+
+    async def start_tls(self, context: ssl.SSLContext, host: str) -> None:
+        await self._send(START_TLS)
+        result = read_result(await self._receive(), EXTENDED)
+        if result.code != SUCCESS:
+            raise LdapError(f"the directory has no TLS for this connection: {result.told}")
+        async with _bounded(self._timeout_s):
+            await self._writer.start_tls(context, server_hostname=host)
+        # What somebody sent in clear and was not read yet answers no number that it could know.
+        self._last = secrets.randbelow(_MOST_FIRST)
+
+    async def close(self) -> None:
+        with contextlib.suppress(LdapError):
+            await self._send(UNBIND)
+        self._writer.close()
+        with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._writer.wait_closed()
+
+    async def _send(self, operation: bytes, controls: bytes = b"") -> None:
+        self._last += 1
+        async with _bounded(self._timeout_s):
+            self._writer.write(message(self._last, operation, controls))
+            await self._writer.drain()
+
+    async def _receive(self) -> Received:
+        """The next message of ours."""
+        async with _bounded(self._timeout_s):
+            while True:
+                received = read_message(await self._message())
+                if received.number == self._last:
+                    return received
+                if received.number == 0:
+                    raise LdapError("the directory ended the connection")
+
+    async def _message(self) -> bytes:
+        with reading():
+            data = await self._reader.readexactly(2)
+            while (size := size_of(data)) is None:
+                data += await self._reader.readexactly(1)
+            if data[0] != MESSAGE or size > _LARGEST_MESSAGE:
+                raise BerError("a message is too large, or none")
+            data += await self._reader.readexactly(size - len(data))
+            return next(elements(data))[1]
+
+
+@asynccontextmanager
+async def open_ldap(server: Server) -> AsyncIterator[Connection]:
+    parts = urlsplit(server.url)
+    host, is_tls = parts.hostname or "", parts.scheme == "ldaps"
+    if parts.scheme not in ("ldap", "ldaps") or not host:
+        raise LdapError("the URL of a directory looks like ldaps://ldap.example.com or ldap://ldap.example.com:389")
+    context = server.tls or _usual_tls()
+    async with _bounded(server.timeout_s):
+        reader, writer = await asyncio.open_connection(
+            host, parts.port or (636 if is_tls else 389), ssl=context if is_tls else None
+        )
+    connection = Connection(reader, writer, server.timeout_s)
+    try:
+        if not is_tls and not server.is_plain_allowed and not _is_here(host):
+            await connection.start_tls(context, host)
+        yield connection
+    finally:
+        await connection.close()
+
+
+@lru_cache(1)
+def _usual_tls() -> ssl.SSLContext:
+    """What the system trusts; it takes a while to read."""
+    return ssl.create_default_context()
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+@asynccontextmanager
+async def _bounded(timeout_s: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except TimeoutError as error:
+        raise LdapError(f"the directory did not answer within {timeout_s:g} s") from error
+    except ssl.SSLError as error:
+        raise LdapError(f"the directory is not trusted: {error.reason}") from error
+    except (OSError, EOFError) as error:
+        raise LdapError(f"the directory cannot be reached: {type(error).__name__}") from error

@@ -1,0 +1,239 @@
+"""From a server's bytes straight to the fields that an operator declares: pages of a list and lines of a watch.
+
+A projection is a struct that names those fields, with `metadata` and in it the name, the namespace and the
+resourceVersion. What it does not name is skipped by the decoder and costs no memory. Promises, each tested:
+
+- an object that does not fit the projection is told apart and named; the others around it are decoded
+- bytes that are no page or no event are a `GarbledError`, whatever is wrong with them
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+from homeostat.runtime.cache.index import Name
+from homeostat.runtime.cache.sharing import Sharing
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def resource_version(self) -> str: ...
+
+
+class Projected(Protocol):
+    @property
+    def metadata(self) -> _Named: ...
+
+
+V = TypeVar("V", bound=Projected)
+T = TypeVar("T")
+_INITIAL_END = "k8s.io/initial-events-end"
+_LONGEST_REASON = 500
+
+
+class GarbledError(Exception):
+    """What came is not what the Kubernetes API sends."""
+
+
+class Added(msgspec.Struct, Generic[T], tag_field="type", tag="ADDED", frozen=True, gc=False):
+    object: T
+
+
+class Modified(msgspec.Struct, Generic[T], tag_field="type", tag="MODIFIED", frozen=True, gc=False):
+    object: T
+
+
+class Deleted(msgspec.Struct, Generic[T], tag_field="type", tag="DELETED", frozen=True, gc=False):
+    object: T
+
+
+class _MarkMetadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    resource_version: str
+    annotations: dict[str, str] | None = None
+
+
+class _Mark(msgspec.Struct, frozen=True, gc=False):
+    metadata: _MarkMetadata
+
+
+class Bookmark(msgspec.Struct, tag_field="type", tag="BOOKMARK", frozen=True, gc=False):
+    object: _Mark
+
+    @property
+    def version(self) -> int:
+        return _number(self.object.metadata.resource_version)
+
+    @property
+    def ends_initial_events(self) -> bool:
+        return (self.object.metadata.annotations or {}).get(_INITIAL_END) == "true"
+
+
+class Refused(msgspec.Struct, tag_field="type", tag="ERROR", frozen=True):
+    """The server ends the watch and says why, as a `Status`."""
+
+    object: JsonObject
+
+
+class Unfit(msgspec.Struct, frozen=True):
+    """An object that the projection cannot hold."""
+
+    namespace: str
+    name: str
+    version: int
+    reason: str
+    is_gone: bool = False
+    """It was deleted, and this is how it last was."""
+
+
+Event = Added[V] | Modified[V] | Deleted[V] | Bookmark | Refused | Unfit
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """`token` asks for the next page and is empty on the last."""
+
+    objects: list[T]
+    unfit: list[Unfit]
+    token: str
+    version: int
+
+
+class _BareMetadata(msgspec.Struct, rename="camel", frozen=True):
+    name: str
+    resource_version: str
+    namespace: str = ""
+
+
+class _Bare(msgspec.Struct, frozen=True):
+    metadata: _BareMetadata
+
+
+class _BareEvent(msgspec.Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+
+class _ListMetadata(msgspec.Struct, rename={"token": "continue", "version": "resourceVersion"}, frozen=True):
+    version: str
+    token: str = ""
+
+
+class _List(msgspec.Struct, Generic[T], frozen=True):
+    metadata: _ListMetadata
+    # An empty list of a Go server may be null.
+    items: list[T] | None = None
+
+
+_bare = msgspec.json.Decoder(_Bare)
+_bare_event = msgspec.json.Decoder(_BareEvent)
+_raw_list = msgspec.json.Decoder(_List[msgspec.Raw])
+
+
+class Projection(Generic[V]):
+    """Decodes for one struct; made once a watch."""
+
+    def __init__(self, struct: type[V]) -> None:
+        shape: Any = struct
+        self._encoded = _encoded_fields(shape)
+        self._sharing = Sharing(shape)
+        self._object: msgspec.json.Decoder[V] = msgspec.json.Decoder(shape)
+        self._list: msgspec.json.Decoder[_List[V]] = msgspec.json.Decoder(_List[shape])
+        kinds: Any = Added[shape] | Modified[shape] | Deleted[shape] | Bookmark | Refused
+        self._event: msgspec.json.Decoder[Event[V]] = msgspec.json.Decoder(kinds)
+
+    def object(self, body: bytes) -> V:
+        """One object alone; `GarbledError` also where it does not fit."""
+        try:
+            return self._object.decode(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise GarbledError(f"the object cannot be read: {error}") from error
+
+    def page(self, body: bytes) -> Page[V]:
+        try:
+            try:
+                listed = self._list.decode(body)
+                metadata = listed.metadata
+                page: Page[V] = Page(listed.items or [], [], metadata.token, int(metadata.version))
+            except msgspec.ValidationError:
+                page = self._page_of_some(body)
+            for obj in page.objects:
+                self._slim(obj)
+            return page
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise GarbledError(f"the list cannot be read: {error}") from error
+
+    def event(self, line: bytes) -> Event[V]:
+        try:
+            try:
+                event = self._event.decode(line)
+            except msgspec.ValidationError as error:
+                return self._unfit_event(_bare_event.decode(line), error)
+            if isinstance(event, Added | Modified):
+                self._slim(event.object)
+            return event
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise GarbledError(f"the event cannot be read: {error}") from error
+
+    def _unfit_event(self, event: _BareEvent, error: Exception) -> Unfit:
+        try:
+            self._object.decode(event.object)
+        except msgspec.ValidationError as own:
+            # The same words, whether it comes in a list or in an event.
+            error = own
+        return _unfit(_bare.decode(event.object), error, is_gone=event.type == "DELETED")
+
+    def _slim(self, obj: V) -> None:
+        """An object that is kept takes no more memory than it must."""
+        for field in self._encoded:
+            _cut_loose(obj, field)
+        self._sharing.share(obj)
+
+    def _page_of_some(self, body: bytes) -> Page[V]:
+        listed = _raw_list.decode(body)
+        page: Page[V] = Page([], [], listed.metadata.token, int(listed.metadata.version))
+        for raw in listed.items or ():
+            try:
+                page.objects.append(self._object.decode(raw))
+            except msgspec.ValidationError as error:
+                page.unfit.append(_unfit(_bare.decode(raw), error))
+        return page
+
+
+def _encoded_fields(shape: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in msgspec.structs.fields(shape) if each.type is msgspec.Raw)
+
+
+def _cut_loose(obj: Any, field: str) -> None:
+    """What was left encoded is a part of the bytes it came in, and would keep all of them in memory."""
+    if encoded := getattr(obj, field):
+        msgspec.structs.force_setattr(obj, field, encoded.copy())
+
+
+def name_of(obj: Projected) -> Name:
+    return obj.metadata.namespace, obj.metadata.name
+
+
+def version_of(obj: Projected) -> int:
+    """`GarbledError` where a server gives no number."""
+    return _number(obj.metadata.resource_version)
+
+
+def _number(version: str) -> int:
+    try:
+        return int(version)
+    except ValueError as error:
+        raise GarbledError(f'the resourceVersion "{version}" is not a number') from error
+
+
+def _unfit(bare: _Bare, error: Exception, *, is_gone: bool = False) -> Unfit:
+    metadata = bare.metadata
+    # Kept while it is so, and many are for the same reason.
+    reason = sys.intern(str(error)[:_LONGEST_REASON])
+    return Unfit(metadata.namespace, metadata.name, int(metadata.resource_version), reason, is_gone)

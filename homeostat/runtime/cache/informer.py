@@ -1,0 +1,170 @@
+"""One watch for all who want to know of the same objects: a cache to read and handlers that are told each change.
+
+    informers = Informers(client)
+    pods = informers.get(Source("/api/v1/pods", label_selector="app=web"), Pod)
+    pods.add_handler(lambda change: ...)
+
+Promises, each tested:
+
+- who asks for the same objects in the same projection gets the same informer, and the server sees one watch
+- a handler is told after the cache holds the change, in the order of the server, and one that comes late is first told
+  what is there
+- `synced` returns when the first list is in the cache and was told
+
+A handler does no I/O and does not raise: it puts names into queues. One that raises ends the informers, and loudly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Never, TypeVar, cast
+
+from homeostat.runtime.cache.cache import Cache, Change
+from homeostat.runtime.cache.decoding import Projected, Projection, Unfit, name_of, version_of
+from homeostat.runtime.cache.deletion import Deletion
+from homeostat.runtime.cache.index import KeysOf
+from homeostat.runtime.cache.unreadable import Handler as UnfitHandler
+from homeostat.runtime.cache.unreadable import Unreadable, UnreadableError
+from homeostat.runtime.cache.writer import CacheWriter
+from homeostat.runtime.watch.comparison import Comparison
+from homeostat.runtime.watch.source import Api, Source
+from homeostat.runtime.watch.watcher import Pace, Watcher
+
+V = TypeVar("V", bound=Projected)
+Handler = Callable[[Change[V]], None]
+
+
+class Informer(Generic[V]):
+    """Made by `Informers`. `watcher` and `comparison` have the figures for metrics."""
+
+    def __init__(
+        self, api: Api, source: Source, struct: type[V], *, pace: Pace, chance: Callable[[], float] = random.random
+    ) -> None:
+        self.source = source
+        self._unreadable = Unreadable(source.place.plural, struct.__name__)
+        self._writer: CacheWriter[V] = CacheWriter(
+            name_of=name_of,
+            version_of=version_of,
+            is_unseen=Deletion.is_unseen_in,
+            unreadable=self._unreadable,
+        )
+        self._handlers: tuple[Handler[V], ...] = ()
+        self.watcher: Watcher[V] = Watcher(
+            api, source, Projection(struct), writer=self._writer, tell=self._tell, pace=pace, chance=chance
+        )
+        self.comparison = Comparison(self.watcher, self._writer, pace=pace, chance=chance)
+
+    @property
+    def cache(self) -> Cache[V]:
+        return self._writer.cache
+
+    @property
+    def relists(self) -> int:
+        """Lists after the first one, whatever for."""
+        return self.watcher.relists + self.comparison.lists
+
+    def add_index(self, index: str, keys_of: KeysOf[V]) -> None:
+        self._writer.add_index(index, keys_of)
+
+    def add_handler(self, handler: Handler[V]) -> None:
+        for obj in self.cache:
+            handler(Change(*name_of(obj), None, obj))
+        self._handlers += (handler,)
+
+    def remove_handler(self, handler: Handler[V]) -> None:
+        self._handlers = tuple(each for each in self._handlers if each != handler)
+
+    def unreadable_error(self, unfit: Unfit) -> UnreadableError:
+        return self._unreadable.error((unfit.namespace, unfit.name))
+
+    def add_unfit_handler(self, handler: UnfitHandler) -> None:
+        """Told of each object that does not fit: that it came, changed, or is one no more."""
+        self._unreadable.add_handler(handler)
+
+    def remove_unfit_handler(self, handler: UnfitHandler) -> None:
+        self._unreadable.remove_handler(handler)
+
+    async def synced(self) -> None:
+        """The caller sets the timeout: a server may be away for long."""
+        await self.watcher.synced.wait()
+
+    async def run(self) -> Never:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.watcher.run())
+            tasks.create_task(self.comparison.run())
+        raise AssertionError("a watch ends only by an error or by being cancelled")
+
+    def _tell(self, change: Change[V]) -> None:
+        for handler in self._handlers:
+            handler(change)
+
+
+class Informers:
+    """All informers of a process; those that are asked for while it runs are started at once."""
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        pace: Pace = Pace(),  # noqa: B008
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._api, self._pace, self._chance = api, pace, chance
+        self._informers: dict[tuple[Source, type], Informer[Any]] = {}
+        self._by_collection: dict[tuple[str, str], tuple[Informer[Any], ...]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._running: dict[Informer[Any], asyncio.Task[Never]] = {}
+        self._wanted: Counter[Informer[Any]] = Counter()
+
+    def __iter__(self) -> Iterator[Informer[Any]]:
+        return iter(list(self._informers.values()))
+
+    def of(self, group: str, plural: str) -> tuple[Informer[Any], ...]:
+        """Those of a collection, in whatever version, namespace and selection."""
+        return self._by_collection.get((group, plural), ())
+
+    def get(self, source: Source, struct: type[V], indexes: Mapping[str, KeysOf[V]] | None = None) -> Informer[V]:
+        """Also those who come later may bring indexes, under names of their own. Each who got it may drop it once."""
+        informer = cast("Informer[V] | None", self._informers.get((source, struct)))
+        if informer is None:
+            informer = Informer(self._api, source, struct, pace=self._pace, chance=self._chance)
+            self._informers[source, struct] = informer
+            self._by_collection[source.place[:2]] = (*self.of(*source.place[:2]), informer)
+            if self._tasks is not None:
+                self._running[informer] = self._tasks.create_task(informer.run())
+        for index, keys_of in (indexes or {}).items():
+            informer.add_index(index, keys_of)
+        self._wanted[informer] += 1
+        return informer
+
+    def drop(self, informer: Informer[Any]) -> None:
+        """Wanted by one less, and with the last of them its watch ends. Who asks for the same later gets a new one."""
+        self._wanted[informer] -= 1
+        if self._wanted[informer] > 0:
+            return
+        del self._wanted[informer]
+        self._informers = {key: each for key, each in self._informers.items() if each is not informer}
+        collection = informer.source.place[:2]
+        self._by_collection[collection] = tuple(each for each in self.of(*collection) if each is not informer)
+        if (task := self._running.pop(informer, None)) is not None:
+            task.cancel()
+        informer._writer.let_go()
+
+    async def synced(self) -> None:
+        """Every informer there is by now has its first list."""
+        for informer in self:
+            await informer.synced()
+
+    async def run(self) -> Never:
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            try:
+                self._running = {informer: tasks.create_task(informer.run()) for informer in self}
+                await asyncio.Event().wait()
+            finally:
+                self._tasks = None
+                self._running = {}
+        raise AssertionError("informers end only by an error or by being cancelled")

@@ -1,0 +1,95 @@
+"""The objects that a cache knows to be there and cannot read, because they do not fit its projection.
+
+An object that cannot be read is not one that is absent: whoever takes it for that would make it anew, and take over
+what is somebody else's. So its name is kept, with the reason, for as long as it is so. Promises, each tested:
+
+- asking for such a name is an `UnreadableError` that names the object, the struct and the reason
+- who was refused one is called when that object changes in any way, once
+- nothing is kept of an object that fits again, or is gone, nor of who wants to be called no more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import partial
+
+from homeostat.client.projection import ProjectionError
+from homeostat.runtime.cache.decoding import Unfit
+from homeostat.runtime.cache.index import Name
+
+Handler = Callable[[Unfit], None]
+
+
+class UnreadableError(ProjectionError):
+    """An object is there, but it does not fit the projection that it is asked for in."""
+
+    reason = "Unreadable"
+
+    def __init__(self, told: str, unreadable: Unreadable, name: Name) -> None:
+        super().__init__(told)
+        self._unreadable, self._name = unreadable, name
+
+    def when_changed(self, key: Hashable, call: Callable[[], None]) -> Callable[[], None]:
+        """Calls when the object is another, fits or not; at once where it is already. Of one key the last counts.
+
+        What is returned ends that, and holds nothing of this error.
+        """
+        self._unreadable.when_changed(self._name, key, call)
+        return partial(self._unreadable.forget, self._name, key)
+
+
+class Unreadable:
+    """Written by the cache's writer. `title` is what the objects are called, `shape` the struct that is too narrow."""
+
+    def __init__(self, title: str = "object", shape: str = "its projection") -> None:
+        self.found: dict[Name, Unfit] = {}
+        self._title, self._shape = title, shape
+        self._waiting: dict[Name, dict[Hashable, Callable[[], None]]] = {}
+        self._handlers: tuple[Handler, ...] = ()
+
+    def error(self, name: Name) -> UnreadableError:
+        namespace, own = name
+        told = f"{namespace}/{own}" if namespace else own
+        return UnreadableError(
+            f'{self._title} "{told}" is there, but does not fit {self._shape}: {self.found[name].reason}; '
+            f"mend the object, or have {self._shape} take it as it is",
+            self,
+            name,
+        )
+
+    def put(self, unfit: Unfit) -> None:
+        name = (unfit.namespace, unfit.name)
+        if self.found.get(name) != unfit:
+            self.found[name] = unfit
+            self._tell(name, unfit)
+
+    def drop(self, name: Name) -> None:
+        """It fits, or it is gone."""
+        if (unfit := self.found.pop(name, None)) is not None:
+            self._tell(name, unfit)
+
+    def when_changed(self, name: Name, key: Hashable, call: Callable[[], None]) -> None:
+        if name in self.found:
+            self._waiting.setdefault(name, {})[key] = call
+        else:
+            call()
+
+    def forget(self, name: Name, key: Hashable) -> None:
+        waiting = self._waiting.get(name)
+        if waiting is not None and waiting.pop(key, None) is not None and not waiting:
+            del self._waiting[name]
+
+    def add_handler(self, handler: Handler) -> None:
+        """Told of each that comes, changes or is one no more; first of those that are there. It does not raise."""
+        for unfit in list(self.found.values()):
+            handler(unfit)
+        self._handlers += (handler,)
+
+    def remove_handler(self, handler: Handler) -> None:
+        self._handlers = tuple(each for each in self._handlers if each != handler)
+
+    def _tell(self, name: Name, unfit: Unfit) -> None:
+        for handler in self._handlers:
+            handler(unfit)
+        for call in self._waiting.pop(name, {}).values():
+            call()

@@ -1,0 +1,219 @@
+"""Tells people what happened to an object: Events, as `kubectl describe` shows them.
+
+    recorder = Recorder(client, "gitops.homeostat.dev")
+    recorder.record(about, "Warning", "CloneFailed", "the repository asks for a password")
+
+Promises, each with a test of the same name:
+
+- recording never fails and never waits
+- what is said again is counted and not written anew
+- an object that says too much is rationed and others are not
+- what waits is bounded
+
+Events are for people and best effort: one that the server does not take is dropped, and a streak of those is logged
+once. `run` writes what was recorded, and after `close` the rest; `flush` writes what waits when `run` does not run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.objects.timestamp import format_time
+from homeostat.runtime.control.breaker import Breaker
+
+log = logging.getLogger(__name__)
+
+EventType = Literal["Normal", "Warning"]
+
+# The older form of what `kinds.EVENT` is the newer one of: its count and times are what every kubectl shows.
+_KIND = Kind("", "v1", "events", "Event", is_namespaced=True)
+_LONGEST_REASON, _LONGEST_MESSAGE, _LONGEST_NAME = 128, 1024, 200
+_MOST_SERIES = 4096
+_unnameable = re.compile(r"[^a-z0-9-]+").sub
+
+
+class About(NamedTuple):
+    """Which object an Event is about. One without a namespace has its Events in `default`."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+
+    def reference(self) -> JsonObject:
+        fields = ("apiVersion", "kind", "namespace", "name", "uid")
+        return {field: value for field, value in zip(fields, self, strict=True) if value}
+
+
+class _Saying(NamedTuple):
+    """What makes two Events the same one."""
+
+    about: About
+    type: EventType
+    reason: str
+    message: str
+    by: str
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Said so often since it was last written."""
+
+    count: int
+    first: datetime
+    last: datetime
+
+
+@dataclass(slots=True)
+class _Series:
+    """An Event that the server has; `count` is what it should say, which a rationed object's does not yet."""
+
+    name: str
+    count: int
+    said_at: float
+
+
+class Recorder:
+    """Made inside a running event loop. `written`, `dropped` and `failed` only ever grow."""
+
+    def __init__(
+        self,
+        client: Client,
+        component: str,
+        *,
+        instance: str = "",
+        ration: Breaker[About] | None = None,
+        same_within_s: float = 600.0,
+        most_waiting: int = 1000,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        suffix: Callable[[], str] = lambda: uuid.uuid4().hex[:16],
+    ) -> None:
+        self.written = self.dropped = self.failed = 0
+        self._client, self._component, self._instance = client, component, instance or component
+        self._ration = Breaker(burst=25, refill_s=300.0) if ration is None else ration
+        self._same_within_s, self._most_waiting = same_within_s, most_waiting
+        self._now, self._suffix = now, suffix
+        self._loop = asyncio.get_running_loop()
+        self._waiting: OrderedDict[_Saying, _Waiting] = OrderedDict()
+        self._series: OrderedDict[_Saying, _Series] = OrderedDict()
+        self._wake = asyncio.Event()
+        self._is_closing = False
+        self._is_troubled = False
+
+    def record(self, about: About, type_: EventType, reason: str, message: str, *, by: str = "") -> None:
+        """`by` is who says it, where that is not this recorder's own component."""
+        now = self._now()
+        by = by or self._component
+        saying = _Saying(about, type_, reason[:_LONGEST_REASON], message[:_LONGEST_MESSAGE], by)
+        waiting = self._waiting.get(saying)
+        if waiting is not None:
+            waiting.count += 1
+            waiting.last = now
+        elif len(self._waiting) >= self._most_waiting:
+            self.dropped += 1
+        else:
+            self._waiting[saying] = _Waiting(1, now, now)
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Writes until it is cancelled, or until `close` and nothing waits."""
+        while not self._is_closing:
+            await self._wake.wait()
+            self._wake.clear()
+            await self.flush()
+
+    def close(self) -> None:
+        """What is recorded later is not written."""
+        self._is_closing = True
+        self._wake.set()
+
+    async def flush(self) -> None:
+        """Writes all that waits; not beside `run`."""
+        while self._waiting:
+            saying, waiting = self._waiting.popitem(last=False)
+            await self._try_write(saying, waiting)
+
+    async def _try_write(self, saying: _Saying, waiting: _Waiting) -> None:
+        try:
+            async with asyncio.timeout(10):
+                await self._write(saying, waiting)
+        except (ApiError, UnreachableError, TimeoutError) as error:
+            self.failed += 1
+            if not self._is_troubled:
+                fields = {"about": " ".join(saying.about[1:4]), "event": saying.reason, "reason": repr(error)}
+                log.warning("an event could not be written", extra=fields)
+            self._is_troubled = True
+        else:
+            self._is_troubled = False
+
+    async def _write(self, saying: _Saying, waiting: _Waiting) -> None:
+        now = self._loop.time()
+        series = self._series.get(saying)
+        if series is not None and now - series.said_at > self._same_within_s:
+            del self._series[saying]
+            series = None
+        if series is not None:
+            series.count += waiting.count
+            series.said_at = now
+        if self._ration.admit(saying.about, now) > 0:
+            self.dropped += series is None
+        elif series is None or not await self._repeat(saying, series, waiting):
+            await self._create(saying, waiting)
+
+    async def _repeat(self, saying: _Saying, series: _Series, waiting: _Waiting) -> bool:
+        """False where the Event has expired meanwhile."""
+        path = _KIND.path(saying.about.namespace or "default", series.name)
+        try:
+            await self._client.merge(path, {"count": series.count, "lastTimestamp": format_time(waiting.last)})
+        except NotFoundError:
+            return False
+        self._series.move_to_end(saying)
+        self.written += 1
+        return True
+
+    async def _create(self, saying: _Saying, waiting: _Waiting) -> None:
+        event = self._event(saying, waiting)
+        await self._client.create(_KIND.path(event["metadata"]["namespace"]), event)
+        self._series[saying] = _Series(event["metadata"]["name"], waiting.count, self._loop.time())
+        self._series.move_to_end(saying)
+        if len(self._series) > _MOST_SERIES:
+            self._series.popitem(last=False)
+        self.written += 1
+
+    def _event(self, saying: _Saying, waiting: _Waiting) -> JsonObject:
+        about = saying.about
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": _name(about.name, self._suffix()), "namespace": about.namespace or "default"},
+            "involvedObject": about.reference(),
+            "type": saying.type,
+            "reason": saying.reason,
+            "message": saying.message,
+            "count": waiting.count,
+            "firstTimestamp": format_time(waiting.first),
+            "lastTimestamp": format_time(waiting.last),
+            "source": {"component": saying.by},
+            "reportingComponent": saying.by,
+            "reportingInstance": self._instance,
+        }
+
+
+def _name(name: str, suffix: str) -> str:
+    """The object's name and what makes it unique; names that an Event cannot have, say `system:node`, are bent."""
+    parts = (_unnameable("-", part).strip("-") for part in name.lower().split("."))
+    stem = ".".join(filter(None, parts))[:_LONGEST_NAME].rstrip(".-")
+    return f"{stem}.{suffix}" if stem else suffix

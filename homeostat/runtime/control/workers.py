@@ -1,0 +1,118 @@
+"""Workers that take names from a queue and look at each. Promises, each with a test of the same name:
+
+- a key whose work ends well is forgotten
+- work that fails is retried, later each time, and no error ends a worker
+- a server that asks for patience gets it
+- closing lets running work end, and cancels what takes too long
+
+| the work ends with | retry | log |
+|---|---|---|
+| nothing | none, and the backoff begins anew | none |
+| `ConflictError` | backoff | debug: a race was lost, nobody is at fault |
+| any other `ApiError` | backoff, not before its `retry_after_s` | warning |
+| `UnreachableError` | backoff | warning |
+| any other error | backoff | error, with its traceback |
+
+Work that should come again without having failed adds its key to the queue and returns. Whoever has a table of his own
+gives `conclude` in the place of this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+from homeostat.client.base import UnreachableError
+from homeostat.objects.errors import ApiError, ConflictError
+from homeostat.runtime.control.queue import QueueClosedError, WorkQueue
+
+log = logging.getLogger(__name__)
+
+K = TypeVar("K", bound=Hashable)
+_LONGEST_RETRY_AFTER_S = 300.0
+
+
+class LostError(Exception):
+    """Something that the work waited for was cancelled by others."""
+
+
+class Workers(Generic[K]):
+    """`conclude` neither waits nor raises."""
+
+    def __init__(
+        self,
+        queue: WorkQueue[K],
+        handle: Callable[[K], Awaitable[None]],
+        *,
+        name: str,
+        count: int = 1,
+        conclude: Callable[[K, Exception | None], None] | None = None,
+    ) -> None:
+        self._queue, self._handle = queue, handle
+        self._name, self._count = name, count
+        self._conclude = conclude or self._forget_or_retry
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def run(self) -> None:
+        """Until `close`, or until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = [tasks.create_task(self._work()) for _ in range(self._count)]
+
+    async def close(self, grace_s: float = 30.0) -> bool:
+        """Takes up nothing more; whether all running work ended within the grace. The rest is cancelled."""
+        try:
+            async with asyncio.timeout(grace_s):
+                await self._queue.drain()
+        except TimeoutError:
+            for task in self._tasks:
+                task.cancel()
+            return False
+        return True
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                key = await self._queue.take()
+            except QueueClosedError:
+                return
+            try:
+                await self._attempt(key)
+            except Exception as error:
+                self._conclude(key, error)
+            else:
+                self._conclude(key, None)
+            finally:
+                self._queue.done(key)
+
+    async def _attempt(self, key: K) -> None:
+        try:
+            await self._handle(key)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody cancelled this worker: let through, it would end one worker, and a task group says nothing of it.
+            raise LostError("what the work waited for was cancelled") from error
+
+    def _forget_or_retry(self, key: K, error: Exception | None) -> None:
+        if error is None:
+            self._queue.forget(key)
+            return
+        asked_s = min(error.retry_after_s, _LONGEST_RETRY_AFTER_S) if isinstance(error, ApiError) else 0.0
+        delay_s = self._queue.retry(key, at_least_s=asked_s)
+        told = {
+            "workers": self._name,
+            "key": str(key),
+            "failures": self._queue.failures(key),
+            "retry_in_s": round(delay_s, 3),
+            "reason": str(error) or type(error).__name__,
+        }
+        match error:
+            case ConflictError():
+                log.debug("work lost a race", extra=told)
+            case ApiError() | UnreachableError():
+                log.warning("work was refused", extra=told)
+            case _:
+                log.error("work failed", extra=told, exc_info=error)

@@ -1,0 +1,246 @@
+"""What a reconcile writes, watched on its way to the server: who may write, and what must be seen before the next look.
+
+Promises, each tested:
+
+- the answer to a write tells the caches of its kind which version they have to reach, and `caught_up` returns when all
+  that was written in a scope was seen: a reconcile never sees an older version of an object than it wrote
+- nor does it see an object that it deleted, unless as one that is being deleted
+- in a scope that may not write, nothing is sent: neither by a leader that leads no more nor in a dry run
+
+A scope is the work on one object. Tasks that it starts belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from homeostat.client.base import Response, Transport
+from homeostat.runtime.cache.cache import Cache
+from homeostat.runtime.cache.deletion import Deletion
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.watch.source import Source, place_of
+
+K = TypeVar("K", bound=Hashable)
+_MOST_PENDING = 1000
+_FEWEST_TO_SWEEP = 256
+_HELD_OTHERWISE = frozenset({("", "namespaces")})
+"""Not gone with the last finalizer of its metadata: a namespace has others in its spec."""
+
+
+class RefusedWriteError(Exception):
+    """A write that must not happen: this process leads no more, or it only says what it would do."""
+
+
+class Scope:
+    """The writes of one object's reconciles. `refusal` tells why none may be sent; empty where they may."""
+
+    __slots__ = ("_pending", "_refusal")
+
+    def __init__(self, refusal: Callable[[], str] = lambda: "") -> None:
+        self._refusal = refusal
+        self._pending: dict[tuple[int, str, str], Cache[Any]] = {}
+
+    def check(self, method: str, path: str) -> None:
+        if told := self._refusal():
+            raise RefusedWriteError(f"{method} {path} was not sent: {told}")
+
+    def wrote(self, cache: Cache[Any], namespace: str, name: str) -> None:
+        if len(self._pending) >= _MOST_PENDING:
+            self._forget_seen()
+        self._pending[id(cache), namespace, name] = cache
+
+    @property
+    def is_behind(self) -> bool:
+        self._forget_seen()
+        return bool(self._pending)
+
+    async def caught_up(self) -> None:
+        """Every write of the scope was seen. The caller sets the timeout."""
+        while self._pending:
+            (key, cache) = next(iter(self._pending.items()))
+            await cache.await_version(key[1], key[2])
+            self._pending.pop(key, None)
+
+    def _forget_seen(self) -> None:
+        self._pending = {key: cache for key, cache in self._pending.items() if cache.is_behind(key[1], key[2])}
+
+
+class Scopes(Generic[K]):
+    """The scopes of objects whose writes were not all seen yet. Few at a time: most are seen before the next look, and
+    nobody says so, so those are let go whenever there are twice as many as were left the last time.
+    """
+
+    def __init__(self) -> None:
+        self._behind: dict[K, Scope] = {}
+        self._sweep_at = _FEWEST_TO_SWEEP
+
+    def __len__(self) -> int:
+        return len(self._behind)
+
+    def take(self, key: K, refusal: Callable[[], str]) -> Scope:
+        """The key's own where it is still behind, else a new one."""
+        return self._behind.pop(key, None) or Scope(refusal)
+
+    def keep(self, key: K, scope: Scope) -> None:
+        if not scope.is_behind:
+            return
+        self._behind[key] = scope
+        if len(self._behind) >= self._sweep_at:
+            self._behind = {each: kept for each, kept in self._behind.items() if kept.is_behind}
+            self._sweep_at = max(_FEWEST_TO_SWEEP, 2 * len(self._behind))
+
+    def clear(self) -> None:
+        self._behind.clear()
+
+
+_current: ContextVar[Scope | None] = ContextVar("homeostat_writes", default=None)
+
+
+class writing_in:  # noqa: N801
+    """Inside the block writes are the scope's. A class, which is entered in a third of a generator's time."""
+
+    __slots__ = ("_scope", "_token")
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._scope)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
+
+
+class _Metadata(msgspec.Struct, rename="camel", gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    finalizers: list[str] | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """A server removes what is being deleted with the write that takes its last finalizer."""
+        return self.deletion_grace_period_seconds == 0 and not self.finalizers
+
+
+class _Written(msgspec.Struct, gc=False):
+    kind: str = ""
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _Status(msgspec.Struct):
+    """Of one object that went at once."""
+
+    details: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _List(msgspec.Struct):
+    """Of a deleted collection: the objects, in versions that they had before."""
+
+    items: list[_Written] = []
+
+
+class _DeleteOptions(msgspec.Struct, rename="camel"):
+    dry_run: list[str] = []
+
+
+_written = msgspec.json.Decoder(_Written)
+_status = msgspec.json.Decoder(_Status)
+_list = msgspec.json.Decoder(_List)
+_delete_options = msgspec.json.Decoder(_DeleteOptions)
+
+
+class Watched:
+    """A transport that lets through what its scope allows and tells the caches what was written."""
+
+    def __init__(self, transport: Transport, informers: Informers) -> None:
+        self._transport, self._informers = transport, informers
+
+    async def send(
+        self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
+    ) -> Response:
+        scope = None if method == "GET" else _current.get()
+        if scope is not None:
+            scope.check(method, path)
+        known = self._known(path) if scope is not None and method == "DELETE" else {}
+        response = await self._transport.send(
+            method, path, query=query, body=body, content_type=content_type, accept=accept
+        )
+        is_deletion = method == "DELETE"
+        is_dry_run = "dryRun=" in query or (is_deletion and _is_dry_run(body))
+        if scope is not None and response.status < 300 and not is_dry_run:
+            self._tell(scope, path, response.body)
+            if is_deletion:
+                self._tell_deleted(scope, path, response.body, known)
+        return response
+
+    async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
+        return await self._transport.stream(path, query=query, accept=accept)
+
+    def _known(self, path: str) -> dict[Informer[Any], int]:
+        place = place_of(path)
+        return {each: each.cache.newest_known for each in self._informers.of(place.group, place.plural)}
+
+    def _tell(self, scope: Scope, path: str, body: bytes) -> None:
+        try:
+            metadata = _written.decode(body).metadata
+            version = int(metadata.resource_version or 0)
+        except (msgspec.DecodeError, ValueError):
+            return
+        if not version or not metadata.name:
+            return
+        place = place_of(path)
+        is_gone = metadata.is_gone and (place.group, place.plural) not in _HELD_OTHERWISE
+        for informer in self._informers.of(place.group, place.plural):
+            if _is_about(informer.source, informer.cache, metadata):
+                informer.cache.wrote(metadata.namespace, metadata.name, version)
+                if is_gone:
+                    deletion = Deletion(metadata.uid, version, is_final=True)
+                    informer.cache.deleted(metadata.namespace, metadata.name, deletion)
+                scope.wrote(informer.cache, metadata.namespace, metadata.name)
+
+    def _tell_deleted(self, scope: Scope, path: str, body: bytes, known: Mapping[Informer[Any], int]) -> None:
+        place = place_of(path)
+        for metadata in _deleted(body, place.namespace):
+            for informer in self._informers.of(place.group, place.plural):
+                if _is_about(informer.source, informer.cache, metadata):
+                    deletion = Deletion(metadata.uid, known.get(informer, 0))
+                    informer.cache.deleted(metadata.namespace, metadata.name, deletion)
+                    scope.wrote(informer.cache, metadata.namespace, metadata.name)
+
+
+def _is_dry_run(body: bytes) -> bool:
+    try:
+        return bool(body and _delete_options.decode(body).dry_run)
+    except msgspec.DecodeError:
+        return False
+
+
+def _deleted(body: bytes, namespace: str) -> list[_Metadata]:
+    """Those whose deletion the answer tells without a version."""
+    try:
+        answer = _written.decode(body)
+        if answer.metadata.name:
+            # Some kinds are answered with what went, as it was: what stays for a while is marked.
+            is_gone = answer.metadata.uid and answer.metadata.deletion_timestamp is None
+            return [answer.metadata] if is_gone else []
+        if answer.kind == "Status":
+            details = _status.decode(body).details
+            return [_Metadata(details.name, namespace, details.uid)] if details.uid else []
+        return [each.metadata for each in _list.decode(body).items if each.metadata.uid]
+    except msgspec.DecodeError:
+        return []
+
+
+def _is_about(source: Source, cache: Cache[Any], metadata: _Metadata) -> bool:
+    """Whether the watch of this source, of the same collection, will tell of the write."""
+    if source.place.namespace not in {"", metadata.namespace}:
+        return False
+    return source.is_whole or cache.knows(metadata.namespace, metadata.name)

@@ -1,0 +1,225 @@
+"""What Prometheus sees of the controllers: reconciles, queues, watches, caches, Events, leadership.
+
+Whoever has figures keeps them as plain numbers, and they are read when somebody asks: on the event loop, since that is
+whose they are. Counting a reconcile is one number in a list. There is no registry of the process, so that several
+managers can live in one. Watches of the same path are shown together, by the worst of their ages and the sum of the
+rest: selectors and projections are no business of a dashboard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from homeostat.edge.exposition import Collector, exposition
+from homeostat.edge.tally import Tally
+from homeostat.runtime.cache.informer import Informer, Informers
+from homeostat.runtime.control.breaker import Breaker
+from homeostat.runtime.control.queue import WorkQueue
+from homeostat.runtime.control.recorder import Recorder
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+T = TypeVar("T")
+
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+_STATES = ("streaming", "listing", "watching", "waiting")
+
+
+class _Figure(NamedTuple, Generic[T]):
+    """One that only ever grows has a name that ends in `_total`."""
+
+    name: str
+    told: str
+    read: Callable[[T], float]
+    combine: Callable[[Iterable[float]], float] = sum
+
+
+_QUEUE: tuple[_Figure[WorkQueue[Any]], ...] = (
+    _Figure("homeostat_queue_depth", "Keys that a worker could take now", lambda queue: queue.depth),
+    _Figure("homeostat_queue_delayed", "Keys that wait for their time", lambda queue: queue.delayed),
+    _Figure("homeostat_queue_working", "Keys that are being worked on", lambda queue: queue.working),
+    _Figure(
+        "homeostat_queue_oldest_wait_seconds",
+        "How long the key that has waited longest could have been taken",
+        lambda queue: queue.oldest_wait_s,
+        max,
+    ),
+    _Figure("homeostat_queue_adds_total", "Keys added, held already or not", lambda queue: queue.adds),
+    _Figure("homeostat_queue_retries_total", "Keys added again after a failure", lambda queue: queue.retries),
+    _Figure("homeostat_queue_takes_total", "Keys taken by workers", lambda queue: queue.takes),
+    _Figure(
+        "homeostat_queue_wait_seconds_total",
+        "Time that taken keys were due and not taken",
+        lambda queue: queue.waited_s,
+    ),
+)
+_BREAKER: tuple[_Figure[Breaker[Any]], ...] = (
+    _Figure("homeostat_breaker_trips_total", "Turns put off for objects that do not settle", lambda each: each.trips),
+)
+_WATCH: tuple[_Figure[Informer[Any]], ...] = (
+    _Figure(
+        "homeostat_watch_last_event_age_seconds",
+        "Since the server last said anything on this watch",
+        lambda informer: informer.watcher.last_event_age_s,
+        max,
+    ),
+    _Figure(
+        "homeostat_watch_synced",
+        "Whether the first list is in the cache",
+        lambda each: each.watcher.synced.is_set(),
+        min,
+    ),
+    _Figure("homeostat_watch_restarts_total", "Watches opened again", lambda informer: informer.watcher.restarts),
+    _Figure("homeostat_watch_relists_total", "Lists after the first one", lambda informer: informer.relists),
+    _Figure(
+        "homeostat_watch_missed_total",
+        "Objects that a comparison found to be otherwise than the watch had told",
+        lambda informer: informer.comparison.differences,
+    ),
+    _Figure(
+        "homeostat_watch_unfit_total",
+        "Objects left out because they do not fit their projection",
+        lambda informer: informer.watcher.unfit,
+    ),
+    _Figure("homeostat_cache_objects", "Objects in memory", lambda informer: len(informer.cache)),
+)
+_EVENTS: tuple[_Figure[Recorder], ...] = (
+    _Figure("homeostat_events_written_total", "Events written", lambda recorder: recorder.written),
+    _Figure("homeostat_events_dropped_total", "Events that were too many", lambda recorder: recorder.dropped),
+    _Figure("homeostat_events_failed_total", "Events that the server did not take", lambda recorder: recorder.failed),
+)
+_LEADING: tuple[_Figure[Callable[[], bool]], ...] = (
+    _Figure("homeostat_leading", "Whether this process has the lease", lambda is_leading: is_leading(), max),
+)
+
+
+class Metrics:
+    """The figures of one manager."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[tuple[str, str], Tally] = {}
+        self._queues: dict[str, WorkQueue[Any]] = {}
+        self._breakers: dict[str, Breaker[Any]] = {}
+        self._informers: list[Informers] = []
+        self._recorders: list[Recorder] = []
+        self._elections: dict[str, Callable[[], bool]] = {}
+        self._collectors: list[Collector] = []
+
+    @classmethod
+    def joined(cls, several: Iterable[Metrics]) -> Metrics:
+        """The figures of several managers as of one, where each series stands once. Their controllers' names differ."""
+        whole = cls()
+        for each in several:
+            whole._tallies |= each._tallies
+            whole._queues |= each._queues
+            whole._breakers |= each._breakers
+            whole._elections |= each._elections
+            whole._informers += each._informers
+            whole._recorders += each._recorders
+            whole._collectors += each._collectors
+        return whole
+
+    def reconciled(self, controller: str, outcome: str, seconds: float) -> None:
+        tally = self._tallies.get((controller, outcome))
+        if tally is None:
+            tally = self._tallies[controller, outcome] = Tally(_BOUNDS)
+        tally.add(seconds)
+
+    def counted(self, controllers: Collection[str]) -> tuple[dict[str, int], Tally]:
+        """Of these controllers together: how many reconciles by outcome, and how long they took."""
+        counts: dict[str, int] = {}
+        times = Tally(_BOUNDS)
+        for (controller, outcome), tally in self._tallies.items():
+            if controller in controllers:
+                counts[outcome] = counts.get(outcome, 0) + sum(tally.counts)
+                times.take(tally)
+        return counts, times
+
+    def watch_queue(self, controller: str, queue: WorkQueue[Any]) -> None:
+        self._queues[controller] = queue
+
+    def watch_breaker(self, controller: str, breaker: Breaker[Any]) -> None:
+        self._breakers[controller] = breaker
+
+    def forget(self, controller: str) -> None:
+        """It has gone and is not coming back; one that takes its name begins anew."""
+        self._queues.pop(controller, None)
+        self._breakers.pop(controller, None)
+        self._tallies = {key: tally for key, tally in self._tallies.items() if key[0] != controller}
+
+    def watch_informers(self, informers: Informers) -> None:
+        """Also those that are asked for later."""
+        self._informers.append(informers)
+
+    def watch_recorder(self, recorder: Recorder) -> None:
+        self._recorders.append(recorder)
+
+    def watch_election(self, name: str, is_leading: Callable[[], bool]) -> None:
+        self._elections[name] = is_leading
+
+    def register(self, collector: Collector) -> None:
+        """For an operator's own figures; a metric of prometheus-client is made with `registry=None` for this."""
+        self._collectors.append(collector)
+
+    def text(self) -> bytes:
+        return exposition(self)
+
+    def collect(self) -> Iterator[Metric]:
+        informers = [(informer.source.path, informer) for each in self._informers for informer in each]
+        yield from self._reconciles()
+        yield from _families(_QUEUE, "controller", self._queues.items())
+        yield from _families(_BREAKER, "controller", self._breakers.items())
+        yield from _families(_WATCH, "path", informers)
+        yield from _states(informers)
+        yield from _families(_EVENTS, "", [("", recorder) for recorder in self._recorders])
+        yield from _families(_LEADING, "lease", self._elections.items())
+        for collector in self._collectors:
+            yield from collector.collect()
+
+    def _reconciles(self) -> tuple[CounterMetricFamily, HistogramMetricFamily]:
+        from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily
+
+        counts = CounterMetricFamily(
+            "homeostat_reconciles_total", "Reconciles by how they ended", labels=("controller", "outcome")
+        )
+        times = HistogramMetricFamily(
+            "homeostat_reconcile_seconds", "How long a reconcile took", labels=("controller",)
+        )
+        together: dict[str, Tally] = {}
+        for (controller, outcome), tally in self._tallies.items():
+            counts.add_metric((controller, outcome), sum(tally.counts))
+            together.setdefault(controller, Tally(_BOUNDS)).take(tally)
+        for controller, tally in together.items():
+            times.add_metric((controller,), tally.buckets(), tally.seconds)
+        return counts, times
+
+
+def _families(figures: tuple[_Figure[T], ...], label: str, things: Iterable[tuple[str, T]]) -> Iterator[Metric]:
+    """The figures of all things; without a label, or under the same one, those of several combined."""
+    named: dict[str, list[T]] = {}
+    for name, thing in things:
+        named.setdefault(name, []).append(thing)
+    for figure in figures if named else ():
+        family = _family(figure.name, figure.told, (label,) if label else ())
+        for name, group in named.items():
+            family.add_metric((name,) if label else (), figure.combine(map(figure.read, group)))
+        yield family
+
+
+def _family(name: str, told: str, labels: tuple[str, ...]) -> CounterMetricFamily | GaugeMetricFamily:
+    from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+    return (CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily)(name, told, labels=labels)
+
+
+def _states(informers: list[tuple[str, Informer[Any]]]) -> Iterator[Metric]:
+    counts: dict[tuple[str, str], int] = {(path, state): 0 for path, _ in informers for state in _STATES}
+    for path, informer in informers:
+        counts[path, type(informer.watcher.state).__name__.lower()] += 1
+    if counts:
+        family = _family("homeostat_watch_state", "Watches by where they stand", ("path", "state"))
+        for labels, count in counts.items():
+            family.add_metric(labels, count)
+        yield family

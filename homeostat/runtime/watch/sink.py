@@ -1,0 +1,47 @@
+"""What a watcher writes to: a cache that keeps the objects, or whoever only wants to be told of them.
+
+A sink that keeps nothing costs nothing an object; it is told a relist in full and finds out itself what is gone. One
+for which an object that cannot be read is not as good as none raises `GarbledError`, and the watch is tried again.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.decoding import Unfit
+
+V = TypeVar("V")
+
+
+class SinkListing(Protocol[V]):
+    """A list on its way in. One that is given up is not heard of again."""
+
+    def put(self, obj: V) -> None: ...
+
+    def leave_out(self, unfit: Unfit) -> None:
+        """The list has an object that cannot be read."""
+
+    def swap(self, version: int) -> list[Change[V]]:
+        """The list is whole, and is the state at this version. What is returned is told."""
+
+
+class Sink(Protocol[V]):
+    """Written by one watcher, in the order of the server. A change that is returned is told, None says nothing new."""
+
+    @property
+    def version(self) -> int:
+        """The newest that was seen: where a watch goes on."""
+
+    def listing(self) -> SinkListing[V]:
+        """A list begins: it is asked for after this."""
+
+    def put(self, obj: V) -> Change[V] | None: ...
+
+    def remove(self, obj: V) -> Change[V] | None: ...
+
+    def leave_out(self, unfit: Unfit) -> Change[V] | None:
+        """An object has become one that cannot be read, or one that cannot be read is gone."""
+
+    def advance(self, version: int) -> None:
+        """Everything up to this version was sent."""

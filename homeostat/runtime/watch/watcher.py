@@ -1,0 +1,318 @@
+"""Keeps a cache, or another sink, equal to what a server has: lists, then watches, and never ends by itself.
+
+    Streaming ──▶ Watching        the state as the first events of a watch, where the server can
+    Listing ──▶ Listing ──▶ ...   page by page where it cannot
+    Watching ──▶ Watching         resumed at the newest version that was seen
+    Watching ──▶ Streaming        after 410 and whatever else says that the version is of no use
+
+Between two attempts it is `Waiting`. Promises, each tested:
+
+- a stream that breaks, is refused for now or is closed is resumed where it was; nothing between is lost
+- a stream that says nothing for `silence_s`, although bookmarks were asked for, is given up and resumed; where that one
+  never says anything, the version is not trusted any more
+- failures in a row wait longer each time; only a watch that works starts that count anew, so that a server which lists
+  well but expires every watch is not asked for its lists again and again
+
+What a faulty middleman drops is found by a `Comparison` beside it. Time is the event loop's: the clock on the wall may
+jump.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Generic, Never, TypeVar
+
+from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, error_of
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.decoding import (
+    Added,
+    Bookmark,
+    Deleted,
+    Event,
+    Modified,
+    Page,
+    Projected,
+    Projection,
+    Refused,
+    Unfit,
+)
+from homeostat.runtime.control.backoff import Backoff
+from homeostat.runtime.watch.phase import (
+    FAILURES,
+    Listing,
+    Phase,
+    SilentError,
+    State,
+    Streaming,
+    UnheardError,
+    Waiting,
+    Watching,
+    after_failure,
+)
+from homeostat.runtime.watch.sink import Sink, SinkListing
+from homeostat.runtime.watch.source import Api, Source
+
+log = logging.getLogger(__name__)
+
+V = TypeVar("V", bound=Projected)
+_REWIND_EVERY_S = 1.0
+_YIELD_EVERY = 256
+_CANNOT_STREAM = (BadRequestError, InvalidError, SilentError, UnheardError)
+_BACKOFF = Backoff(first_s=0.1, cap_s=30.0)
+
+
+@dataclass(slots=True, frozen=True)
+class Pace:
+    backoff: Backoff = _BACKOFF
+    silence_s: float = 75.0
+    steady_s: float = 10.0
+    """A stream that was open so long worked, even if nothing happened on it."""
+    relist_every_s: float = 3600.0
+    longest_retry_after_s: float = 300.0
+    page: int = 500
+
+
+def _tell_nobody(change: Change[object]) -> None:
+    """For a sink that tells by itself."""
+
+
+class Watcher(Generic[V]):
+    """Writes the sink and tells each change. `state`, `restarts`, `relists` and `unfit` are for metrics."""
+
+    def __init__(
+        self,
+        api: Api,
+        source: Source,
+        projection: Projection[V],
+        *,
+        writer: Sink[V],
+        tell: Callable[[Change[V]], None] = _tell_nobody,
+        pace: Pace = Pace(),  # noqa: B008
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.synced = asyncio.Event()
+        """The first list is in the cache, and all its changes were told."""
+        self.restarts = 0
+        self.relists = 0
+        self.unfit = 0
+        self.is_telling_list = False
+        """The changes told right now are what a list differs by, and not what just happened."""
+        self._api, self._source, self._projection = api, source, projection
+        self._writer, self._tell = writer, tell
+        self._pace, self._chance = pace, chance
+        self._start: Streaming | Listing = Streaming()
+        self.state: State = self._start
+        self._listing: SinkListing[V] | None = None
+        self._gone: list[V | Unfit] = []
+        self._heard_at: float | None = None
+        self._is_progressing = self._is_troubled = False
+
+    @property
+    def path(self) -> str:
+        return self._source.path
+
+    @property
+    def last_event_age_s(self) -> float:
+        """Since the server last said anything on this watch; infinite before."""
+        return float("inf") if self._heard_at is None else asyncio.get_running_loop().time() - self._heard_at
+
+    async def run(self) -> Never:
+        loop = asyncio.get_running_loop()
+        phase: Phase = self._start
+        failures = 0
+        while True:
+            self.state, self._is_progressing = phase, False
+            began, error = loop.time(), None
+            try:
+                following = await self._step(phase)
+                if following is not None:
+                    phase = following
+                    continue
+            except FAILURES as caught:
+                error = caught
+            is_steady = self._is_steady(loop.time() - began, error)
+            phase = self._recover(error)
+            if is_steady or (self._is_progressing and isinstance(phase, Watching)):
+                failures = 0
+            if error is not None or not is_steady:
+                failures += 1
+                await self._wait(failures, error, phase)
+
+    async def _step(self, phase: Phase) -> Phase | None:
+        """The phase that follows; None where the server has closed the stream."""
+        if isinstance(phase, Listing):
+            return await self._list(phase)
+        await self._read(phase)
+        return None
+
+    def _recover(self, error: Exception | None) -> Phase:
+        self.restarts += 1
+        reached = self.state
+        assert not isinstance(reached, Waiting)
+        if isinstance(reached, Streaming) and isinstance(error, _CANNOT_STREAM):
+            # The server is too old to stream its lists, and is not asked again.
+            self._start = Listing()
+        return after_failure(reached, error, start=self._start)
+
+    def _is_steady(self, lived_s: float, error: Exception | None) -> bool:
+        is_watch = isinstance(self.state, Watching) and not isinstance(error, SilentError | UnheardError)
+        return is_watch and lived_s >= self._pace.steady_s
+
+    async def _wait(self, failures: int, error: Exception | None, then: Phase) -> None:
+        delay_s = self._pace.backoff.delay_s(failures, self._chance())
+        if isinstance(error, ApiError):
+            delay_s = max(delay_s, min(error.retry_after_s, self._pace.longest_retry_after_s))
+        reason = str(error) or type(error).__name__ if error is not None else "the server closed the stream at once"
+        self.state = Waiting(delay_s, reason, then)
+        # A server that stops closes its streams first. Whether that was a failure, the next attempt tells.
+        is_news = failures & (failures - 1) == 0 and not (error is None and failures == 1)
+        level = logging.WARNING if is_news else logging.DEBUG
+        log.log(level, "watch failed", extra={"path": self.path, "reason": reason, "failures": failures})
+        self._is_troubled = self._is_troubled or is_news
+        await asyncio.sleep(delay_s)
+
+    def _begin(self) -> SinkListing[V]:
+        if self.synced.is_set():
+            self.relists += 1
+        self._gone = []
+        self._listing = self._writer.listing()
+        return self._listing
+
+    async def _list(self, phase: Listing) -> Phase:
+        listing = self._listing if phase.token and self._listing is not None else self._begin()
+        page = await self.fill(listing, phase)
+        self._heard_at = asyncio.get_running_loop().time()
+        if page.token:
+            return replace(phase, token=page.token)
+        self._swap(listing, page.version)
+        return Watching()
+
+    async def fill(self, listing: SinkListing[V], phase: Listing) -> Page[V]:
+        """The page of the phase, which is in the listing then."""
+        limit = self._pace.page if phase.is_paged else ""
+        query = self._source.query() | {"limit": limit, "continue": phase.token}
+        async with asyncio.timeout(self._pace.silence_s):
+            body = await self._api.fetch(
+                "GET", self.path, query, accept=self._source.accept("PartialObjectMetadataList")
+            )
+        page = self._projection.page(body)
+        for obj in page.objects:
+            listing.put(obj)
+        for unfit in page.unfit:
+            self._note_unfit(unfit)
+            listing.leave_out(unfit)
+        return page
+
+    async def _read(self, phase: Streaming | Watching) -> None:
+        if isinstance(phase, Streaming):
+            self._begin()
+        else:
+            self._listing = None
+        opened_at = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(self._pace.silence_s) as watchdog, aclosing(self._open(phase)) as lines:
+                await self._follow(lines, watchdog)
+        except TimeoutError:
+            if not watchdog.expired():
+                raise
+            is_heard = self._heard_at is not None and self._heard_at >= opened_at
+            silence = SilentError if is_heard else UnheardError
+            raise silence(f"nothing came for {self._pace.silence_s:g} s") from None
+
+    def _open(self, phase: Streaming | Watching) -> AsyncGenerator[bytes, None]:
+        query = self._source.query() | {"allowWatchBookmarks": "true"}
+        if isinstance(phase, Streaming):
+            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        else:
+            query |= {"resourceVersion": self._writer.version}
+        return self._api.lines(self.path, accept=self._source.accept("PartialObjectMetadata"), **query)
+
+    async def _follow(self, lines: AsyncGenerator[bytes, None], watchdog: asyncio.Timeout) -> None:
+        now = asyncio.get_running_loop().time
+        decode = self._projection.event
+        rewind_s = min(_REWIND_EVERY_S, self._pace.silence_s / 8)
+        rewound_at, count = now(), 0
+        async for line in lines:
+            self._heard_at = heard_at = now()
+            if heard_at - rewound_at >= rewind_s:
+                # Not at each line: a timer costs more than an event.
+                rewound_at = heard_at
+                watchdog.reschedule(heard_at + self._pace.silence_s)
+            self._take(decode(line))
+            if self._is_troubled:
+                self._is_troubled = False
+                log.info("watch works again", extra={"path": self.path})
+            count += 1
+            if count % _YIELD_EVERY == 0:
+                # Lines that are all there already would keep everybody else from running.
+                await asyncio.sleep(0)
+
+    def _take(self, event: Event[V]) -> None:
+        listing = self._listing
+        match event:
+            case Added(object=obj) | Modified(object=obj) if listing is None:
+                self._apply(self._writer.put(obj))
+            case Added(object=obj) | Modified(object=obj) if listing is not None:
+                listing.put(obj)
+            case Deleted(object=obj) if listing is None:
+                self._apply(self._writer.remove(obj))
+            case Deleted(object=obj):
+                self._gone.append(obj)
+            case Bookmark() if listing is None:
+                self._writer.advance(event.version)
+                self._is_progressing = True
+            case Bookmark() if event.ends_initial_events and listing is not None:
+                self._swap(listing, event.version)
+            case Refused(object=status):
+                raise error_of(status)
+            case Unfit():
+                self._leave_out(event)
+
+    def _apply(self, change: Change[V] | None) -> None:
+        self._is_progressing = True
+        if change is not None:
+            self._tell(change)
+
+    def _swap(self, listing: SinkListing[V], version: int) -> None:
+        self._listing = None
+        changes = listing.swap(version)
+        # Removed while the list was being sent, and not come back since.
+        changes += [change for obj in self._gone if (change := self._remove(obj)) is not None]
+        self._gone = []
+        self.state = Watching()
+        self.tell_list(changes)
+        self.synced.set()
+
+    def _remove(self, obj: V | Unfit) -> Change[V] | None:
+        return self._writer.leave_out(obj) if isinstance(obj, Unfit) else self._writer.remove(obj)
+
+    def tell_list(self, changes: Iterable[Change[V]]) -> None:
+        """What a list differs by."""
+        self.is_telling_list = True
+        try:
+            for change in changes:
+                self._tell(change)
+        finally:
+            self.is_telling_list = False
+
+    def _leave_out(self, unfit: Unfit) -> None:
+        if not unfit.is_gone:
+            self._note_unfit(unfit)
+        if self._listing is None:
+            self._apply(self._writer.leave_out(unfit))
+        elif unfit.is_gone:
+            self._gone.append(unfit)
+        else:
+            self._listing.leave_out(unfit)
+
+    def _note_unfit(self, unfit: Unfit) -> None:
+        self.unfit += 1
+        log.error(
+            "object does not fit its projection",
+            extra={"path": self.path, "object": f"{unfit.namespace}/{unfit.name}", "reason": unfit.reason},
+        )

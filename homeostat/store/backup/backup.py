@@ -1,0 +1,168 @@
+"""Backups of a store, their restoration, and the move from one database to another.
+
+A backup is the log at one revision: current records and the history still kept, sealed values as they are. It is made
+while planes serve and write, and is read back before it gets its name.
+
+**The trap of an older state.** Clients hold revisions that were given after the backup. Were they given again, a watch
+would resume in the middle of a history that never was, and an update could overwrite what its author has not seen. So a
+restored store goes on at a revision that nobody can have been given, and forgets history: every watch from before
+answers 410 and lists anew. Records keep their revisions. Only where nothing was written after the backup (`resume`) do
+revisions go on as they were, with history; moving a store is always that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from homeostat.store.backup.file import BackupError, BackupReader, BackupWriter, Header, writing
+from homeostat.store.backup.rows import Replay, Row, Source, Target
+from homeostat.store.base import StoreError
+from homeostat.store.seal import Seal
+
+Heard = Callable[[int], None]
+"""Told of so many more rows that were dealt with."""
+
+_LEAST_JUMP = 1_000_000_000
+_MOST_CHANGES_PER_S = 100_000
+"""More than any plane has been seen to commit."""
+
+
+class Verified(NamedTuple):
+    """A backup that was read to its end and found whole."""
+
+    path: Path
+    header: Header
+    live: set[int]
+    """Revisions of the current records."""
+    seal: Seal | None
+
+
+async def back_up(source: Source, path: Path, *, now: float, heard: Heard = lambda _: None) -> Header:
+    """Write the source's log to the file, in the place of one that is there once the new one is found whole."""
+    header = Header(**msgspec.structs.asdict(source.contents), made=now)
+    with writing(path) as (file, beside):
+        writer = BackupWriter(file, header)
+        async for rows in source.chunks():
+            await asyncio.to_thread(writer.add, rows)
+            heard(len(rows))
+        writer.finish()
+        await verify(beside)
+    return header
+
+
+async def verify(path: Path, *, seal: Seal | None = None, heard: Heard = lambda _: None) -> Verified:
+    """Read the whole file; with a seal, also whether that opens what is sealed in it."""
+    with _reading(path) as reader:
+        header = reader.header
+        is_ours = seal is None or seal.told() == header.seal
+        replay = Replay(header, seal if is_ours else None)
+        chunks = reader.chunks()
+        while rows := await asyncio.to_thread(next, chunks, None):
+            _held_against(replay, rows, reader)
+            heard(len(rows))
+        try:
+            replay.finish()
+        except StoreError as error:
+            raise reader.damaged(error) from error
+    if not is_ours and seal is not None:
+        raise BackupError(
+            f'"{path}" is sealed as "{header.seal}" (key id, resources), not as "{seal.told()}"; '
+            "use the seal.key of the plane that it was made of"
+        )
+    return Verified(path, header, replay.live, seal)
+
+
+async def restore(
+    verified: Verified, target: Target, *, now: float, resume: bool = False, heard: Heard = lambda _: None
+) -> int:
+    """Fill the target with the backup; the revision at which it goes on.
+
+    With `resume`, for a backup after which nothing was written: at the backup's own, with its history.
+    """
+    header, live = verified.header, verified.live
+    with _reading(verified.path) as reader:
+        if reader.header != header:
+            raise BackupError(f'"{verified.path}" was replaced while it was read; try again')
+
+        async def chunks() -> AsyncIterator[Sequence[Row]]:
+            parts = reader.chunks()
+            while rows := await asyncio.to_thread(next, parts, None):
+                yield rows if resume else [row for row in rows if row.revision in live]
+                heard(len(rows))
+
+        await _fill(target, chunks())
+    if resume:
+        await target.mark(revision=header.revision, oldest=header.oldest, swept=header.swept)
+        return header.revision
+    revision = revision_after(header, now)
+    await target.mark(revision=revision, oldest=revision, swept=revision)
+    return revision
+
+
+async def move(source: Source, target: Target, *, seal: Seal, heard: Heard = lambda _: None) -> None:
+    """Fill the target with all that the source has, which nobody may write to meanwhile."""
+    contents = source.contents
+    if seal.told() != contents.seal:
+        raise StoreError(
+            f'the database is sealed as "{contents.seal}" (key id, resources), not as "{seal.told()}"; '
+            "use the seal.key of its plane"
+        )
+    replay = Replay(contents, seal)
+
+    async def chunks() -> AsyncIterator[Sequence[Row]]:
+        async for rows in source.chunks():
+            replay.take(rows)
+            yield rows
+            heard(len(rows))
+
+    await _fill(target, chunks())
+    replay.finish()
+    await target.mark(revision=contents.revision, oldest=contents.oldest, swept=contents.swept)
+
+
+def revision_after(header: Header, now: float) -> int:
+    """A revision that no plane can have given since the backup was made."""
+    since_s = max(0, int(now - header.made))
+    return header.revision + _LEAST_JUMP + since_s * _MOST_CHANGES_PER_S
+
+
+async def _fill(target: Target, chunks: AsyncIterator[Sequence[Row]]) -> None:
+    """Add the rows, and read back that they are in the target, byte for byte."""
+    given, found = hashlib.sha256(), hashlib.sha256()
+    async for rows in chunks:
+        await target.add(rows)
+        given.update(_joined(rows))
+    async for rows in target.chunks():
+        found.update(_joined(rows))
+    if given.digest() != found.digest():
+        raise StoreError("the database gave back other records than it was given; nothing was kept")
+
+
+def _joined(rows: Sequence[Row]) -> bytes:
+    return b"".join(map(_encode, rows))
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def _held_against(replay: Replay, rows: Sequence[Row], reader: BackupReader) -> None:
+    try:
+        replay.take(rows)
+    except StoreError as error:
+        raise reader.damaged(error) from error
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[BackupReader]:
+    try:
+        with path.open("rb") as file:
+            yield BackupReader(file, path)
+    except OSError as error:
+        raise BackupError(f'"{path}" cannot be read: {error.strerror}') from error

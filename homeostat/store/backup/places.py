@@ -1,0 +1,42 @@
+"""The databases that a backup may be made of or restored to: a file of SQLite, or a `postgresql://` URL."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from homeostat.store.backup.rows import Source, Target
+from homeostat.store.base import StoreError
+from homeostat.store.seal import Seal
+
+Place = Path | str
+
+
+def source_at(place: Place, *, is_alone: bool = False) -> AbstractAsyncContextManager[Source]:
+    """`is_alone`: refuse what a plane serves, and keep planes away as long as it is open."""
+    if isinstance(place, Path):
+        from homeostat.store.sqlite.transfer import SqliteSource
+
+        return SqliteSource.open(place, is_alone=is_alone)
+    _require_driver()
+    from homeostat.store.postgres.transfer import PostgresSource
+
+    return PostgresSource.open(place, is_alone=is_alone)
+
+
+def target_at(place: Place, *, seal: Seal, now: float) -> AbstractAsyncContextManager[Target]:
+    if isinstance(place, Path):
+        from homeostat.store.sqlite.transfer import SqliteTarget
+
+        return SqliteTarget.open(place, seal=seal, now=now)
+    _require_driver()
+    from homeostat.store.postgres.transfer import PostgresTarget
+
+    return PostgresTarget.open(place, seal=seal)
+
+
+def _require_driver() -> None:
+    try:
+        import asyncpg  # noqa: F401
+    except ImportError as error:
+        raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat[postgres]'") from error

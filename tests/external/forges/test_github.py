@@ -1,0 +1,145 @@
+"""GitHub's answers, and what they say about what was started."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+
+from homeostat.external.exchange import Http
+from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
+from homeostat.external.forges.github import GitHub, Repository
+from tests.external.fakegithub import TOKEN, FakeGitHub, Workflow
+from tests.external.servers import serving
+
+INFRA = Repository("acme", "infra")
+NOW_S = 1_767_225_600.0
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeGitHub]:
+    github = FakeGitHub(apply=Workflow(frozenset({"spec"}), artifacts={"outputs": {"id": 1}}))
+    github.now_s = lambda: NOW_S
+    async with serving(github) as github.url:
+        yield github
+
+
+@pytest.fixture
+async def client(fake: FakeGitHub) -> AsyncIterator[GitHub]:
+    async with Http() as http:
+        yield GitHub(http, TOKEN, api=fake.url, now_s=lambda: NOW_S)
+
+
+async def test_a_dispatch_tells_which_run_it_started(client: GitHub, fake: FakeGitHub) -> None:
+    started = await client.dispatch(INFRA, "apply.yml", "main", {"spec": "{}"})
+    assert started is not None
+    assert list(fake.runs) == [started.workflow_run_id]
+    assert started.html_url.endswith(str(started.workflow_run_id))
+
+
+async def test_an_older_server_starts_it_and_does_not_tell(client: GitHub, fake: FakeGitHub) -> None:
+    fake.knows_details = False
+    assert await client.dispatch(INFRA, "apply.yml", "main", {}) is None
+    assert len(fake.runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("workflow", "inputs", "told"),
+    [("none.yml", {}, "HTTP 404: Not Found"), ("apply.yml", {"x": "1"}, "HTTP 422: Unexpected inputs")],
+    ids=["unknown-workflow", "unknown-input"],
+)
+async def test_a_refusal_says_why(
+    client: GitHub, fake: FakeGitHub, workflow: str, inputs: dict[str, str], told: str
+) -> None:
+    with pytest.raises(RefusedError, match=told):
+        await client.dispatch(INFRA, workflow, "main", inputs)
+    assert not fake.runs
+
+
+async def test_a_lost_answer_is_uncertain_though_the_run_was_started(client: GitHub, fake: FakeGitHub) -> None:
+    fake.loses_answers = 1
+    with pytest.raises(UncertainError):
+        await client.dispatch(INFRA, "apply.yml", "main", {})
+    assert len(fake.runs) == 1
+
+
+async def test_a_server_that_fails_is_uncertain(client: GitHub, fake: FakeGitHub) -> None:
+    fake.moods = [web.json_response({"message": "Server Error"}, status=502)]
+    with pytest.raises(UncertainError, match="HTTP 502: Server Error"):
+        await client.run(INFRA, 1)
+
+
+async def test_where_nobody_listens_nothing_was_started() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        async with Http() as http:
+            client = GitHub(http, TOKEN, api=f"http://127.0.0.1:{held.getsockname()[1]}")
+            with pytest.raises(UnreachedError):
+                await client.dispatch(INFRA, "apply.yml", "main", {})
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "reset_in_s", "expected_s"),
+    [(17, None, 17), (None, 120, 120), (17, 120, 17), (None, None, 60), (None, 100_000, 3600)],
+    ids=["retry-after", "reset", "retry-after-counts-first", "neither", "at-most-an-hour"],
+)
+async def test_limits_are_kept_as_github_asks(
+    client: GitHub, fake: FakeGitHub, retry_after: int | None, reset_in_s: int | None, expected_s: float
+) -> None:
+    fake.moods = [fake.limited(retry_after=retry_after, reset_in_s=reset_in_s)]
+    with pytest.raises(RateLimitedError) as error:
+        await client.dispatch(INFRA, "apply.yml", "main", {})
+    assert error.value.after_s == expected_s
+    assert not fake.runs
+
+
+async def test_a_403_that_is_no_limit_is_a_refusal(client: GitHub, fake: FakeGitHub) -> None:
+    fake.moods = [web.json_response({"message": "Resource not accessible by personal access token"}, status=403)]
+    with pytest.raises(RefusedError, match="not accessible"):
+        await client.run(INFRA, 1)
+
+
+async def test_dispatched_runs_are_listed_over_pages(client: GitHub, fake: FakeGitHub) -> None:
+    for _ in range(150):
+        await client.dispatch(INFRA, "apply.yml", "main", {})
+    runs = await client.dispatched_runs(INFRA, "apply.yml", "2025-12-31T23:59:55Z")
+    assert len({each.id for each in runs}) == 150
+    assert await client.dispatched_runs(INFRA, "apply.yml", "2026-01-02T00:00:00Z") == []
+
+
+async def test_what_a_run_leaves_is_read_and_no_credential_goes_where_it_is(client: GitHub, fake: FakeGitHub) -> None:
+    started = await client.dispatch(INFRA, "apply.yml", "main", {})
+    assert started is not None
+    (artifact,) = await client.artifacts(INFRA, started.workflow_run_id)
+    assert await client.artifact_json(INFRA, artifact) == {"id": 1}
+    assert fake.leaks == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"no archive", b"PK\x05\x06" + b"\0" * 18, [1, 2]], ids=["rubbish", "empty", "list"]
+)
+async def test_an_artifact_that_is_none_is_refused(client: GitHub, fake: FakeGitHub, content: object) -> None:
+    fake.workflows["apply.yml"].artifacts = {"outputs": content}
+    started = await client.dispatch(INFRA, "apply.yml", "main", {})
+    assert started is not None
+    (artifact,) = await client.artifacts(INFRA, started.workflow_run_id)
+    with pytest.raises(RefusedError, match='the artifact "outputs"'):
+        await client.artifact_json(INFRA, artifact)
+
+
+async def test_a_run_may_be_cancelled_twice(client: GitHub, fake: FakeGitHub) -> None:
+    started = await client.dispatch(INFRA, "apply.yml", "main", {})
+    assert started is not None
+    for _ in range(2):
+        await client.cancel(INFRA, started.workflow_run_id)
+    assert fake.cancelled == [started.workflow_run_id]
+
+
+async def test_errors_hold_no_token(fake: FakeGitHub) -> None:
+    async with Http() as http:
+        client = GitHub(http, "wrong-token", api=fake.url)
+        with pytest.raises(RefusedError) as error:
+            await client.run(INFRA, 1)
+    assert "wrong-token" not in str(error.value)
