@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.yaml import _documents, dump
+from homeostat.objects.yaml import dump
+from homeostat.objects.yaml.reader import _documents
 from homeostat.objects.yaml.block import read_block
 
 Json = Any
