@@ -21,10 +21,10 @@ from benchmarks.bench import open_bench
 from benchmarks.served import scratch, serve
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCE_TYPE, Keep
-from homeostat.operators.actions.sweep import sweep_history
+from homeostat.operators.actions.runs.sweep import sweep_history
 
 _SERVED_WITHIN_S = 30.0
 _LOOK_EVERY_S = 0.1

@@ -22,7 +22,7 @@ from benchmarks.usage import cpu_seconds, main_thread_seconds, rss_mib
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RECONCILIATION, REQUESTED, ResourceTypeSpec
-from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.types.naming import resource_kind
 
 KIND = resource_kind(ResourceTypeSpec(name="Machine"))
 _WITHIN_S = 600.0

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from homeostat.operators.actions.plugin import Job, Tools
-from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.plugins.plugin import Job, Tools
+from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.world import Plan
 
 NAME = "bench"

@@ -21,10 +21,10 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.views.pod import Pod, decode_pod
 from homeostat.operators.policy.bundle import load_bundle
 from homeostat.operators.policy.document import PolicyDocument, policy_document
-from homeostat.operators.policy.evaluator import CLEAN, Evaluator, compile_policy
-from homeostat.operators.policy.inspection import inspect
-from homeostat.operators.policy.manifest import Document
-from homeostat.operators.policy.tally import Tally
+from homeostat.operators.policy.engine.evaluator import CLEAN, Evaluator, compile_policy
+from homeostat.operators.policy.engine.inspection import inspect
+from homeostat.operators.policy.engine.manifest import Document
+from homeostat.operators.policy.engine.tally import Tally
 
 _PODS, _NAMESPACES, _REPLICAS, _MANIFESTS = 100_000, 200, 5, 10_000
 _NOW = 1_800_000_000.0

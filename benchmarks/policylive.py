@@ -24,7 +24,7 @@ from benchmarks.served import scratch, serve
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import DEVOPS_POLICY, KINDS
 from homeostat.runtime.installation import install

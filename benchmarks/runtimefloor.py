@@ -21,7 +21,7 @@ from benchmarks import widgets
 from benchmarks.runtimestamper import CONCURRENCY, Spec
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.edge.loop import run
 
 

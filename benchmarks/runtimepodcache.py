@@ -16,7 +16,7 @@ import msgspec
 
 from benchmarks.usage import rss_mib
 from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.edge.loop import run
 from homeostat.objects.kind import POD
 from homeostat.runtime.manager import Manager

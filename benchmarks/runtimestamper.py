@@ -17,7 +17,7 @@ import msgspec
 
 from benchmarks import widgets
 from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.edge.loop import run
 from homeostat.objects.decision import Decision, Receipt
 from homeostat.objects.declared import Declared

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from homeostat.client.base import Client
-from homeostat.client.endpoint import Endpoint
-from homeostat.client.http import open_transport
-from homeostat.client.retries import Patience, Retrying
+from homeostat.client.endpoint.endpoint import Endpoint
+from homeostat.client.http.retries import Patience, Retrying
+from homeostat.client.http.transport import open_transport
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from homeostat.client.base import Response
-from homeostat.client.retries import parse_retry_after
+from homeostat.client.http.retries import parse_retry_after
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.edge.stream import Stream, unframe

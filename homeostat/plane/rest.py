@@ -32,7 +32,7 @@ from homeostat.runtime.installation import install
 from homeostat.runtime.supervisor import Supervisor
 
 if TYPE_CHECKING:
-    from homeostat.web.rest.figures import RestFigures
+    from homeostat.web.kit.metrics import RestFigures
 
 log = logging.getLogger(__name__)
 
@@ -136,9 +136,9 @@ async def _opened(
     plane: Plane, supervisors: Sequence[Supervisor], figures: Callable[[], RestFigures]
 ) -> AsyncIterator[Handler]:
     # Some tenths of a second of imports, which would hold up everybody else in this process.
-    await asyncio.to_thread(import_module, "homeostat.web.rest.serving")
+    await asyncio.to_thread(import_module, "homeostat.web.actions.serving")
     from homeostat.operators.actions import KINDS
-    from homeostat.web.rest.serving import open_rest
+    from homeostat.web.actions.serving import open_rest
 
     def identity() -> str:
         managers = [each.manager for each in supervisors if each.name == OPERATOR and each.manager is not None]
@@ -164,7 +164,7 @@ def _figures(plane: Plane) -> Callable[[], RestFigures]:
 
     @cache
     def made() -> RestFigures:
-        from homeostat.web.rest.figures import RestFigures
+        from homeostat.web.kit.metrics import RestFigures
 
         figures = RestFigures()
         plane.app.metrics.include(figures)

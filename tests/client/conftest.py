@@ -11,8 +11,8 @@ import pytest
 
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
-from homeostat.client.endpoint import Endpoint
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.endpoint import Endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.plane import Plane, Settings, open_plane
 from tests.cluster.fixtures import create_namespace
 

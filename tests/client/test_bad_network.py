@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.endpoint import Endpoint
-from homeostat.client.http import open_transport
-from homeostat.client.retries import Patience, Retrying
+from homeostat.client.endpoint.endpoint import Endpoint
+from homeostat.client.http.retries import Patience, Retrying
+from homeostat.client.http.transport import open_transport
 from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane
 from tests.runtime.faulty import CONFIG_MAPS, open_proxy

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.client import dialer
 from homeostat.client import in_process as inprocess
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.endpoint import Endpoint, KubeconfigError
-from homeostat.client.http import open_transport
+from homeostat.client.endpoint.endpoint import Endpoint, KubeconfigError
+from homeostat.client.http import dialer
+from homeostat.client.http.proxies import proxy_of
+from homeostat.client.http.retries import Patience, Retrying
+from homeostat.client.http.transport import open_transport
 from homeostat.client.projection import Changed, Projection
-from homeostat.client.proxies import proxy_of
-from homeostat.client.retries import Patience, Retrying
 from homeostat.edge.stream import frame
 from homeostat.objects.errors import ExpiredError, TooManyRequestsError, UnavailableError
 from homeostat.objects.kind import POD

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from homeostat.client import connection as connection_module
-from homeostat.client.connection import Connection
-from homeostat.client.lines import split_lines
+from homeostat.client.http import connection as connection_module
+from homeostat.client.http.connection import Connection
+from homeostat.client.http.lines import split_lines
 from tests.client.wire import CHUNKED, OK, REQUEST, Wire
 
 

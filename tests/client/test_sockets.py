@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.client.dialer import Dialer
-from homeostat.client.endpoint import Endpoint
-from homeostat.client.http import HttpTransport, UnreachableError, open_transport
-from homeostat.client.pool import Pool
+from homeostat.client.endpoint.endpoint import Endpoint
+from homeostat.client.http.dialer import Dialer
+from homeostat.client.http.pool import Pool
+from homeostat.client.http.transport import HttpTransport, UnreachableError, open_transport
 from homeostat.edge.loop import loop_factory
-from tests.client.test_tls import Tunnel, proxying
+from tests.client.http.test_tls import Tunnel, proxying
 from tests.client.wire import CHUNKED
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -21,7 +21,7 @@ import pytest
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
-    from homeostat.client.endpoint import Endpoint
+    from homeostat.client.endpoint.endpoint import Endpoint
     from tests.cluster.running import Cluster
 
 
@@ -35,7 +35,7 @@ class Api:
 
     @property
     def endpoint(self) -> Endpoint:
-        from homeostat.client.kubeconfig import load_endpoint
+        from homeostat.client.endpoint.kubeconfig import load_endpoint
 
         return load_endpoint([self.kubeconfig])
 

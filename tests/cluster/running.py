@@ -25,8 +25,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from homeostat.client.endpoint import Endpoint
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.endpoint import Endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.json import JsonObject
 from tools.build_cluster import CACHE
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from homeostat.client.base import Client, Transport
-from homeostat.client.http import open_transport
+from homeostat.client.http.transport import open_transport
 from homeostat.objects.declared import Metadata
 from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.control.writes import Scope, Watched, writing_in

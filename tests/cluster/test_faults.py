@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from homeostat.client.base import Client, Response
-from homeostat.client.http import open_transport
+from homeostat.client.http.transport import open_transport
 from homeostat.client.projection import Projection
 from homeostat.client.requests import Selection
 from homeostat.objects.errors import ExpiredError

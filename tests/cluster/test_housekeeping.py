@@ -10,7 +10,7 @@ import pytest
 from homeostat.operators import housekeeping
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
-from tests.operators.world import World, configmap_path, owner
+from tests.operators.housekeeping.world import World, configmap_path, owner
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from homeostat.client.base import Client, Response, Transport
-from homeostat.client.http import open_transport
+from homeostat.client.http.transport import open_transport
 from homeostat.runtime.cache.index import by_label
 from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.watch.source import Source

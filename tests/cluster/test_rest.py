@@ -8,13 +8,13 @@ import aiohttp
 import pytest
 
 from homeostat.operators import actions
-from homeostat.operators.actions.discovery import ACTIONS
+from homeostat.operators.actions.plugins.discovery import ACTIONS
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
-from homeostat.web.rest.serving import serve_rest
+from homeostat.web.actions.serving import serve_rest
 from tests.cluster.fixtures import Api as Server
-from tests.web.rest.calling import NOTE_TYPE, Api, note
-from tests.web.rest.shelf import ShelfPlugin, World
+from tests.web.actions.calling import NOTE_TYPE, Api, note
+from tests.web.actions.shelf import ShelfPlugin, World
 
 NAME = "RestNote"
 """The cluster is everybody's: no other test has a type of this name."""
@@ -22,7 +22,7 @@ NAME = "RestNote"
 
 @pytest.fixture
 def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.rest.shelf:ShelfPlugin")
+    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.actions.shelf:ShelfPlugin")
     monkeypatch.setattr(ShelfPlugin, "world", World())
     return ShelfPlugin.world
 

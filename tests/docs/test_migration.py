@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from homeostat.operators.actions.inputs.plugin import Desk, Feed, Source
-from homeostat.operators.actions.plugin import Job, Local, Remote, Tools
-from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.plugins.plugin import Job, Local, Remote, Tools
+from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.world import Plan
 from tests.cli.running import Cli, make_cli, running
 from tests.cli.shelf import Shelf, serving_shelf

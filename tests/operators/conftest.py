@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.plane import Settings, open_plane
-from tests.operators.world import World
+from tests.operators.housekeeping.world import World
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from homeostat.client.base import Client
-from homeostat.client.endpoint import Endpoint
-from homeostat.client.http import open_transport
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.endpoint import Endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
+from homeostat.client.http.transport import open_transport
 
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 _BYTECODE = Path(__file__).parents[2] / ".cache" / "bytecode"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from homeostat.client.base import Response, Transport, UnreachableError
 from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.leader import Terms
 from homeostat.runtime.manager import Manager

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from homeostat.client.base import Client, Transport
-from homeostat.client.http import open_transport
-from homeostat.client.kubeconfig import load_endpoint
+from homeostat.client.endpoint.kubeconfig import load_endpoint
+from homeostat.client.http.transport import open_transport
 from homeostat.objects.errors import (
     ApiError,
     ExpiredError,

@@ -17,12 +17,12 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json
 from homeostat.operators.actions.restapi import KINDS
 from homeostat.runtime.installation import install
-from homeostat.web.hooks.admission import Admission, open_hooks
+from homeostat.web.actions.app import refuse
+from homeostat.web.actions.webhooks.admission import Admission, open_hooks
 from homeostat.web.identity.identity import Identity, open_identity
 from homeostat.web.identity.password import Cost
-from homeostat.web.rest.app import refuse
-from homeostat.web.rest.refusal import RefusalError, refusal_of, refusal_reply
-from homeostat.web.rest.reviewgate import ReviewGate
+from homeostat.web.kit.refusal import RefusalError, refusal_of, refusal_reply
+from homeostat.web.kit.review_gate import ReviewGate
 
 CHEAP = Cost(4, 8, 1)
 ADMIN = {"INITIAL_ADMIN_USERNAME": "admin", "INITIAL_ADMIN_PASSWORD": "correct horse"}

@@ -18,9 +18,9 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.policy.api import DEVOPS_POLICY, KINDS
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
-from homeostat.web.admission import serve_admission
-from homeostat.web.admissioncerts import make_certificates
-from homeostat.web.admissiontls import FileCertificate
+from homeostat.web.admission.certificates import make_certificates
+from homeostat.web.admission.tls import FileCertificate
+from homeostat.web.admission.webhook import serve_admission
 from tests.operators.policy.worlds import container
 
 DENYING: JsonObject = {

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from homeostat.objects.conditions import Condition
-from homeostat.operators.actions.plugin import ActionError, Job, Tools
-from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
+from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.secrets import SecretReference
 from homeostat.operators.actions.world import Plan
 from postgres_roles.role import Role, Step, drop, steps

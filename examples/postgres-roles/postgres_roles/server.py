@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import asyncpg
 
 from homeostat.objects.decision import Wait
-from homeostat.operators.actions.plugin import ActionError
+from homeostat.operators.actions.plugins.plugin import ActionError
 from postgres_roles.role import Role
 
 _SECONDS = 10

@@ -17,8 +17,8 @@ import click
 from homeostat.cli.console.failure import Failure, UnreachableFailure, one_line
 from homeostat.cli.plane.data_directory import default_data
 from homeostat.client.base import Client
-from homeostat.client.http import UnreachableError, open_transport
-from homeostat.client.kubeconfig import KubeconfigError, load_endpoint
+from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
+from homeostat.client.http.transport import UnreachableError, open_transport
 from homeostat.objects.errors import ApiError, ForbiddenError, UnauthorizedError
 
 INTERRUPTED = 130

@@ -11,15 +11,15 @@ import click
 from homeostat.cli.console.connection import kubeconfig_paths
 
 if TYPE_CHECKING:
-    from homeostat.client.endpoint import Endpoint
+    from homeostat.client.endpoint.endpoint import Endpoint
 
 KUBECONFIG_HELP = "Kubeconfig.  [default: the Pod's service account, $KUBECONFIG, the data directory's, ~/.kube/config]"
 
 
 def chosen_endpoint(kubeconfig: str, context: str) -> Endpoint:
     """In a Pod the service account's, unless a kubeconfig or a context is named."""
-    from homeostat.client.in_cluster import is_in_cluster, load_in_cluster
-    from homeostat.client.kubeconfig import load_endpoint
+    from homeostat.client.endpoint.in_cluster import is_in_cluster, load_in_cluster
+    from homeostat.client.endpoint.kubeconfig import load_endpoint
 
     if not kubeconfig and not context and is_in_cluster(os.environ):
         return load_in_cluster(os.environ)

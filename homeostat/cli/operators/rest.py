@@ -18,7 +18,7 @@ from homeostat.cli.console.failure import Failure
 if TYPE_CHECKING:
     from homeostat.client.base import Client
     from homeostat.runtime.telemetry.metrics import Metrics
-    from homeostat.web.admissiontls import FileCertificate
+    from homeostat.web.admission.tls import FileCertificate
 
 F = TypeVar("F", bound=Callable[..., Any])
 REST_OPTIONS = ("rest", "rest_open", "rest_cert", "rest_key")
@@ -93,8 +93,8 @@ async def serve_beside(
     metrics: Metrics,
 ) -> str:
     """Serves until the stack is closed; returns the address."""
-    from homeostat.web.rest.figures import RestFigures
-    from homeostat.web.rest.serving import serve_rest
+    from homeostat.web.actions.serving import serve_rest
+    from homeostat.web.kit.metrics import RestFigures
 
     figures = RestFigures()
     metrics.register(figures)
@@ -126,7 +126,7 @@ async def serve_beside(
 
 
 def _certificate(rest: RestChoice) -> FileCertificate | None:
-    from homeostat.web.admissiontls import CertificateError, FileCertificate
+    from homeostat.web.admission.tls import CertificateError, FileCertificate
 
     if rest.files is None:
         return None

@@ -20,7 +20,7 @@ from homeostat.cli.operators.rest import REST_OPTIONS, RestChoice, read_rest, re
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
-    from homeostat.client.endpoint import Endpoint
+    from homeostat.client.endpoint.endpoint import Endpoint
     from homeostat.runtime.control.controller import Plan
     from homeostat.runtime.manager import Manager
     from homeostat.runtime.setup import OperatorModule

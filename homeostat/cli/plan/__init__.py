@@ -27,9 +27,9 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.actions.definition import InvalidTypeError
-from homeostat.operators.actions.means import Means
-from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.types.definition import InvalidTypeError
+from homeostat.operators.actions.types.naming import resource_kind
 
 CHANGES: Final = 4
 _AT_ONCE: Final = 4

@@ -22,7 +22,7 @@ from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceTypeSpec
-from homeostat.operators.actions.definition import definition_of
+from homeostat.operators.actions.types.definition import definition_of
 
 _DECLARED: Final = ("spec", "action")
 

@@ -23,13 +23,13 @@ from homeostat.external.vault import VaultError, VaultRefusedError
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec
-from homeostat.operators.actions.discovery import PluginOffError, UnknownPluginError
-from homeostat.operators.actions.equipment import equipment
-from homeostat.operators.actions.jobs import effective_action
-from homeostat.operators.actions.means import Means
+from homeostat.operators.actions.dependencies import equipment
 from homeostat.operators.actions.operator import ResourceOperator
+from homeostat.operators.actions.plugins.discovery import PluginOffError, UnknownPluginError
+from homeostat.operators.actions.runs.jobs import effective_action
 from homeostat.operators.actions.secrets import SecretError
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
+from homeostat.operators.actions.shared import Means
 from homeostat.operators.actions.world import Fault, Plan
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.control.writes import Scope, Watched, writing_in

@@ -13,11 +13,11 @@ from homeostat.cli.plan.report import Planned
 from homeostat.cli.type.stored import FoundType
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec
-from homeostat.operators.actions.definition import InvalidTypeError, definition_of
-from homeostat.operators.actions.inforce import kept_by, versions_in_force
-from homeostat.operators.actions.misfit import misfits
-from homeostat.operators.actions.naming import resource_kind
-from homeostat.operators.actions.plugins.declared import Difference, differences
+from homeostat.operators.actions.plugins.difference import Difference, differences
+from homeostat.operators.actions.types.compatibility import misfits
+from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of
+from homeostat.operators.actions.types.effective import kept_by, versions_in_force
+from homeostat.operators.actions.types.naming import resource_kind
 
 
 class PlannedTypes:

@@ -25,12 +25,12 @@ from homeostat.cli.policy.survey import Survey, survey_cluster
 from homeostat.cli.policy.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.client.base import UnreachableError
 from homeostat.client.connect import open_client
-from homeostat.client.kubeconfig import KubeconfigError, load_contexts, load_endpoint
+from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_contexts, load_endpoint
 from homeostat.client.projection import ProjectionError
 from homeostat.objects.errors import ApiError
 from homeostat.operators.policy.document import PolicyDocument, policy_document
-from homeostat.operators.policy.inspection import aggregate_line
-from homeostat.operators.policy.manifest import Trouble
+from homeostat.operators.policy.engine.inspection import aggregate_line
+from homeostat.operators.policy.engine.manifest import Trouble
 from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
 from homeostat.operators.policy.spec import POLICY_FREE
 

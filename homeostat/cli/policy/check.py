@@ -25,7 +25,7 @@ from homeostat.cli.policy.report import print_report, report_options
 from homeostat.cli.policy.selection import bundle_policy, chosen_policies, policy_options
 from homeostat.cli.policy.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.operators.policy.document import PolicyDocument
-from homeostat.operators.policy.inspection import judge
+from homeostat.operators.policy.engine.inspection import judge
 from homeostat.operators.policy.report.report import Report
 
 

@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.console.connection import kubeconfig_paths, reporting_errors
 from homeostat.cli.console.table import Table
-from homeostat.client.kubeconfig import KubeconfigError, load_contexts, load_endpoint
+from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_contexts, load_endpoint
 
 
 @click.command(short_help="List the contexts of the kubeconfig.")

@@ -9,7 +9,7 @@ import click
 from homeostat.cli.console.connection import Connection, connected, kubeconfig_paths
 from homeostat.cli.console.output import list_of, print_object
 from homeostat.cli.policy.stored import list_policies
-from homeostat.client.kubeconfig import load_contexts
+from homeostat.client.endpoint.kubeconfig import load_contexts
 from homeostat.operators.policy.document import export_policies
 
 

@@ -8,8 +8,8 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.client.projection import Projection
 from homeostat.operators.policy.api import OPT_OUT
-from homeostat.operators.policy.estate import WORKLOADS
-from homeostat.operators.policy.remedy import injected_of, revert_of
+from homeostat.operators.policy.enforcement.patch import injected_of, revert_of
+from homeostat.operators.policy.live.workloads import WORKLOADS
 
 _STRATEGIC = "application/strategic-merge-patch+json"
 _MANAGER = "kube-devops-cli"

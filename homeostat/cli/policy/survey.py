@@ -18,10 +18,10 @@ from homeostat.objects.kind import DISRUPTION_BUDGET, POD
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.operators.policy.document import PolicyDocument
-from homeostat.operators.policy.estate import JUDGED
-from homeostat.operators.policy.inspection import score_line
+from homeostat.operators.policy.engine.inspection import score_line
+from homeostat.operators.policy.engine.tally import Tally, Totals
+from homeostat.operators.policy.live.workloads import JUDGED
 from homeostat.operators.policy.report.report import Entry, ScoreLine
-from homeostat.operators.policy.tally import Tally, Totals
 
 _PAGE = 500
 

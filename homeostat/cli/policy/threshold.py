@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import click
 
-from homeostat.operators.policy.check import SEVERITIES, is_as_grave
+from homeostat.operators.policy.engine.check import SEVERITIES, is_as_grave
 from homeostat.operators.policy.report.report import ScoreLine
 from homeostat.operators.policy.spec import Severity
 

@@ -13,9 +13,9 @@ from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, rea
 from homeostat.cli.console.failure import Failure
 
 if TYPE_CHECKING:
-    from homeostat.client.endpoint import Endpoint
+    from homeostat.client.endpoint.endpoint import Endpoint
     from homeostat.objects.json import JsonObject
-    from homeostat.web.admissiontls import FileCertificate
+    from homeostat.web.admission.tls import FileCertificate
 
 _STOP_WITHIN_S = 12.0
 _SERVICE = "kube-devops-webhook"
@@ -46,7 +46,7 @@ def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: st
     """Answer the reviews of an API server until Ctrl-C or SIGTERM. The policies are watched through the kubeconfig."""
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.edge.loop import run
-    from homeostat.web.admissiontls import CertificateError, FileCertificate
+    from homeostat.web.admission.tls import CertificateError, FileCertificate
 
     host, port = read_address(addr, option="--addr")
     set_up_logging(1 + verbose)
@@ -69,7 +69,7 @@ def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: st
 def generate(service_name: str, namespace: str, output_dir: Path, addresses: tuple[str, ...], days: int) -> None:
     """Make ca.crt, tls.crt and tls.key, readable by their owner alone."""
     from homeostat.server.pki.private_file import write_private
-    from homeostat.web.admissioncerts import AddressError, make_certificates
+    from homeostat.web.admission.certificates import AddressError, make_certificates
 
     now, life = datetime.now(UTC), timedelta(days=days)
     try:
@@ -96,7 +96,7 @@ def generate(service_name: str, namespace: str, output_dir: Path, addresses: tup
 def install_config(ca_bundle_path: Path, service_name: str, namespace: str, url: str) -> None:
     """Print the ValidatingWebhookConfiguration, for `kubectl apply -f -`."""
     from homeostat.cli.console.output import print_object
-    from homeostat.operators.policy.webhookconfig import webhook_configuration
+    from homeostat.operators.policy.admission.webhook_configuration import webhook_configuration
 
     try:
         authority = ca_bundle_path.read_bytes()
@@ -119,7 +119,7 @@ async def _serve(endpoint: Endpoint, host: str, port: int, certificate: FileCert
     from homeostat.client.connect import open_client
     from homeostat.client.discovery import fetch_kinds
     from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
-    from homeostat.web.admission import serve_admission
+    from homeostat.web.admission.webhook import serve_admission
 
     stop = Stop(within_s=_STOP_WITHIN_S)
     stop.listen()

@@ -16,7 +16,7 @@ from homeostat.cli.console.failure import Failure
 from homeostat.objects.errors import quoted
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.api import METADATA, RESOURCE_TYPE, RESOURCES
-from homeostat.operators.actions.naming import kind_name, type_object_name, version_name
+from homeostat.operators.actions.types.naming import kind_name, type_object_name, version_name
 
 _ACTION: Final = frozenset({"action_plugin", "plugin_config"})
 _TYPE: Final = frozenset({"name", "version", "schema", "description", "metadata", "status"}) | _ACTION

@@ -16,8 +16,8 @@ from homeostat.cli.console.failure import Failure
 from homeostat.cli.resource.kinds import discover_resources, resource_title
 from homeostat.cli.type.stored import list_types
 from homeostat.client.base import Client, UnreachableError
-from homeostat.client.http import open_transport
-from homeostat.client.kubeconfig import KubeconfigError, load_endpoint
+from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
+from homeostat.client.http.transport import open_transport
 from homeostat.objects.errors import ApiError
 
 _WITHIN_S: Final = 2.0

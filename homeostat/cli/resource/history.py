@@ -21,7 +21,7 @@ from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RECONCILIATION, Reconciliation
-from homeostat.operators.actions.naming import kind_name, plural_of
+from homeostat.operators.actions.types.naming import kind_name, plural_of
 
 _HEADINGS: Final = ("TYPE", "NAME", "AGE", "TRIGGER", "GENERATION", "RESULT", "CHANGES", "DRIFT", "SECONDS", "ERROR")
 

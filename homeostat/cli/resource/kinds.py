@@ -14,7 +14,7 @@ from homeostat.client.base import Client
 from homeostat.client.discovery import fetch_kinds
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCES
-from homeostat.operators.actions.naming import kind_name
+from homeostat.operators.actions.types.naming import kind_name
 
 
 class ResourceKinds(Kinds):

@@ -22,7 +22,7 @@ from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.timestamp import format_time, parse_time
 from homeostat.operators.actions.api import Resource, ResourceStatus
-from homeostat.operators.actions.lastoutput import LastOutput, last_output, recorded_output
+from homeostat.operators.actions.runs.last_output import LastOutput, last_output, recorded_output
 
 _LOOK_EVERY_S: Final = 1.0
 

@@ -19,7 +19,7 @@ from homeostat.objects import yaml
 from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.api import ResourceStatus
-from homeostat.operators.actions.run import Run
+from homeostat.operators.actions.runs.run import Run
 
 
 @click.command(short_help="Print all about a resource: declaration, state, run, outputs.")

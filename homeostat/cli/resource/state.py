@@ -12,9 +12,9 @@ from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.conditions import READY, RECONCILING, find
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceStatus
-from homeostat.operators.actions.run import Changes, Run
+from homeostat.operators.actions.conditions import DESTROY_FAILED, FAILED
+from homeostat.operators.actions.runs.run import Changes, Run
 from homeostat.operators.actions.schedule import is_past
-from homeostat.operators.actions.verdict import DESTROY_FAILED, FAILED
 from homeostat.runtime.control.reconcile import PAUSE
 
 End = Literal["ready", "failed", "undestroyed", "paused"]

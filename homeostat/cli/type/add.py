@@ -22,8 +22,8 @@ from homeostat.objects.conditions import READY, Condition, find
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceTypeStatus
-from homeostat.operators.actions.naming import resource_kind, type_object_name
-from homeostat.operators.actions.typedecide import DEFINING
+from homeostat.operators.actions.types.decide import DEFINING
+from homeostat.operators.actions.types.naming import resource_kind, type_object_name
 
 _LOOK_EVERY_S: Final = 0.05
 _PATIENCE_S: Final = 5.0

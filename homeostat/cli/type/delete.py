@@ -16,7 +16,7 @@ from homeostat.client.base import Client
 from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceTypeStatus
-from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.types.naming import resource_kind
 
 _MOST_NAMED = 10
 

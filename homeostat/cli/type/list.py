@@ -13,7 +13,7 @@ from homeostat.cli.type.stored import FoundType, list_types
 from homeostat.objects.age import Since, since
 from homeostat.objects.conditions import READY, find
 from homeostat.operators.actions.api import ResourceTypeStatus
-from homeostat.operators.actions.naming import resource_kind
+from homeostat.operators.actions.types.naming import resource_kind
 
 
 @click.command(short_help="List resource types.")

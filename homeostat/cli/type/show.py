@@ -18,8 +18,8 @@ from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import quoted
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.api import ResourceTypeStatus, Retry
-from homeostat.operators.actions.naming import resource_kind
-from homeostat.operators.actions.specschema import spec_schema
+from homeostat.operators.actions.types.naming import resource_kind
+from homeostat.operators.actions.types.spec_schema import spec_schema
 
 _MOST_DEEP = 8
 _LIMITS = ("minimum", "maximum", "minLength", "maxLength", "pattern", "format", "minItems", "maxItems")

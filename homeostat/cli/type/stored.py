@@ -14,7 +14,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
-from homeostat.operators.actions.naming import kind_name, resource_kind, version_name
+from homeostat.operators.actions.types.naming import kind_name, resource_kind, version_name
 
 _AGAIN_S = 0.2
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from homeostat.external.vault_settings import vault_settings
 from homeostat.operators.actions.access import RULES
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
-from homeostat.operators.actions.inputs.office import InputOffice
-from homeostat.operators.actions.naming import kind_name
-from homeostat.operators.actions.offices import Offices
+from homeostat.operators.actions.controllers import Offices
+from homeostat.operators.actions.inputs.controller import InputOffice
+from homeostat.operators.actions.runs.sweep import sweep_regularly
 from homeostat.operators.actions.settings import read_settings
-from homeostat.operators.actions.sweep import sweep_regularly
-from homeostat.operators.actions.typeguard import TypeGuard
-from homeostat.operators.actions.typeoperator import TypeOperator
+from homeostat.operators.actions.types.guard import TypeGuard
+from homeostat.operators.actions.types.naming import kind_name
+from homeostat.operators.actions.types.operator import TypeOperator
 from homeostat.runtime.cache.index import Name
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup

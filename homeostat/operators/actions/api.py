@@ -17,7 +17,7 @@ from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.operators.actions.restapi import KINDS as REST_KINDS
-from homeostat.operators.actions.run import Changes, Count, Part, Purpose, Run, Time, Trigger
+from homeostat.operators.actions.runs.run import Changes, Count, Part, Purpose, Run, Time, Trigger
 
 GROUP: Final = "homeostat.dev"
 RESOURCES: Final = "resources.homeostat.dev"

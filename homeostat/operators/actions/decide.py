@@ -20,12 +20,12 @@ from msgspec.structs import replace
 
 from homeostat.objects.decision import Decision, Notice, Wait
 from homeostat.objects.timestamp import format_micro_time, parse_time
-from homeostat.operators.actions import verdict
+from homeostat.operators.actions import conditions as verdict
+from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import REQUESTED, Resource, ResourceStatus
-from homeostat.operators.actions.conclusion import Action, Look, fail, finish_destroy, succeed
-from homeostat.operators.actions.run import Outcome, Purpose, Run
+from homeostat.operators.actions.runs.conclusion import Action, Look, fail, finish_destroy, succeed
+from homeostat.operators.actions.runs.run import Outcome, Purpose, Run
 from homeostat.operators.actions.schedule import asked_s, trigger_of, wait_until
-from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Underway, World
 
 __all__ = ["decide", "need_of"]

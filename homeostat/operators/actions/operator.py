@@ -15,18 +15,18 @@ import msgspec
 from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import RECONCILIATION, Resource, ResourceStatus, ResourceTypeSpec
-from homeostat.operators.actions.assignment import Assignment, Assignments, Wanted
-from homeostat.operators.actions.conclusion import Action
 from homeostat.operators.actions.decide import decide, need_of
-from homeostat.operators.actions.history import Prune, Record, entry_object
-from homeostat.operators.actions.jobs import called
-from homeostat.operators.actions.means import Means
-from homeostat.operators.actions.naming import resource_kind
-from homeostat.operators.actions.plugin import Job, Local, Plugin, Remote
-from homeostat.operators.actions.printed import publishing
-from homeostat.operators.actions.run import Outcome, Run
-from homeostat.operators.actions.steps import Abandon, Adopt, Begin, Start
+from homeostat.operators.actions.plugins.plugin import Job, Local, Plugin, Remote
+from homeostat.operators.actions.runs.assignment import Assignment, Assignments, Wanted
+from homeostat.operators.actions.runs.conclusion import Action
+from homeostat.operators.actions.runs.history import Prune, Record, entry_object
+from homeostat.operators.actions.runs.jobs import called
+from homeostat.operators.actions.runs.output import publishing
+from homeostat.operators.actions.runs.run import Outcome, Run
+from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Seen, Underway, World
 
 __all__ = ["Means", "ResourceOperator"]

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, Column, CustomKind
 from homeostat.objects.kind import Kind
-from homeostat.operators.actions.run import Count, Time
+from homeostat.operators.actions.runs.run import Count, Time
 
 _GROUP: Final = "homeostat.dev"
 _VERSION: Final = "v1alpha1"

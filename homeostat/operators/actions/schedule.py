@@ -14,7 +14,7 @@ import msgspec
 
 from homeostat.objects.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions.api import ResourceStatus
-from homeostat.operators.actions.run import Trigger
+from homeostat.operators.actions.runs.run import Trigger
 
 _MOST_DOUBLINGS = 10
 _TICK_US = 100_000

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.external.vault_settings import vault_settings
-from homeostat.operators.actions.discovery import Catalog, discover
+from homeostat.operators.actions.plugins.discovery import Catalog, discover
 from homeostat.operators.actions.secrets import EnvironmentStore, FileStore, SecretStore
 
 SECRETS_DIRECTORY: Final = "HOMEOSTAT_SECRETS"

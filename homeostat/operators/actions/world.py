@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from homeostat.operators.actions.api import Keep
-from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.schedule import Delays
 
 Need = Literal["rest", "plan", "follow", "verify", "conclude", "destroy", "nothing"]

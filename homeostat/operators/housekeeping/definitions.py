@@ -10,11 +10,11 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.housekeeping.departures import Departures
-from homeostat.operators.housekeeping.feed import BACKOFF, Feed
-from homeostat.operators.housekeeping.kinds import DEFINITION_KEY, key_of
-from homeostat.operators.housekeeping.metadataclient import MetadataClient
-from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.garbage.deletions import Departures
+from homeostat.operators.housekeeping.metadata.client import MetadataClient
+from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY, key_of
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 

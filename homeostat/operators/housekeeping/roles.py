@@ -9,9 +9,9 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.selectors import selector_of
-from homeostat.operators.housekeeping.feed import BACKOFF, Feed
-from homeostat.operators.housekeeping.kinds import CLUSTER_ROLE_KEY
-from homeostat.operators.housekeeping.news import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.kinds import CLUSTER_ROLE_KEY
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 

@@ -24,14 +24,14 @@ from homeostat.operators.policy.api import (
     Policy,
     PolicyAuditResult,
 )
-from homeostat.operators.policy.census import Census
 from homeostat.operators.policy.decide import Action, decide
-from homeostat.operators.policy.estate import Estate
-from homeostat.operators.policy.follower import Follower
-from homeostat.operators.policy.inquiry import Inquiry
-from homeostat.operators.policy.ledger import Books
+from homeostat.operators.policy.live.changes import Follower
+from homeostat.operators.policy.live.evaluation import Inquiry
+from homeostat.operators.policy.live.pod_health import Census
+from homeostat.operators.policy.live.results import Books
+from homeostat.operators.policy.live.workloads import Estate
+from homeostat.operators.policy.metrics import Series
 from homeostat.operators.policy.observe import Namespace, Observer
-from homeostat.operators.policy.series import Series
 from homeostat.operators.policy.world import World
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.control.reconcile import Options

@@ -23,12 +23,12 @@ from homeostat.operators.policy.api import (
     DevOpsPolicy,
     Policy,
 )
-from homeostat.operators.policy.auditresult import AuditAction, DropResult, RecordResult, interval_s
+from homeostat.operators.policy.audit_result import AuditAction, DropResult, RecordResult, interval_s
 from homeostat.operators.policy.decide import Action, ForgetSeries
-from homeostat.operators.policy.enforcement import Patch
-from homeostat.operators.policy.estate import WORKLOADS
-from homeostat.operators.policy.ledger import Books, Key
-from homeostat.operators.policy.series import Series
+from homeostat.operators.policy.enforcement.plan import Patch
+from homeostat.operators.policy.live.results import Books, Key
+from homeostat.operators.policy.live.workloads import WORKLOADS
+from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.control.recorder import About, EventType, Recorder
 
 log = logging.getLogger(__name__)

@@ -17,10 +17,10 @@ from homeostat.objects.conditions import READY, Condition
 from homeostat.objects.decision import Decision, Notice, Stalled
 from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import HEALTHY, Policy
-from homeostat.operators.policy.auditresult import AuditAction, interval_s, plan_audit
-from homeostat.operators.policy.enforcement import Cooling, Due, Patch, Step, step_of
-from homeostat.operators.policy.fault import Fault
-from homeostat.operators.policy.score import Class
+from homeostat.operators.policy.audit_result import AuditAction, interval_s, plan_audit
+from homeostat.operators.policy.enforcement.plan import Cooling, Due, Patch, Step, step_of
+from homeostat.operators.policy.engine.invalid import Fault
+from homeostat.operators.policy.engine.score import Class
 from homeostat.operators.policy.spec import Enforcement
 from homeostat.operators.policy.status import PLANNED_CHANGES, WITHOUT_PORT, held_status, last_evaluated, status_fields
 from homeostat.operators.policy.world import World

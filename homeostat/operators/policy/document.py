@@ -19,8 +19,8 @@ from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.objects.timestamp import format_time
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, GROUP
-from homeostat.operators.policy.evaluator import Evaluator, compile_policy
-from homeostat.operators.policy.fault import Fault
+from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
+from homeostat.operators.policy.engine.invalid import Fault
 from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
 
 EXPORTED_AT: Final = f"{GROUP}/exported-at"

@@ -11,12 +11,12 @@ import msgspec
 
 from homeostat.objects.declared import Metadata
 from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy, Policy, PolicyAuditResult
-from homeostat.operators.policy.auditresult import Record, due_at, most_violations, results_of, violation_of
-from homeostat.operators.policy.estate import Estate
-from homeostat.operators.policy.evaluator import Evaluator
-from homeostat.operators.policy.inquiry import Inquiry
-from homeostat.operators.policy.ledger import Books, Key, Ledger, Page
-from homeostat.operators.policy.series import Series
+from homeostat.operators.policy.audit_result import Record, due_at, most_violations, results_of, violation_of
+from homeostat.operators.policy.engine.evaluator import Evaluator
+from homeostat.operators.policy.live.evaluation import Inquiry
+from homeostat.operators.policy.live.results import Books, Key, Ledger, Page
+from homeostat.operators.policy.live.workloads import Estate
+from homeostat.operators.policy.metrics import Series
 from homeostat.operators.policy.world import World
 from homeostat.runtime.cache.cache import Cache
 

@@ -20,11 +20,11 @@ from homeostat.operators.policy.api import (
     NamespaceScore,
     Policy,
 )
-from homeostat.operators.policy.enforcement import Due, Step
-from homeostat.operators.policy.remedy import is_patched
-from homeostat.operators.policy.score import classify, is_healthy, summary
+from homeostat.operators.policy.enforcement.patch import is_patched
+from homeostat.operators.policy.enforcement.plan import Due, Step
+from homeostat.operators.policy.engine.score import classify, is_healthy, summary
+from homeostat.operators.policy.engine.tally import Totals
 from homeostat.operators.policy.spec import PolicySpec
-from homeostat.operators.policy.tally import Totals
 from homeostat.operators.policy.world import World
 
 WITHOUT_PORT: Final = "containersWithoutPort"

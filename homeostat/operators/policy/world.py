@@ -8,11 +8,11 @@ from datetime import datetime
 import msgspec
 
 from homeostat.objects.views.workload import Workload
-from homeostat.operators.policy.auditresult import Record
-from homeostat.operators.policy.enforcement import Plan
-from homeostat.operators.policy.evaluator import Evaluator
-from homeostat.operators.policy.fault import Fault
-from homeostat.operators.policy.tally import Totals
+from homeostat.operators.policy.audit_result import Record
+from homeostat.operators.policy.enforcement.plan import Plan
+from homeostat.operators.policy.engine.evaluator import Evaluator
+from homeostat.operators.policy.engine.invalid import Fault
+from homeostat.operators.policy.engine.tally import Totals
 
 
 class World(msgspec.Struct, frozen=True):

@@ -10,9 +10,9 @@ from collections import Counter
 from heapq import nlargest
 from typing import Final, NamedTuple
 
-from homeostat.web.rest.book import Book
-from homeostat.web.rest.entry import phase_of
-from homeostat.web.rest.held import Held, ResourceChange
+from homeostat.web.actions.index.changes import Held, ResourceChange
+from homeostat.web.actions.index.entry import phase_of
+from homeostat.web.actions.index.index import Book
 
 PHASES: Final = ("failed", "reconciling", "pending", "deleting", "ready")
 """In the order in which people want to see them."""

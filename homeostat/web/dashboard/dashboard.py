@@ -18,6 +18,7 @@ from homeostat.client.base import UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
+from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.census import Census
 from homeostat.web.dashboard.layout import Shown, Viewer, page_reply, redirect
 from homeostat.web.dashboard.listing import Listing
@@ -30,9 +31,8 @@ from homeostat.web.dashboard.resource import ResourcePage
 from homeostat.web.dashboard.session import ROOT, form_proof, is_own_page, keeping, kept_token, with_token
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
-from homeostat.web.rest.face import Face
-from homeostat.web.rest.refusal import RefusalError, forbidden, refusal_of
-from homeostat.web.table import Add, Handle
+from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of
+from homeostat.web.kit.table import Add, Handle
 
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Not understood", 503: "Not now"}
 Effect = Callable[[Visit], Awaitable[str]]

@@ -9,16 +9,16 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
+from homeostat.web.actions.face import Face
+from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.census import PHASES, Census
 from homeostat.web.dashboard.layout import Shown
 from homeostat.web.dashboard.markup import Markup, Node, el
 from homeostat.web.dashboard.session import ROOT
 from homeostat.web.dashboard.shown import many, moment, one_line, phase_chip, row, table
 from homeostat.web.dashboard.visit import Visit, readable_types, type_title
-from homeostat.web.form import read_query
-from homeostat.web.rest.entry import TypeEntry
-from homeostat.web.rest.face import Face
-from homeostat.web.rest.held import Held
+from homeostat.web.kit.form import read_query
 
 PAGE: Final = 50
 _MOST_KNOWN: Final = 16

@@ -15,12 +15,12 @@ import msgspec
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import encode
+from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.layout import Shown, Viewer, page_reply, redirect
 from homeostat.web.dashboard.markup import Markup, el
 from homeostat.web.dashboard.session import ROOT, is_own_page, is_token, keeping, place_of, with_token
 from homeostat.web.dashboard.static import Static
-from homeostat.web.rest.face import Face
-from homeostat.web.rest.refusal import RefusalError, forbidden, unauthorized
+from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
 
 HERE: Final = f"{ROOT}/login"
 LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]

@@ -8,6 +8,9 @@ from typing import Final
 from urllib.parse import urlencode
 
 from homeostat.objects.errors import ForbiddenError
+from homeostat.web.actions.face import Face
+from homeostat.web.actions.index.entry import TypeEntry
+from homeostat.web.actions.type_facts import verdict_on
 from homeostat.web.dashboard.census import PHASES, Census, Failure
 from homeostat.web.dashboard.layout import Shown
 from homeostat.web.dashboard.markup import Markup, Node, el
@@ -15,9 +18,6 @@ from homeostat.web.dashboard.policies import Policies, policy_table
 from homeostat.web.dashboard.session import ROOT
 from homeostat.web.dashboard.shown import chip, moment, one_line, row, shares, table
 from homeostat.web.dashboard.visit import Visit, readable_types, type_title
-from homeostat.web.rest.entry import TypeEntry
-from homeostat.web.rest.face import Face
-from homeostat.web.rest.typefacts import verdict_on
 
 MOST_FAILURES: Final = 8
 MOST_POLICIES: Final = 8

@@ -19,13 +19,13 @@ from homeostat.operators.policy.api import (
     ClusterPolicyStatus,
     PolicyStatus,
 )
+from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.layout import Shown
 from homeostat.web.dashboard.markup import Markup, Node, el
 from homeostat.web.dashboard.session import ROOT
 from homeostat.web.dashboard.shown import chip, many, moment, one_line, row, table
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.rest.face import Face
-from homeostat.web.rest.refusal import forbidden
+from homeostat.web.kit.refusal import forbidden
 
 HERE: Final = f"{ROOT}/policies"
 LOOKS: Final = {"Healthy": "good", "Stable": "good", "Degraded": "warn", "Critical": "bad"}

@@ -16,14 +16,14 @@ from homeostat.operators.policy.api import (
     AuditSpec,
     Violation,
 )
+from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.layout import Shown
 from homeostat.web.dashboard.markup import Markup, Node, el
 from homeostat.web.dashboard.policies import HERE, Policy, check_admin, class_chip, score_bar
 from homeostat.web.dashboard.secrecy import plain_text
 from homeostat.web.dashboard.shown import chip, facts, many, moment, one_line, row, table
 from homeostat.web.dashboard.visit import Visit
-from homeostat.web.rest.face import Face
-from homeostat.web.rest.refusal import unknown
+from homeostat.web.kit.refusal import unknown
 
 MOST_SHOWN: Final = 200
 _METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"

@@ -15,7 +15,12 @@ from homeostat.objects.conditions import ABNORMAL, RECONCILING, Condition
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import Json, decode_stored
 from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation, ResourceStatus
-from homeostat.operators.actions.run import Run
+from homeostat.operators.actions.runs.run import Run
+from homeostat.web.actions.bodies import plugin_of
+from homeostat.web.actions.face import Face
+from homeostat.web.actions.history import History
+from homeostat.web.actions.index.entry import phase_of
+from homeostat.web.actions.index.lookup import Found, find_numbered, no_resource
 from homeostat.web.dashboard.layout import Shown, proof_field
 from homeostat.web.dashboard.markup import Markup, Node, el, link
 from homeostat.web.dashboard.record import durations, history, printed
@@ -33,13 +38,8 @@ from homeostat.web.dashboard.shown import (
     value_block,
 )
 from homeostat.web.dashboard.visit import Visit, type_title
-from homeostat.web.form import read_number, read_query
-from homeostat.web.rest.bodies import plugin_of
-from homeostat.web.rest.entry import phase_of
-from homeostat.web.rest.face import Face
-from homeostat.web.rest.history import History
-from homeostat.web.rest.lookup import Found, find_numbered, no_resource
-from homeostat.web.rest.refusal import RefusalError
+from homeostat.web.kit.form import read_number, read_query
+from homeostat.web.kit.refusal import RefusalError
 
 SHOWN_ENTRIES: Final = 20
 

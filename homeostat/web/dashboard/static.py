@@ -12,7 +12,7 @@ from typing import Final
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
 from homeostat.web.dashboard.session import ROOT
-from homeostat.web.rest.refusal import unknown
+from homeostat.web.kit.refusal import unknown
 
 _TYPES: Final = {
     "dashboard.css": "text/css; charset=utf-8",

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from homeostat.edge.request import Request
+from homeostat.web.actions.face import Face
+from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.layout import Shown, Viewer
-from homeostat.web.rest.entry import TypeEntry
-from homeostat.web.rest.face import Face
-from homeostat.web.rest.gate import Caller
+from homeostat.web.kit.gate import Caller
 
 
 class Visit(msgspec.Struct, frozen=True):

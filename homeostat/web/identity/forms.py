@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from homeostat.operators.actions.restapi import ANY, OPERATIONS, Operation, Source, SystemPermission, Text
-from homeostat.web.pages import PageQuery
+from homeostat.web.kit.pages import PageQuery
 
 Username = Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")]
 Password = Annotated[str, Meta(min_length=8, max_length=1024)]

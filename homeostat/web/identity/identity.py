@@ -19,9 +19,9 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.cache.informer import Informers
 from homeostat.web.identity.directory import read_directory, sync_interval_s
-from homeostat.web.identity.firstadmin import FirstAdmin, first_admin, make_first_admin
+from homeostat.web.identity.first_admin import FirstAdmin, first_admin, make_first_admin
 from homeostat.web.identity.hashes import Hashes
-from homeostat.web.identity.jwtgate import JwtGate
+from homeostat.web.identity.jwt_gate import JwtGate
 from homeostat.web.identity.login import Login
 from homeostat.web.identity.password import USUAL, Cost, Passwords
 from homeostat.web.identity.records import Registers, make_registers
@@ -30,9 +30,9 @@ from homeostat.web.identity.sync import Directory, Sync
 from homeostat.web.identity.throttle import Throttle
 from homeostat.web.identity.token import Tokens, expiry_hours, load_key
 from homeostat.web.identity.users import Users
-from homeostat.web.rest.gate import Gate
-from homeostat.web.rest.refusal import RefusalError
-from homeostat.web.table import Add, Row, add_table
+from homeostat.web.kit.gate import Gate
+from homeostat.web.kit.refusal import RefusalError
+from homeostat.web.kit.table import Add, Row, add_table
 
 log = logging.getLogger(__name__)
 

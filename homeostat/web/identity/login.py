@@ -16,7 +16,6 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import encode
 from homeostat.objects.timestamp import format_micro_time
-from homeostat.web.form import read_body
 from homeostat.web.identity.bodies import token_claims, user_body
 from homeostat.web.identity.hashes import Hashes
 from homeostat.web.identity.password import Passwords
@@ -24,8 +23,9 @@ from homeostat.web.identity.records import Registers, User
 from homeostat.web.identity.sync import Directory, DirectoryError
 from homeostat.web.identity.throttle import Throttle
 from homeostat.web.identity.token import Tokens
-from homeostat.web.rest.gate import Gate
-from homeostat.web.rest.refusal import RefusalError, unauthorized, unknown
+from homeostat.web.kit.form import read_body
+from homeostat.web.kit.gate import Gate
+from homeostat.web.kit.refusal import RefusalError, unauthorized, unknown
 
 log = logging.getLogger(__name__)
 

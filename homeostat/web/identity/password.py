@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from homeostat.web.rest.refusal import RefusalError
+from homeostat.web.kit.refusal import RefusalError
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from homeostat.operators.actions.restapi import (
 )
 from homeostat.runtime.cache.informer import Informers
 from homeostat.web.identity.rights import numbered
-from homeostat.web.register import Record, Register
+from homeostat.web.kit.register import Record, Register
 
 
 class User(Record, frozen=True, kw_only=True):

@@ -14,16 +14,16 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import encode
 from homeostat.operators.actions.restapi import Permission, RestRoleSpec, RestUserSpec, SystemPermission
-from homeostat.web.callers import require_admin
-from homeostat.web.form import read_body, read_number, read_query
 from homeostat.web.identity.bodies import permission_body, role_body
 from homeostat.web.identity.forms import NewPermission, NewRole, PermissionChange, RoleChange
 from homeostat.web.identity.records import Registers, Role
 from homeostat.web.identity.rights import numbered
-from homeostat.web.pages import PageQuery, page_of
-from homeostat.web.rest.gate import Gate
-from homeostat.web.rest.refusal import RefusalError, unknown
-from homeostat.web.titles import TakenError, add_titled, edit_titled
+from homeostat.web.kit.callers import require_admin
+from homeostat.web.kit.form import read_body, read_number, read_query
+from homeostat.web.kit.gate import Gate
+from homeostat.web.kit.pages import PageQuery, page_of
+from homeostat.web.kit.refusal import RefusalError, unknown
+from homeostat.web.kit.titles import TakenError, add_titled, edit_titled
 
 
 class Roles:

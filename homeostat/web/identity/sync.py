@@ -24,11 +24,11 @@ from homeostat.objects.json import encode
 from homeostat.objects.timestamp import format_micro_time
 from homeostat.operators.actions.restapi import RestUserSpec
 from homeostat.runtime.cache.unreadable import UnreadableError
-from homeostat.web.callers import require_admin
 from homeostat.web.identity.forms import Username
 from homeostat.web.identity.records import Registers, User
-from homeostat.web.rest.gate import Gate
-from homeostat.web.rest.refusal import RefusalError
+from homeostat.web.kit.callers import require_admin
+from homeostat.web.kit.gate import Gate
+from homeostat.web.kit.refusal import RefusalError
 
 log = logging.getLogger(__name__)
 

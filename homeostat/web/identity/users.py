@@ -18,16 +18,16 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import encode
 from homeostat.operators.actions.restapi import RestUserSpec
-from homeostat.web.callers import require_admin
-from homeostat.web.form import read_body, read_number, read_query
 from homeostat.web.identity.bodies import user_body
 from homeostat.web.identity.forms import NewUser, UserChange, UserFilter
 from homeostat.web.identity.hashes import Hashes
 from homeostat.web.identity.password import Passwords
 from homeostat.web.identity.records import Registers, User
-from homeostat.web.pages import page_of
-from homeostat.web.rest.gate import Gate
-from homeostat.web.rest.refusal import RefusalError, unknown, unprocessable
+from homeostat.web.kit.callers import require_admin
+from homeostat.web.kit.form import read_body, read_number, read_query
+from homeostat.web.kit.gate import Gate
+from homeostat.web.kit.pages import page_of
+from homeostat.web.kit.refusal import RefusalError, unknown, unprocessable
 
 
 class Users:

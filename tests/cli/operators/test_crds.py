@@ -11,7 +11,7 @@ import pytest
 from homeostat.objects import yaml
 from tests.cli.running import Cli, Up
 
-GREETER = Path(__file__).with_name("greeter.py")
+GREETER = Path(__file__).parents[1] / "greeter.py"
 NAME = "greetings.example.test"
 
 

@@ -17,9 +17,9 @@ from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.objects.kind import DEFINITION, EVENT, LEASE, POD, SECRET, Kind
 from homeostat.operators import actions, policy
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, RESOURCES, RUN_OUTPUT, Keep
-from homeostat.operators.actions.discovery import ACTIONS
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
-from homeostat.operators.actions.sweep import sweep_history
+from homeostat.operators.actions.plugins.discovery import ACTIONS
+from homeostat.operators.actions.runs.sweep import sweep_history
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
@@ -32,7 +32,7 @@ from tests.external.servers import serving
 from tests.operators.actions.inputs.test_url import Inventory
 
 ACCOUNT = "homeostat"
-GREETER = Path(__file__).with_name("greeter.py")
+GREETER = Path(__file__).parents[1] / "greeter.py"
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 GIVEN: JsonObject = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 ACTION = {"plugin": "stateful", "config": {"token": {"store": "secret", "key": "door/key"}}}

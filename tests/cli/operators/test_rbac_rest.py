@@ -15,31 +15,31 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.api import RESOURCE_TYPE
-from homeostat.operators.actions.discovery import ACTIONS
-from homeostat.operators.actions.naming import kind_name, plural_of
+from homeostat.operators.actions.plugins.discovery import ACTIONS
 from homeostat.operators.actions.restapi import REST_ROLE, REST_USER, REST_WEBHOOK
+from homeostat.operators.actions.types.naming import kind_name, plural_of
 from homeostat.operators.policy.api import KINDS as POLICY_KINDS
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from homeostat.web.access import CLUSTER_RULES, LEASE_RULES, NAMESPACE_RULES
+from homeostat.web.actions import serving
+from homeostat.web.actions.serving import serve_rest
 from homeostat.web.identity.identity import open_identity
-from homeostat.web.rest import serving
-from homeostat.web.rest.serving import serve_rest
 from tests.cli.applying import apply
 from tests.cli.operators.test_rbac import is_undefined
 from tests.cli.rights import Noting, Used, acting_as, granted_by
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
+from tests.web.actions.shelf import ShelfPlugin, World
 from tests.web.faces import ADMIN, CHEAP, Caller, Told
-from tests.web.rest.shelf import ShelfPlugin, World
 
 ACCOUNT = "homeostat"
 
 
 @pytest.fixture
 def shelf(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.rest.shelf:ShelfPlugin")
+    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.actions.shelf:ShelfPlugin")
     monkeypatch.setattr(ShelfPlugin, "world", World())
     monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
 

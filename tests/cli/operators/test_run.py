@@ -18,7 +18,7 @@ import pytest
 
 from tests.cli.running import Cli, Ended, Up, make_cli, running
 
-GREETER = Path(__file__).with_name("greeter.py")
+GREETER = Path(__file__).parents[1] / "greeter.py"
 LEASE = "homeostat-greeter"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.cli.plan.types import PlannedTypes
-from tests.operators.actions.test_inforce import TYPES
+from tests.operators.actions.types.test_effective import TYPES
 
 
 @pytest.mark.parametrize(("label", "expected"), [("", "v2"), ("v1", "v1"), ("v9", "v2")])

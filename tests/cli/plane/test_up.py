@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.running import HOMEOSTAT, Cli, Up, https, running, trust
 
-GREETER = Path(__file__).with_name("greeter.py")
+GREETER = Path(__file__).parents[1] / "greeter.py"
 NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: passing}}"
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\ndata: {a: b}\n"
 

@@ -16,15 +16,15 @@ from homeostat.cli.policy.deploy.site import OPERATOR, WEBHOOK, Site
 from homeostat.cli.policy.deploy.workloads import workload_documents
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
-from homeostat.client.endpoint import Endpoint
+from homeostat.client.endpoint.endpoint import Endpoint
 from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, NAMESPACE, POD
 from homeostat.operators.policy.access import webhook_rules
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, KINDS
-from homeostat.operators.policy.census import Census
-from homeostat.operators.policy.series import Series
+from homeostat.operators.policy.live.pod_health import Census
+from homeostat.operators.policy.metrics import Series
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
@@ -162,7 +162,7 @@ def test_an_operator_alone_has_an_account_a_role_of_seven_rules_and_a_binding(
 
 def test_the_dashboard_shows_every_metric_in_places_that_do_not_overlap() -> None:
     from homeostat.edge.tally import Tally
-    from homeostat.web.admissionmetrics import AdmissionMetrics
+    from homeostat.web.admission.metrics import AdmissionMetrics
 
     text = msgspec.json.encode(dashboard()).decode()
     series = Series(lambda: ({}, Tally((1.0,))))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.yaml import dump
-from homeostat.objects.yaml.reader import _documents
 from homeostat.objects.yaml.block import read_block
+from homeostat.objects.yaml.reader import _documents
 
 Json = Any
 ROOT = Path(__file__).parents[3]

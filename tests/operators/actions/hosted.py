@@ -11,13 +11,13 @@ from typing import Any
 from homeostat.client.base import Client, Response, UnreachableError
 from homeostat.objects.decision import Receipt, Wait
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
-from homeostat.operators.actions.conclusion import Action
 from homeostat.operators.actions.digest import declaration_digest
-from homeostat.operators.actions.discovery import Catalog
-from homeostat.operators.actions.history import Prune, Record
-from homeostat.operators.actions.jobs import effective_action
 from homeostat.operators.actions.operator import Means, ResourceOperator
-from homeostat.operators.actions.plugin import Plugin
+from homeostat.operators.actions.plugins.discovery import Catalog
+from homeostat.operators.actions.plugins.plugin import Plugin
+from homeostat.operators.actions.runs.conclusion import Action
+from homeostat.operators.actions.runs.history import Prune, Record
+from homeostat.operators.actions.runs.jobs import effective_action
 from homeostat.operators.actions.secrets import SecretStore
 from homeostat.operators.actions.world import World
 from tests.operators.actions.lives import Here, Life

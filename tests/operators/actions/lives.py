@@ -14,13 +14,13 @@ import msgspec
 from homeostat.objects.decision import Decision, Receipt, Wait
 from homeostat.objects.json import JsonObject
 from homeostat.objects.patch.json import merge_patch
+from homeostat.operators.actions.action import Adopt, Begin, Start
 from homeostat.operators.actions.api import Resource, ResourceStatus
-from homeostat.operators.actions.conclusion import Action
 from homeostat.operators.actions.decide import decide, need_of
 from homeostat.operators.actions.digest import declaration_digest
-from homeostat.operators.actions.history import Prune, Record
-from homeostat.operators.actions.run import Changes, Outcome, Run
-from homeostat.operators.actions.steps import Adopt, Begin, Start
+from homeostat.operators.actions.runs.conclusion import Action
+from homeostat.operators.actions.runs.history import Prune, Record
+from homeostat.operators.actions.runs.run import Changes, Outcome, Run
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Pace, Plan, Seen, Underway, World
 from homeostat.runtime.control.status import plan_receipt, plan_status, snapshot_of
 

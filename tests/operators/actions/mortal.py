@@ -24,8 +24,8 @@ import msgspec
 from homeostat.client.base import Client, Response, Transport
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.actions.api import RECONCILIATION, Keep
-from homeostat.operators.actions.plugin import Job
-from homeostat.operators.actions.run import Outcome
+from homeostat.operators.actions.plugins.plugin import Job
+from homeostat.operators.actions.runs.run import Outcome
 from homeostat.operators.actions.world import Lost, Plan, Underway
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually

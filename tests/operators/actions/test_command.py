@@ -10,9 +10,9 @@ import pytest
 
 from homeostat.external.process import ProgramTimeoutError, locked
 from homeostat.objects.decision import Wait
-from homeostat.operators.actions.plugin import ActionError
 from homeostat.operators.actions.plugins.command import CommandPlugin
-from homeostat.operators.actions.plugins.workplace import LOCK
+from homeostat.operators.actions.plugins.plugin import ActionError
+from homeostat.operators.actions.plugins.work_directory import LOCK
 from tests.operators.actions.jobs import Desk, tools
 
 PROGRAM = """

@@ -14,8 +14,8 @@ from aiohttp import web
 
 from homeostat.external.exchange import Http
 from homeostat.operators.actions.api import ActionReference
-from homeostat.operators.actions.plugin import Tools
 from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlugin
+from homeostat.operators.actions.plugins.plugin import Tools
 from tests.external.fakegithub import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
 from tests.operators.actions.hosted import HostedLife

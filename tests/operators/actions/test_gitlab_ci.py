@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from homeostat.external.exchange import Http
-from homeostat.operators.actions.plugin import Tools
 from homeostat.operators.actions.plugins.gitlab_ci import ACTION, SPEC, GitLabCiPlugin
+from homeostat.operators.actions.plugins.plugin import Tools
 from tests.external.fakegitlab import TOKEN, FakeGitLab
 from tests.external.servers import serving
 from tests.operators.actions.hosted import HostedLife

@@ -13,9 +13,9 @@ from homeostat.client.base import Client
 from homeostat.external import metadata_service as metadataservice
 from homeostat.external.exchange import AnswerLostError, Http, NotSentError
 from homeostat.objects.decision import Wait
-from homeostat.operators.actions.equipment import equipment
-from homeostat.operators.actions.plugin import ActionError
+from homeostat.operators.actions.dependencies import equipment
 from homeostat.operators.actions.plugins.http import HttpPlugin
+from homeostat.operators.actions.plugins.plugin import ActionError
 from homeostat.operators.actions.settings import ActionSettings
 from tests.external.servers import serving
 from tests.operators.actions.hosted import Nowhere

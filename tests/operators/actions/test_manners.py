@@ -13,7 +13,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import FINALIZER, REQUESTED
-from homeostat.operators.actions.plugin import Job
+from homeostat.operators.actions.plugins.plugin import Job
 from homeostat.operators.actions.world import Plan
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from homeostat.operators.actions.plugins.command import CommandPlugin
-from homeostat.operators.actions.plugins.pursuit import Claims, Sought
+from homeostat.operators.actions.plugins.remote_run import Claims, Sought
 from homeostat.operators.actions.world import Lost, Underway
 from tests.operators.actions.jobs import START, Desk, tools
 

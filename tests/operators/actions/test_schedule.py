@@ -9,7 +9,7 @@ import pytest
 from homeostat.objects.timestamp import format_time
 from homeostat.operators.actions.api import Keep, ResourceStatus
 from homeostat.operators.actions.digest import declaration_digest, digest_of
-from homeostat.operators.actions.history import Kept, KeptMetadata, KeptSpec, surplus_entries
+from homeostat.operators.actions.runs.history import Kept, KeptMetadata, KeptSpec, surplus_entries
 from homeostat.operators.actions.schedule import Delays, after, asked_s, retry_delay_s, trigger_of
 from tests.operators.actions.lives import START
 

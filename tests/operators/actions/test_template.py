@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from homeostat.operators.actions.plugins.declared import differences
+from homeostat.operators.actions.plugins.difference import differences
 from homeostat.operators.actions.plugins.template import TemplateError, fill, fill_url
 
 VALUES = {"name": "db", "spec": {"size": 3, "tags": {"a": "b"}, "odd": "a/b?c#d e", "up": "..", "on": True}}

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from homeostat.operators.actions.plugin import ActionError
+from homeostat.operators.actions.plugins.plugin import ActionError
 from homeostat.operators.actions.plugins.terraform import TerraformPlugin
-from homeostat.operators.actions.plugins.tfstate import newer_state
+from homeostat.operators.actions.plugins.terraform_state import newer_state
 from tests.operators.actions.jobs import Desk, tools
 
 MAIN = """

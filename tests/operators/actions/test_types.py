@@ -16,10 +16,10 @@ from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType, ResourceTypeSpec
-from homeostat.operators.actions.definition import definition_of
-from homeostat.operators.actions.misfit import Misfit
-from homeostat.operators.actions.typedecide import Migrate, PutDefinition, RemoveDefinition, TypeWorld, decide_type
-from homeostat.operators.actions.typeoperator import TypeOperator
+from homeostat.operators.actions.types.compatibility import Misfit
+from homeostat.operators.actions.types.decide import Migrate, PutDefinition, RemoveDefinition, TypeWorld, decide_type
+from homeostat.operators.actions.types.definition import definition_of
+from homeostat.operators.actions.types.operator import TypeOperator
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install

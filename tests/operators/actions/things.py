@@ -15,13 +15,13 @@ from homeostat.objects.conditions import Condition
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
 from homeostat.operators.actions.api import FINALIZER, KINDS, ActionReference, Resource, ResourceTypeSpec
-from homeostat.operators.actions.definition import definition_of
-from homeostat.operators.actions.discovery import ACTIONS, Catalog, discover
-from homeostat.operators.actions.naming import resource_kind
 from homeostat.operators.actions.operator import Means, ResourceOperator
-from homeostat.operators.actions.plugin import ActionError, Job, Plugin, Tools
-from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.plugins.discovery import ACTIONS, Catalog, discover
+from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Tools
+from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.secrets import EnvironmentStore
+from homeostat.operators.actions.types.definition import definition_of
+from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.world import Plan
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install

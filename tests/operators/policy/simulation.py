@@ -11,9 +11,9 @@ from homeostat.objects.patch.strategic import strategic_merge_patch
 from homeostat.objects.views.workload import Workload
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.operators.policy.api import Policy, PolicyAuditResult
-from homeostat.operators.policy.auditresult import DropResult, Record, RecordResult
+from homeostat.operators.policy.audit_result import DropResult, Record, RecordResult
 from homeostat.operators.policy.decide import Action, ForgetSeries, decide
-from homeostat.operators.policy.enforcement import Patch
+from homeostat.operators.policy.enforcement.plan import Patch
 from homeostat.operators.policy.world import World
 from homeostat.runtime.control.status import plan_status, snapshot_of
 

@@ -8,7 +8,7 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.objects.views.image import parse_image
 from homeostat.objects.views.workload import DisruptionBudget, Workload
-from homeostat.operators.policy.check import CHECKS
+from homeostat.operators.policy.engine.check import CHECKS
 from homeostat.operators.policy.spec import POLICY_FREE, PolicySpec, SeverityOverrides, Weights
 from tests.operators.policy.worlds import ALL, NOW, WORST, container, evaluator_of, pod_json, to_pod, totals_of
 

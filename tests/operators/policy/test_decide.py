@@ -21,10 +21,11 @@ from homeostat.operators.policy.api import (
     ClusterDevOpsPolicy,
     DevOpsPolicy,
 )
-from homeostat.operators.policy.auditresult import Record, RecordResult, violation_of
+from homeostat.operators.policy.audit_result import Record, RecordResult, violation_of
 from homeostat.operators.policy.decide import ForgetSeries, decide
-from homeostat.operators.policy.enforcement import Patch
-from homeostat.operators.policy.evaluator import compile_policy
+from homeostat.operators.policy.enforcement.plan import Patch
+from homeostat.operators.policy.engine.evaluator import compile_policy
+from homeostat.operators.policy.engine.tally import Totals
 from homeostat.operators.policy.spec import (
     ClusterPolicySpec,
     DefaultProbe,
@@ -33,7 +34,6 @@ from homeostat.operators.policy.spec import (
     PolicySpec,
     Rule,
 )
-from homeostat.operators.policy.tally import Totals
 from homeostat.operators.policy.world import World
 from homeostat.testing.status import check_status
 from tests.operators.policy.simulation import Simulation, settled

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.views.pod import Pod
-from homeostat.operators.policy.census import Census
+from homeostat.operators.policy.live.pod_health import Census
 from homeostat.operators.policy.spec import POLICY_FREE
 from homeostat.runtime.cache.cache import Change
 from tests.operators.policy.worlds import BARE, GOOD, WORST, totals_of

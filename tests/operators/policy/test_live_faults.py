@@ -11,7 +11,8 @@ from homeostat.client.base import Response, Transport
 from homeostat.objects.errors import ForbiddenError, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import DEPLOYMENT, POD, REPLICA_SET
-from homeostat.operators.policy import act, estate
+from homeostat.operators.policy import act
+from homeostat.operators.policy.live import workloads as estate
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api

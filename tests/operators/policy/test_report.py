@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from homeostat.operators.policy.manifest import Trouble
+from homeostat.operators.policy.engine.manifest import Trouble
 from homeostat.operators.policy.report import github, html, sarif, table
 from homeostat.operators.policy.report import json as json_report
 from homeostat.operators.policy.report.report import Entry, Report, ScoreLine

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from homeostat.objects.json import encode
-from homeostat.operators.policy.admission import answer, judge, read_request
+from homeostat.operators.policy.admission.review import answer, judge, read_request
 from homeostat.operators.policy.bundle import load_bundle
 from homeostat.operators.policy.document import (
     PolicyDocument,
@@ -16,8 +16,8 @@ from homeostat.operators.policy.document import (
     is_policy,
     read_policy,
 )
-from homeostat.operators.policy.inspection import inspect
-from homeostat.operators.policy.manifest import Document
+from homeostat.operators.policy.engine.inspection import inspect
+from homeostat.operators.policy.engine.manifest import Document
 from homeostat.operators.policy.report import github, html, sarif, table
 from homeostat.operators.policy.report import json as json_report
 from tests.operators.policy.worlds import NOW, evaluator_of

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.timestamp import parse_time
 from homeostat.objects.views.pod import Pod, decode_pod
-from homeostat.operators.policy.enforcement import Plan, plan_of
-from homeostat.operators.policy.evaluator import Evaluator, compile_policy
-from homeostat.operators.policy.fault import Fault
-from homeostat.operators.policy.plans import Plans
+from homeostat.operators.policy.enforcement.plan import Plan, plan_of
+from homeostat.operators.policy.enforcement.plans import Plans
+from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
+from homeostat.operators.policy.engine.invalid import Fault
+from homeostat.operators.policy.engine.tally import Tally, Totals
 from homeostat.operators.policy.spec import PolicySpec
-from homeostat.operators.policy.tally import Tally, Totals
 
 MOMENT = parse_time("2026-11-16T12:00:00Z")
 NOW = MOMENT.timestamp()

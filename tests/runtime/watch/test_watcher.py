@@ -9,7 +9,7 @@ from contextlib import suppress
 import msgspec
 import pytest
 
-from homeostat.client.http import UnreachableError
+from homeostat.client.http.transport import UnreachableError
 from homeostat.objects.errors import (
     ApiError,
     ExpiredError,

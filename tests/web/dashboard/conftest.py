@@ -11,15 +11,15 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
-from homeostat.operators.actions.discovery import ACTIONS
+from homeostat.operators.actions.plugins.discovery import ACTIONS
 from homeostat.plane import Plane
 from homeostat.testing.plane import open_test_plane
+from homeostat.web.actions import serving
+from homeostat.web.actions.serving import serve_rest
 from homeostat.web.identity.identity import open_identity
-from homeostat.web.rest import serving
-from homeostat.web.rest.serving import serve_rest
+from tests.web.actions.shelf import ShelfPlugin, World
 from tests.web.dashboard.site import Site
 from tests.web.faces import ADMIN, CHEAP
-from tests.web.rest.shelf import ShelfPlugin, World
 
 NOTE_TYPE: JsonObject = {
     "name": "Note",
@@ -38,7 +38,7 @@ NOTE_TYPE: JsonObject = {
 
 @pytest.fixture
 def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.rest.shelf:ShelfPlugin")
+    monkeypatch.setitem(ACTIONS, "shelf", "tests.web.actions.shelf:ShelfPlugin")
     monkeypatch.setattr(ShelfPlugin, "world", World())
     return ShelfPlugin.world
 

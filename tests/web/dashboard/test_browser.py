@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from homeostat.testing.eventually import eventually
+from tests.web.actions.shelf import World
 from tests.web.dashboard.site import Site, note
-from tests.web.rest.shelf import World
 from tools.fetch_browser import browser_environment, find_browser
 from tools.fetch_servers import MissingProgramError
 

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from homeostat.operators.actions.plugin import Job
-from homeostat.operators.actions.run import Outcome
+from homeostat.operators.actions.plugins.plugin import Job
+from homeostat.operators.actions.runs.run import Outcome
 from homeostat.testing.eventually import eventually
+from tests.web.actions.shelf import ShelfConfig, ShelfPlugin, World
 from tests.web.dashboard.site import Page, Site, note
-from tests.web.rest.shelf import ShelfConfig, ShelfPlugin, World
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
 

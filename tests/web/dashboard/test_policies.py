@@ -15,8 +15,8 @@ from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
+from homeostat.web.actions.serving import serve_rest
 from homeostat.web.dashboard.policies import Policy, policy_table
-from homeostat.web.rest.serving import serve_rest
 from tests.web.dashboard.site import Site
 
 POD: JsonObject = {

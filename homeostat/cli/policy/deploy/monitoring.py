@@ -10,7 +10,7 @@ import msgspec
 from homeostat.cli.policy.deploy.grafana import dashboard
 from homeostat.cli.policy.deploy.site import NAME, OPERATOR, TLS_SECRET, WEBHOOK, Site, labels_of, metadata_of
 from homeostat.objects.json import JsonObject
-from homeostat.operators.policy.webhookconfig import service_names
+from homeostat.operators.policy.admission.webhook_configuration import service_names
 
 _INTERVAL = "15s"
 

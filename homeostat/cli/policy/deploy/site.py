@@ -8,7 +8,7 @@ import msgspec
 
 from homeostat import __version__
 from homeostat.objects.json import JsonObject
-from homeostat.operators.policy.webhookconfig import SERVICE
+from homeostat.operators.policy.admission.webhook_configuration import SERVICE
 
 NAME: Final = "kube-devops"
 OPERATOR: Final = f"{NAME}-operator"

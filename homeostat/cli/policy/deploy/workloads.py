@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from homeostat.cli.policy.deploy.site import METRICS_PORT, OPERATOR, TLS_SECRET, WEBHOOK, Site, labels_of, metadata_of
 from homeostat.objects.json import JsonObject
-from homeostat.operators.policy.webhookconfig import PORT
+from homeostat.operators.policy.admission.webhook_configuration import PORT
 
 _TLS = "/tls"
 

@@ -21,7 +21,7 @@ import msgspec
 
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.policy.files.sources import read_file
-from homeostat.operators.policy.manifest import Budget, Document, Subject, Trouble, read_manifests
+from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, Trouble, read_manifests
 
 _SHARE: Final = 50
 _WORTH_A_PROCESS: Final = 500

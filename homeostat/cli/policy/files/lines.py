@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.cli.policy.files.sources import STDIN
-from homeostat.operators.policy.places import locate, read_places
+from homeostat.operators.policy.engine.location import locate, read_places
 from homeostat.operators.policy.report.report import Entry
 
 _MOST_BYTES: Final = 8 << 20

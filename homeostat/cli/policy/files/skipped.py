@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from homeostat.operators.policy.document import PolicyDocument
-from homeostat.operators.policy.manifest import Subject
-from homeostat.operators.policy.namespaces import is_system
+from homeostat.operators.policy.engine.manifest import Subject
+from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.report.report import ScoreLine
 
 _MOST_NAMES: Final = 5

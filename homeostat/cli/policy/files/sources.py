@@ -17,7 +17,7 @@ from typing import Final, TextIO
 
 from homeostat.objects.errors import ApiError
 from homeostat.objects.yaml.reader import YamlError, load_located
-from homeostat.operators.policy.manifest import Document, Trouble
+from homeostat.operators.policy.engine.manifest import Document, Trouble
 
 STDIN: Final = "stdin"
 SUFFIXES: Final = (".yaml", ".yml", ".json")

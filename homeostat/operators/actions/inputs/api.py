@@ -11,7 +11,7 @@ from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, 
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
-from homeostat.operators.actions.run import Count, Part, Time
+from homeostat.operators.actions.runs.run import Count, Part, Time
 
 INPUT: Final = "homeostat.dev/input"
 """A label of resources: the input that made them, which alone may change or delete them."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from homeostat.objects.decision import Decision
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.inputs.api import ResourceInput
-from homeostat.operators.actions.inputs.calling import InputMeans, prepare, trouble_of
 from homeostat.operators.actions.inputs.decide import (
     EndWorld,
     FeedWorld,
@@ -26,6 +25,7 @@ from homeostat.operators.actions.inputs.decide import (
     Write,
     decide_input,
 )
+from homeostat.operators.actions.inputs.jobs import InputMeans, prepare, trouble_of
 from homeostat.operators.actions.inputs.plugin import Declaration, Feed, Reading, RefusedError, Source
 from homeostat.operators.actions.inputs.wanted import Found, Live, declared_digest, live_of
 from homeostat.operators.actions.inputs.writer import Writer, all_of

@@ -19,7 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.anyplugin import AnyJob, AnyPlugin, C, C_co, PluginError, Tools
+from homeostat.operators.actions.plugins.configuration import AnyJob, AnyPlugin, C, C_co, PluginError, Tools
 
 __all__ = [
     "Broken",

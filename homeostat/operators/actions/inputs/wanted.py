@@ -10,7 +10,7 @@ from homeostat.objects.kind import Kind
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.inputs.api import DIGEST, INPUT, SOURCE
 from homeostat.operators.actions.inputs.plugin import Declaration
-from homeostat.operators.actions.plugins.declared import differences
+from homeostat.operators.actions.plugins.difference import differences
 
 _LONGEST_SOURCE = 1024
 

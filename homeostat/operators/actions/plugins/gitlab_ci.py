@@ -22,8 +22,8 @@ from msgspec import Meta
 from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
 from homeostat.external.forges.gitlab import API, GitLab, Pipeline, PipelineJob
 from homeostat.objects.json import Json, JsonObject, encode
-from homeostat.operators.actions.plugin import ActionError, Job, Tools
-from homeostat.operators.actions.plugins.pursuit import (
+from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
+from homeostat.operators.actions.plugins.remote_run import (
     CANCEL_WITHIN_S,
     Sought,
     bare_outputs,
@@ -32,7 +32,7 @@ from homeostat.operators.actions.plugins.pursuit import (
     sought_since,
 )
 from homeostat.operators.actions.plugins.template import TemplateError, fill
-from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Lost, Plan, Underway
 

@@ -26,10 +26,10 @@ from homeostat.external.exchange import Answer, Ask
 from homeostat.objects.decision import Wait
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode, encode
-from homeostat.operators.actions.plugin import ActionError, Job, Tools
-from homeostat.operators.actions.plugins.declared import Difference, differences
+from homeostat.operators.actions.plugins.difference import Difference, differences
+from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.template import TemplateError, fill, fill_url, lookup
-from homeostat.operators.actions.run import Changes, Outcome
+from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.secrets import Secrets, SecretText
 from homeostat.operators.actions.world import Plan
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from homeostat.operators.policy.check import SEVERITIES
+from homeostat.operators.policy.engine.check import SEVERITIES
 from homeostat.operators.policy.report.report import Report, ScoreLine
 from homeostat.operators.policy.report.table import finding_rows
 

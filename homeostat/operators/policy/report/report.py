@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from homeostat.operators.policy.manifest import Trouble
+from homeostat.operators.policy.engine.manifest import Trouble
 from homeostat.operators.policy.spec import Severity
 
 

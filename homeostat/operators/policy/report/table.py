@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from homeostat.operators.policy.check import SEVERITIES
+from homeostat.operators.policy.engine.check import SEVERITIES
 from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
 
 FINDINGS = ("SEVERITY", "CHECK", "NAMESPACE", "OBJECT", "CONTAINER", "MESSAGE", "SOURCE")

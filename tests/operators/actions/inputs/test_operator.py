@@ -13,12 +13,12 @@ from homeostat.client.base import Client
 from homeostat.objects.declared import Metadata
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import RESOURCES
-from homeostat.operators.actions.discovery import Catalog
 from homeostat.operators.actions.inputs.api import ResourceInput, ResourceInputSpec
-from homeostat.operators.actions.inputs.calling import InputMeans
 from homeostat.operators.actions.inputs.decide import FeedWorld, Remove, SourceWorld, Unread
+from homeostat.operators.actions.inputs.jobs import InputMeans
 from homeostat.operators.actions.inputs.operator import InputOperator
 from homeostat.operators.actions.inputs.plugin import Declaration, InputJob, Reading
+from homeostat.operators.actions.plugins.discovery import Catalog
 from tests.operators.actions.inputs.estate import Estate
 
 THING = Kind(RESOURCES, "v1", "things", "Thing", is_namespaced=True)

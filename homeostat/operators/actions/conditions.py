@@ -1,0 +1,91 @@
+"""What the conditions of a resource say at each moment of its life. Pure.
+
+| moment | Ready | Reconciling | Degraded |
+|---|---|---|---|
+| a run begins | Unknown, ReconcileStarted | True, ReconcileStarted | as it was |
+| it succeeded | True, ReconcileSuccess, once nothing is left to do | False, ReconcileComplete | False, NoErrors |
+| it failed | False, ReconcileFailed | False, ReconcileFailed | True, ReconcileFailed |
+| it cannot be destroyed | False, ReconcileFailed | True, DestroyFailed: it is tried again | True, ReconcileFailed |
+| it is destroyed | Unknown, Deleting | False, Deleting | as it was |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from homeostat.objects.conditions import PAUSED, READY, RECONCILING, STALLED, Condition, find
+from homeostat.operators.actions.api import DEGRADED, ResourceStatus
+from homeostat.operators.actions.runs.run import Purpose
+
+STARTED: Final = "ReconcileStarted"
+DESTROY_FAILED: Final = "DestroyFailed"
+FAILED: Final = "ReconcileFailed"
+_LONGEST_TYPE: Final = 316
+_LONGEST_MESSAGE: Final = 4096
+_is_type = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII).fullmatch
+_is_reason = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,1000}[A-Za-z0-9_])?", re.ASCII).fullmatch
+_OURS: Final = frozenset({READY, RECONCILING, DEGRADED, STALLED, PAUSED})
+
+Conditions = tuple[Condition, ...]
+
+
+def started_message(purpose: Purpose) -> str:
+    return f"the run to {purpose} is under way"
+
+
+def of_start(purpose: Purpose) -> Conditions:
+    told = started_message(purpose)
+    return (Condition(READY, "Unknown", STARTED, told), Condition(RECONCILING, "True", STARTED, told))
+
+
+def of_success(status: ResourceStatus, own: Iterable[Condition]) -> Conditions:
+    """All but Ready=True, which only a look that finds nothing to do may say."""
+    conditions = (*_own(own), *_undisturbed())
+    if find(status.conditions, READY) is None:
+        return (Condition(READY, "Unknown", STARTED, "it was reconciled and is looked at once more"), *conditions)
+    return conditions
+
+
+def of_rest(status: ResourceStatus) -> Conditions:
+    if status.phase == "failed":
+        return of_failure(status.message, ())
+    return (Condition(READY, "True", "ReconcileSuccess", status.message), *_undisturbed())
+
+
+def of_failure(message: str, own: Iterable[Condition], *, is_deleting: bool = False) -> Conditions:
+    reconciling = (
+        Condition(RECONCILING, "True", DESTROY_FAILED, message)
+        if is_deleting
+        else Condition(RECONCILING, "False", FAILED, message)
+    )
+    return (
+        *_own(own),
+        Condition(READY, "False", FAILED, message),
+        reconciling,
+        Condition(DEGRADED, "True", FAILED, message),
+    )
+
+
+def of_destruction() -> Conditions:
+    told = "what belonged to the resource is destroyed"
+    return (Condition(READY, "Unknown", "Deleting", told), Condition(RECONCILING, "False", "Deleting", told))
+
+
+def _undisturbed() -> Conditions:
+    return (
+        Condition(RECONCILING, "False", "ReconcileComplete", "nothing is under way"),
+        Condition(DEGRADED, "False", "NoErrors", "there are no errors"),
+    )
+
+
+def is_sound_condition(condition: Condition) -> bool:
+    """Whether a server would take it: one that it refuses would keep the whole status from being written."""
+    is_named = _is_type(condition.type) and _is_reason(condition.reason)
+    return is_named is not None and len(condition.type) <= _LONGEST_TYPE and len(condition.message) <= _LONGEST_MESSAGE
+
+
+def _own(conditions: Iterable[Condition]) -> Conditions:
+    """A plugin speaks for itself and not for the resource."""
+    return tuple(each for each in conditions if each.type not in _OURS)

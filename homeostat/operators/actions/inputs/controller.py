@@ -1,0 +1,127 @@
+"""Opens when the first `ResourceInput` is there, with plugins and a controller, and closes with the term."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.api import ResourceType
+from homeostat.operators.actions.inputs.api import FINALIZER, RESOURCE_INPUT, ResourceInput
+from homeostat.operators.actions.types.effective import types_in_force
+from homeostat.operators.actions.types.naming import kind_name, resource_kind
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.control.operator import Request
+from homeostat.runtime.control.reconcile import Options, turns
+from homeostat.runtime.control.writes import writing_in
+from homeostat.runtime.setup import Setup
+from homeostat.runtime.watch.predicates import Predicate, annotations_changed, any_of, generation_changed
+
+if TYPE_CHECKING:
+    from homeostat.operators.actions.inputs.feeds import Feeds
+    from homeostat.operators.actions.inputs.jobs import InputMeans
+
+_KIND = RESOURCE_INPUT.kind
+_COUNTS: Predicate[ResourceInput] = any_of(generation_changed, annotations_changed(), turns)
+_LONGEST_LOOK_S = 3600.0
+_CONCURRENCY = 8
+_GATHER_S = 0.5
+
+
+class InputOffice:
+    def __init__(self, setup: Setup, types: Informer[ResourceType]) -> None:
+        self._setup, self._types = setup, types
+        self._inputs = setup.watch(_KIND, ResourceInput)
+        self._changed = asyncio.Event()
+        self._kinds: dict[str, Kind] = {}
+        self._inputs.add_handler(self._note)
+
+    async def run(self) -> None:
+        """While the process leads."""
+        self._changed.set()
+        while not any(True for _ in self._inputs.cache):
+            await self._wait()
+        async with self._means() as means:
+            await self._keep(means)
+
+    async def _keep(self, means: InputMeans) -> None:
+        from homeostat.operators.actions.inputs.feeds import Feeds
+        from homeostat.operators.actions.inputs.operator import InputOperator
+
+        feeds: Feeds = Feeds(
+            means,
+            lambda: self._inputs.cache,
+            look=lambda obj: controller.look(obj.metadata.namespace, obj.metadata.name, after_s=_GATHER_S),
+            scope=lambda: writing_in(self._setup.scope()),
+        )
+        operator = InputOperator(means, feeds.world_of)
+        options = Options(finalizer=FINALIZER, concurrency=_CONCURRENCY, timeout_s=_LONGEST_LOOK_S)
+        controller = self._setup.control(_KIND, ResourceInput, operator, options, name="inputs")
+        controller.also(self._types, self._all_inputs)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._changed.set()
+                while True:
+                    await self._wait()
+                    await feeds.arrange(tasks)
+                    uids = {each.metadata.uid for each in self._inputs.cache}
+                    operator.forget_others(uids)
+                    await asyncio.to_thread(_sweep, means.directory, uids)
+        finally:
+            await self._setup.release(controller, grace_s=0.0)
+
+    @asynccontextmanager
+    async def _means(self) -> AsyncIterator[InputMeans]:
+        from homeostat.external.exchange import Http
+        from homeostat.external.metadata_service import is_elsewhere
+        from homeostat.operators.actions.inputs.jobs import InputMeans
+        from homeostat.operators.actions.inputs.plugin import Tools
+        from homeostat.operators.actions.plugins.discovery import INPUTS, discover
+
+        # Some tens of milliseconds of imports, which would hold up everybody else in this process.
+        for each in INPUTS.values():
+            await asyncio.to_thread(import_module, each.partition(":")[0])
+        async with Http(allows=is_elsewhere) as http:
+            tools = Tools(http, self._setup.environment)
+            enabled = [each.strip() for each in self._setup.environment.get("ENABLED_INPUT_PLUGINS", "").split(",")]
+            plugins = discover("homeostat.inputs", tools, ours=INPUTS, enabled=filter(None, enabled))
+            yield InputMeans(
+                client=self._setup.client,
+                plugins=plugins,
+                directory=self._setup.directory / "inputs",
+                kinds=lambda: _kinds(self._types.cache),
+                announced=lambda: {kind_name(each.spec.name) for each in self._types.cache if not each.is_terminating},
+            )
+
+    def _note(self, change: Change[ResourceInput]) -> None:
+        if _COUNTS(change):
+            self._changed.set()
+
+    async def _wait(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+    def _all_inputs(self, _: Change[Any]) -> list[Request]:
+        """A type that is new may be what a declaration lacked."""
+        kinds = _kinds(self._types.cache)
+        if kinds == self._kinds:
+            return []
+        self._kinds = kinds
+        return [Request(_KIND.full_name, each.metadata.namespace, each.metadata.name) for each in self._inputs.cache]
+
+
+def _kinds(types: Iterable[ResourceType]) -> dict[str, Kind]:
+    return {name: resource_kind(spec) for name, spec in types_in_force(types).items()}
+
+
+def _sweep(directory: Path, uids: set[str]) -> None:
+    """What inputs that are gone have left on disk."""
+    for each in directory.iterdir() if directory.is_dir() else ():
+        if each.name not in uids:
+            shutil.rmtree(each, ignore_errors=True)

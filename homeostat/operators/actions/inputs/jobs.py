@@ -1,0 +1,90 @@
+"""From a `ResourceInput` to a plugin's job, and what a plugin's errors come to.
+
+Whoever may write a `ResourceInput` is trusted with its namespace and no further: secrets are those of the namespace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.external.exchange import ExchangeError
+from homeostat.external.git.access import GitError
+from homeostat.external.process import ProcessError
+from homeostat.objects.decision import Stalled
+from homeostat.objects.errors import ApiError
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.inputs.api import ResourceInput
+from homeostat.operators.actions.inputs.decide import Unread
+from homeostat.operators.actions.inputs.plugin import Input, InputError, InputJob
+from homeostat.operators.actions.inputs.writer import Writer
+from homeostat.operators.actions.plugins.discovery import Catalog, UnknownPluginError
+from homeostat.operators.actions.secret_objects import NamespaceStore
+from homeostat.operators.actions.secrets import NAMESPACED, SecretError, Secrets, stores_named
+from homeostat.runtime.control.writes import RefusedWriteError
+
+log = logging.getLogger(__name__)
+
+_EXPECTED = (InputError, SecretError, ExchangeError, ProcessError, GitError)
+_LONGEST_MESSAGE = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputMeans:
+    """What all inputs share. `kinds` gives the kinds of resources that there are now, and `announced` the names of
+    those that types declare, whether they are in force already or not.
+    """
+
+    client: Client
+    plugins: Catalog[Input[Any]]
+    directory: Path
+    kinds: Callable[[], Mapping[str, Kind]]
+    announced: Callable[[], Collection[str]] = tuple
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    seconds: Callable[[], float] = lambda: asyncio.get_running_loop().time()
+
+    def writer(self, obj: ResourceInput) -> Writer:
+        return Writer(self.client, self.kinds(), namespace=obj.metadata.namespace, owner=obj.metadata.name)
+
+
+def prepare(means: InputMeans, obj: ResourceInput, *, known: str = "") -> tuple[Input[Any], InputJob[Any]]:
+    """`Stalled` where no retry will help."""
+    try:
+        plugin = means.plugins.get(obj.spec.plugin)
+        config: msgspec.Struct = msgspec.convert(obj.spec.config, plugin.config)
+    except UnknownPluginError as error:
+        raise Stalled(error.reason, message=str(error)) from error
+    except msgspec.ValidationError as error:
+        raise Stalled("InvalidConfig", message=f"spec.config: {error}") from error
+    if stores := stores_named(config) - {NAMESPACED}:
+        told = f'a secret of the store "{min(stores)}" is not for inputs; use the store "{NAMESPACED}", key "name/key"'
+        raise Stalled("InvalidConfig", message=f"spec.config: {told}")
+    metadata = obj.metadata
+    job = InputJob(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        config=config,
+        secrets=Secrets({NAMESPACED: NamespaceStore(means.client, metadata.namespace)}),
+        directory=means.directory / metadata.uid,
+        known=known,
+    )
+    return plugin, job
+
+
+def trouble_of(error: Exception, plugin: str, secrets: Secrets) -> Unread:
+    """Without secrets: the texts are the plugin's own, and may hold anything."""
+    told = (secrets.scrub(str(error)) or type(error).__name__)[:_LONGEST_MESSAGE]
+    if isinstance(error, _EXPECTED):
+        return Unread(error.reason, told)
+    if not isinstance(error, ApiError | UnreachableError | RefusedWriteError | TimeoutError | OSError):
+        log.error("an input broke", extra={"plugin": plugin, "error": type(error).__name__, "told": told})
+        return Unread("PluginBroke", f"{type(error).__name__}: {told}")
+    return Unread("Unavailable", told)

@@ -1,0 +1,157 @@
+"""The end of a reconciliation: what the status says, what the record keeps, and when the next one comes. Pure."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal
+
+from homeostat.objects.decision import Decision, Notice
+from homeostat.objects.json import JsonObject
+from homeostat.objects.timestamp import format_micro_time, parse_time
+from homeostat.operators.actions import conditions as verdict
+from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
+from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
+from homeostat.operators.actions.runs.history import Prune, Record, plan_history
+from homeostat.operators.actions.runs.run import Outcome, Purpose, Trigger, shortened
+from homeostat.operators.actions.schedule import after, asked_s, retry_delay_s, trigger_of
+from homeostat.operators.actions.world import Fault, World
+
+Action = Begin | Start | Adopt | Abandon | Record | Prune
+_NONE = Outcome(is_success=False)
+_LONGEST_MESSAGE = 1024
+
+
+class Look:
+    """A resource as a decision sees it, and what follows from it alone."""
+
+    def __init__(self, resource: Resource, status: ResourceStatus, world: World) -> None:
+        self.resource, self.status, self.world = resource, status, world
+
+    @cached_property
+    def trigger(self) -> Trigger:
+        if self.status.run is not None:
+            return self.status.run.trigger
+        found = trigger_of(
+            self.status,
+            digest=self.world.digest,
+            requested=self.requested,
+            is_terminating=self.resource.is_terminating,
+            now=self.world.now,
+        )
+        assert found is not None
+        return found
+
+    @property
+    def requested(self) -> str:
+        return self.resource.metadata.annotations.get(REQUESTED, "")
+
+    @property
+    def retries_before(self) -> int:
+        """Failures count for one declaration, and anew for its destruction."""
+        if self.status.run is not None:
+            return self.status.retries
+        is_new = self.trigger in ("initial", "spec_change")
+        is_new |= self.trigger == "deletion" and self.status.phase != "deleting"
+        return 0 if is_new else self.status.retries
+
+
+def succeed(look: Look, outcome: Outcome) -> Decision[Action]:
+    world, run = look.world, look.status.run
+    digest = run.digest if run is not None else world.digest
+    fields = _closed(look) | {
+        "phase": "ready",
+        "message": shortened(outcome.message, _LONGEST_MESSAGE),
+        "retries": 0,
+        "nextRun": after(world.ended, asked_s(outcome.again_after_seconds, world.pace.interval_s)),
+        "reconciledGeneration": run.generation if run is not None else look.resource.metadata.generation,
+        "appliedDigest": digest,
+        "hasEffects": True,
+    }
+    if outcome.outputs:
+        fields["outputs"] = outcome.outputs
+    is_applied = run is not None and run.purpose == "apply"
+    told = outcome.message or "the world was brought to what is declared"
+    return Decision(
+        _recorded(look, outcome),
+        verdict.of_success(look.status, outcome.conditions),
+        status=fields,
+        notices=(Notice("Normal", "Reconciled", told),) if is_applied else (),
+    )
+
+
+def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") -> Decision[Action]:
+    """`outcome` is that of the run, which may have succeeded where what came after it failed."""
+    world, run = look.world, look.status.run
+    is_deleting = look.resource.is_terminating and (run is None or run.purpose == "destroy")
+    message = shortened(f"{fault.reason}: {fault.message}", _LONGEST_MESSAGE)
+    retries = look.retries_before
+    fields = _closed(look) | {
+        "phase": "deleting" if is_deleting else "failed",
+        "message": message,
+        "retries": retries + 1,
+        "nextRun": after(world.ended, retry_delay_s(world.pace.delays, retries, world.chance)),
+    }
+    if outcome.is_success and run is not None:
+        fields |= {"appliedDigest": run.digest, "reconciledGeneration": run.generation}
+        fields |= {"outputs": outcome.outputs} if outcome.outputs else {}
+    elif run is not None and run.purpose == "apply":
+        # It may have come half way: what was applied before is not there for certain any more.
+        fields["appliedDigest"] = None
+    return Decision(
+        _recorded(look, outcome, error=message, plan=plan),
+        verdict.of_failure(message, outcome.conditions, is_deleting=is_deleting),
+        status=fields,
+        notices=(Notice("Warning", "ReconcileFailed", message),),
+    )
+
+
+def finish_destroy(look: Look, outcome: Outcome) -> Decision[Action]:
+    fields = _closed(look) | {"phase": "deleting", "message": "", "retries": 0, "isDestroyed": True, "outputs": None}
+    return Decision(_recorded(look, outcome), verdict.of_destruction(), status=fields)
+
+
+def _closed(look: Look) -> JsonObject:
+    run = look.status.run
+    return {
+        "run": None,
+        "reconciliations": look.status.reconciliations + 1,
+        "lastRun": format_micro_time(look.world.ended),
+        "attemptedDigest": run.digest if run is not None else look.world.digest,
+        "handledRequest": run.requested if run is not None else look.requested,
+    }
+
+
+def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") -> tuple[Record | Prune, ...]:
+    resource, world, run = look.resource, look.world, look.status.run
+    began = run.began if run is not None else format_micro_time(world.now)
+    phase: Literal["completed", "failed"] = "failed" if error else "completed"
+    is_plan = _purpose(look) == "plan"
+    spec = ReconciliationSpec(
+        resource_kind=world.kind,
+        resource_version=world.version,
+        resource_name=resource.metadata.name,
+        resource_uid=resource.metadata.uid,
+        generation=run.generation if run is not None else resource.metadata.generation,
+        trigger=look.trigger,
+        purpose=_purpose(look),
+        ticket=run.ticket if run is not None else "",
+        is_success=not error,
+        phase=phase,
+        plugin=(run.plugin if run is not None else "") or world.plugin,
+        plan_output=shortened(plan or (outcome.output if is_plan else run.plan if run is not None else "")),
+        apply_output="" if is_plan else shortened(outcome.output),
+        error=error,
+        changes=outcome.changes,
+        is_drift=run is not None and run.is_drift,
+        url=outcome.url,
+        started=began,
+        finished=format_micro_time(world.ended),
+        duration_seconds=max((world.ended - parse_time(began)).total_seconds(), 0.0),
+    )
+    return plan_history(resource, look.status.reconciliations + 1, spec, world.pace.keep)
+
+
+def _purpose(look: Look) -> Purpose:
+    if look.status.run is not None:
+        return look.status.run.purpose
+    return "destroy" if look.resource.is_terminating else "plan"

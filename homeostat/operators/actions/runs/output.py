@@ -1,0 +1,143 @@
+"""What a run prints, for people to read while it runs.
+
+A run that takes more than a moment has its output written to the server every now and then, as a `RunOutput` of the
+resource: whole lines without secrets, and of much the end. It goes with the resource. What is shown so is for people
+and nothing depends on it: where it cannot be written, the run does not notice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import msgspec
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import ApiError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.api import RUN_OUTPUT, Resource, RunOutputSpec
+from homeostat.operators.actions.runs.history import record_name
+from homeostat.operators.actions.runs.run import LONGEST_TEXT, Run
+from homeostat.runtime.control.writes import RefusedWriteError
+
+log = logging.getLogger(__name__)
+
+EVERY_S: Final = 2.0
+_MANAGER: Final = "homeostat-actions"
+_LONGEST_LINE: Final = 4 * LONGEST_TEXT
+
+
+class Printed:
+    """`length` counts all characters that were shown so far, also those that are not held any more."""
+
+    def __init__(self, scrub: Callable[[str], str]) -> None:
+        self._scrub = scrub
+        self._rest, self._is_too_long = "", False
+        self.text, self.length = "", 0
+
+    def add(self, text: str) -> None:
+        """A line is shown when it is whole, and one that is too long is not: half a secret could not be recognised."""
+        if self._is_too_long:
+            _, newline, text = text.partition("\n")
+            self._is_too_long = not newline
+        lines, newline, self._rest = (self._rest + text).rpartition("\n")
+        self._show(self._scrub(lines + newline))
+        if len(self._rest) > _LONGEST_LINE:
+            self._rest, self._is_too_long = "", True
+            self._show(f"(a line of more than {_LONGEST_LINE} characters)\n")
+
+    def end(self) -> None:
+        if self._rest:
+            self.add("\n")
+
+    def _show(self, text: str) -> None:
+        self.length += len(text)
+        self.text = end_of(self.text + text)
+
+
+def end_of(text: str) -> str:
+    """As much as is kept, from where a line begins."""
+    kept = text[-LONGEST_TEXT:]
+    return kept if kept == text else kept.partition("\n")[2] or kept
+
+
+@asynccontextmanager
+async def publishing(
+    client: Client,
+    kind: Kind,
+    resource: Resource,
+    run: Run,
+    *,
+    scrub: Callable[[str], str],
+    every_s: float = EVERY_S,
+) -> AsyncIterator[Printed]:
+    printed = Printed(scrub)
+    outlet = _Outlet(client, kind, resource, run, printed)
+    # No task group: it would wrap what the run raises, which is for the caller to tell apart.
+    telling = asyncio.create_task(outlet.tell_regularly(every_s))
+    try:
+        yield printed
+        printed.end()
+        telling.cancel()
+        await asyncio.wait([telling])
+        if outlet.has_told:
+            await outlet.tell(is_ended=True)
+    finally:
+        telling.cancel()
+        await asyncio.wait([telling])
+
+
+class _Outlet:
+    def __init__(self, client: Client, kind: Kind, resource: Resource, run: Run, printed: Printed) -> None:
+        self._client, self._kind, self._resource, self._run = client, kind, resource, run
+        self._printed = printed
+        self._told = 0
+
+    @property
+    def has_told(self) -> bool:
+        return self._told > 0
+
+    async def tell_regularly(self, every_s: float) -> None:
+        """Until cancelled."""
+        while True:
+            await asyncio.sleep(every_s)
+            if self._printed.length > self._told:
+                await self.tell()
+
+    async def tell(self, *, is_ended: bool = False) -> None:
+        length = self._printed.length
+        body = self._object(is_ended=is_ended)
+        path = RUN_OUTPUT.kind.path(self._resource.metadata.namespace, body["metadata"]["name"])
+        try:
+            await self._client.apply(path, body, manager=_MANAGER, force=True)
+        except (ApiError, UnreachableError, RefusedWriteError) as error:
+            log.debug("what a run prints could not be shown", extra={"error": str(error)})
+        else:
+            self._told = length
+
+    def _object(self, *, is_ended: bool) -> JsonObject:
+        metadata, kind = self._resource.metadata, self._kind
+        owner = {"apiVersion": kind.api_version, "kind": kind.kind, "name": metadata.name, "uid": metadata.uid}
+        spec = RunOutputSpec(
+            ticket=self._run.ticket,
+            purpose=self._run.purpose,
+            generation=self._run.generation,
+            began=self._run.began,
+            text=self._printed.text,
+            length=self._printed.length,
+            is_ended=is_ended,
+        )
+        return {
+            "apiVersion": RUN_OUTPUT.kind.api_version,
+            "kind": RUN_OUTPUT.kind.kind,
+            "metadata": {
+                "name": record_name(self._resource),
+                "namespace": metadata.namespace,
+                "ownerReferences": [owner],
+            },
+            "spec": msgspec.to_builtins(spec),
+        }

@@ -1,0 +1,69 @@
+"""The resources that there are of a type, page by page: nobody else in the process waits for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import DEFINITION
+from homeostat.operators.actions.api import RESOURCES, ResourceTypeSpec
+from homeostat.operators.actions.types.compatibility import Misfit, misfits
+from homeostat.operators.actions.types.naming import resource_kind
+
+_PAGE = 100
+
+
+class Page(NamedTuple):
+    items: list[JsonObject]
+    total: int
+    """Of these and of all that come after them."""
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in self.items]
+
+
+class Live:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def definition(self, spec: ResourceTypeSpec) -> JsonObject | None:
+        """Of the type's kind, as the server has it."""
+        try:
+            return await self._client.get(DEFINITION.path("", f"{resource_kind(spec).plural}.{RESOURCES}"))
+        except NotFoundError:
+            return None
+
+    async def pages(self, definition: JsonObject, *, size: int = _PAGE) -> AsyncIterator[Page]:
+        spec = definition["spec"]
+        version = next((each["name"] for each in spec["versions"] if each.get("storage")), "")
+        path, token = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}", ""
+        while True:
+            try:
+                page = await self._client.request("GET", path, {"limit": size, "continue": token})
+            except NotFoundError:
+                # The definition is there and not served yet: it has no resources either.
+                return
+            items, metadata = page["items"], page["metadata"]
+            yield Page(items, len(items) + metadata.get("remainingItemCount", 0))
+            if not (token := metadata.get("continue", "")):
+                return
+            await asyncio.sleep(0)
+
+    async def first(self, definition: JsonObject, most: int) -> Page:
+        async for page in self.pages(definition, size=most):
+            return page
+        return Page([], 0)
+
+    async def misfits(self, wanted: JsonObject, found: JsonObject, *, version: str = "") -> list[Misfit]:
+        """Those that the wanted definition would not let in, of all that there are by the one that was found; at the
+        version that it stores, unless another is given.
+        """
+        unfit: list[Misfit] = []
+        async for page in self.pages(found):
+            unfit += misfits(wanted, page.items, version=version)
+        return unfit

@@ -1,0 +1,228 @@
+"""Garbage collection by owner references: background, foreground and orphan, as Kubernetes has them.
+
+The graph tells which objects deserve a look; a look reads what is live, decides on it and acts under a precondition, so
+a decision on something stale becomes a conflict and is made again. That an owner is gone is believed only of a DELETED
+event of its uid or of a live read of its name. While a kind has not been listed yet nothing is deleted or let go of:
+dependents might still be unknown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.objects.kind import Kind
+from homeostat.operators.housekeeping.garbage.decide import Delete, Keep, Release, decide
+from homeostat.operators.housekeeping.garbage.graph import (
+    FOREGROUND_FINALIZER,
+    ORPHAN_FINALIZER,
+    Graph,
+    Node,
+    Phase,
+    Ref,
+    Standing,
+    node_of,
+    phase_of,
+    refs_of,
+)
+from homeostat.operators.housekeeping.metadata.client import MetadataClient
+from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, Lost, News, Synced
+from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.metadata import Metadata, OwnerReference
+from homeostat.runtime.control.queue import Priority, WorkQueue
+from homeostat.runtime.control.workers import Workers
+
+log = logging.getLogger(__name__)
+
+_WORKERS = 64
+_ORPHANED_AT_ONCE = 24
+
+
+class Collector:
+    def __init__(self, client: Client, feed: Feed) -> None:
+        self._client = MetadataClient(client)
+        self._feed = feed
+        self._graph = Graph()
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._look, name="garbage collection", count=_WORKERS)
+        self._held: set[str] = set()
+        """Waits until every kind is known and listed."""
+        self._unlisted: dict[str, set[str]] = {}
+        """By kind: what was seen before the list on its way in, and is not told in it yet."""
+        feed.subscribe(self._observe)
+
+    async def run(self) -> None:
+        await self._workers.run()
+
+    def _observe(self, news: News) -> None:
+        match news:
+            case Changed(key, metadata):
+                if self._unlisted and key in self._unlisted:
+                    self._unlisted[key].discard(metadata.uid)
+                if self._graph.concerns(metadata):
+                    self._add(self._graph.put(metadata.uid, node_of(key, metadata)))
+            case Gone(_, metadata):
+                self._add(self._graph.remove(metadata.uid, namespace=metadata.namespace))
+            case Listing(key):
+                self._unlisted[key] = self._graph.seen(key)
+            case Listed(key):
+                for uid in self._unlisted.pop(key):
+                    self._add(self._graph.remove(uid))
+            case Lost(key):
+                self._unlisted.pop(key, None)
+                self._add(self._graph.unsettle(key))
+            case Synced():
+                for uid in self._held:
+                    self._queue.add(uid, priority=Priority.RESYNC)
+                self._held.clear()
+
+    def _add(self, uids: Iterable[str]) -> None:
+        if not self._feed.is_synced:
+            self._held.update(uids)
+            return
+        for uid in uids:
+            self._queue.add(uid)
+
+    async def _look(self, uid: str) -> None:
+        node = self._graph.get(uid)
+        if node is None or node.phase in {Phase.ABSENT, Phase.DELETING}:
+            return
+        kind = self._feed.kinds.get(node.kind)
+        if kind is None or not self._feed.is_synced:
+            self._held.add(uid)
+            return
+        match node.phase:
+            case Phase.UNVERIFIED:
+                await self._verify(uid, node, kind)
+            case Phase.ALIVE:
+                await self._judge(uid, node, kind)
+            case Phase.FOREGROUND:
+                await self._let_go(uid, node, kind)
+            case Phase.ORPHANING:
+                await self._orphan(uid, node, kind)
+
+    async def _verify(self, uid: str, node: Node, kind: Kind) -> None:
+        """Look up an owner that was named and never seen."""
+        if kind.is_namespaced and not node.namespace:
+            return  # Named by an object of no namespace, which no object of a namespace can own.
+        found = await self._client.get(kind, node.namespace, node.name)
+        if self._graph.get(uid) is not node or node.phase is not Phase.UNVERIFIED:
+            return
+        if found is not None and found.uid == uid:
+            self._add(self._graph.put(uid, node_of(node.kind, found)))
+        else:
+            self._add(self._graph.remove(uid, namespace=None if kind.is_namespaced else ""))
+
+    async def _judge(self, uid: str, node: Node, kind: Kind) -> None:
+        if all(self._graph.standing(ref, node.namespace) is Standing.SOLID for ref in node.owners):
+            return
+        live = await self._client.get(kind, node.namespace, node.name)
+        if live is None or live.uid != uid:
+            self._add(self._graph.remove(uid))
+            return
+        if phase_of(live) is not Phase.ALIVE:
+            return
+        standings = {ref: await self._standing(uid, ref, live.namespace) for ref in refs_of(live)}
+        verdict = decide(standings, finalizers=live.finalizers or (), dependents=self._phases(uid))
+        match verdict:
+            case Keep():
+                return
+            case Release(owners):
+                log.debug("owner references removed", extra=_told(kind, live))
+                await self._release(kind, live, owners)
+            case Delete(policy, unblock):
+                log.debug("dependent deleted", extra={**_told(kind, live), "policy": policy})
+                if unblock:
+                    live = await self._unblock(kind, live)
+                if live is not None:
+                    await self._client.delete(kind, live, policy)
+
+    def _phases(self, uid: str) -> dict[str, Phase]:
+        nodes = ((each, self._graph.get(each)) for each in self._graph.dependents(uid))
+        return {each: node.phase for each, node in nodes if node is not None}
+
+    async def _standing(self, uid: str, ref: Ref, namespace: str) -> Standing:
+        """As the graph has it, else by a live read."""
+        standing = self._graph.standing(ref, namespace)
+        if standing is not Standing.UNKNOWN:
+            return standing
+        kind = self._feed.kinds.get(ref.kind)
+        if kind is None:
+            self._held.add(uid)
+            return Standing.UNKNOWN
+        if kind.is_namespaced and not namespace:
+            log.warning("an object of no namespace names an owner in one", extra={"uid": uid, "owner": ref.name})
+            return Standing.UNKNOWN
+        found = await self._client.get(kind, namespace, ref.name)
+        standing = self._graph.standing(ref, namespace)
+        if standing is not Standing.UNKNOWN:
+            return standing
+        if found is None or found.uid != ref.uid:
+            return Standing.DANGLING
+        self._add(self._graph.put(ref.uid, node_of(ref.kind, found)))
+        return Standing.WAITING if phase_of(found) is Phase.FOREGROUND else Standing.SOLID
+
+    async def _let_go(self, uid: str, node: Node, kind: Kind) -> None:
+        """Foreground: the object goes when nothing that blocks it is left."""
+        blockers = self._graph.blockers(uid)
+        if blockers:
+            phases = self._phases(uid)
+            self._add(each for each in blockers if phases.get(each) is Phase.ALIVE)
+            return
+        await self._drop_finalizer(uid, node, kind, FOREGROUND_FINALIZER)
+
+    async def _orphan(self, uid: str, node: Node, kind: Kind) -> None:
+        """The object goes when none of its dependents names it."""
+        limit = asyncio.Semaphore(_ORPHANED_AT_ONCE)
+
+        async def release(dependent: str) -> None:
+            async with limit:
+                await self._release_from(dependent, uid)
+
+        dependents = list(self._graph.dependents(uid))
+        for outcome in await asyncio.gather(*map(release, dependents), return_exceptions=True):
+            if outcome is not None:
+                raise outcome
+        await self._drop_finalizer(uid, node, kind, ORPHAN_FINALIZER)
+
+    async def _release_from(self, uid: str, owner: str) -> None:
+        node = self._graph.get(uid)
+        kind = self._feed.kinds.get(node.kind) if node is not None else None
+        if node is None or kind is None:
+            return
+        live = await self._client.get(kind, node.namespace, node.name)
+        if live is not None and live.uid == uid:
+            await self._release(kind, live, frozenset({owner}))
+
+    async def _release(self, kind: Kind, live: Metadata, owners: frozenset[str]) -> None:
+        references = live.owner_references or ()
+        left = [each for each in references if each.uid not in owners]
+        if len(left) != len(references):
+            await self._client.edit(kind, live, {"ownerReferences": _encoded(left)})
+
+    async def _unblock(self, kind: Kind, live: Metadata) -> Metadata | None:
+        references = live.owner_references or ()
+        if any(each.block_owner_deletion for each in references):
+            changed = [msgspec.structs.replace(each, block_owner_deletion=False) for each in references]
+            await self._client.edit(kind, live, {"ownerReferences": _encoded(changed)})
+            return await self._client.get(kind, live.namespace, live.name)
+        return live
+
+    async def _drop_finalizer(self, uid: str, node: Node, kind: Kind, finalizer: str) -> None:
+        live = await self._client.get(kind, node.namespace, node.name)
+        if live is None or live.uid != uid:
+            self._add(self._graph.remove(uid))
+        elif finalizer in (live.finalizers or ()):
+            await self._client.drop_finalizer(kind, live, finalizer)
+
+
+def _encoded(references: Iterable[OwnerReference]) -> object:
+    return msgspec.to_builtins(list(references)) or None
+
+
+def _told(kind: Kind, metadata: Metadata) -> dict[str, str]:
+    return {"kind": kind.title, "namespace": metadata.namespace, "object": metadata.name}

@@ -1,0 +1,36 @@
+"""Objects that are being deleted, and whether everybody has heard that they are gone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, Lost, News
+
+
+class Departures:
+    """By kind. A list that lacks an object tells of its end as an event does."""
+
+    def __init__(self) -> None:
+        self._awaited: dict[str, set[str]] = {}
+        self._listed: dict[str, set[str]] = {}
+
+    def expect(self, key: str, uids: Iterable[str]) -> None:
+        """These will go; none of them has been told gone."""
+        self._awaited.setdefault(key, set()).update(uids)
+
+    def is_awaited(self, key: str) -> bool:
+        return bool(self._awaited.get(key))
+
+    def observe(self, news: News) -> None:
+        match news:
+            case Listing(key) if key in self._awaited:
+                self._listed[key] = set()
+            case Changed(key, metadata) if key in self._listed:
+                self._listed[key].add(metadata.uid)
+            case Gone(key, metadata) if key in self._awaited:
+                self._awaited[key].discard(metadata.uid)
+            case Listed(key) if key in self._listed:
+                self._awaited[key] &= self._listed.pop(key)
+            case Lost(key):
+                self._listed.pop(key, None)
+                self._awaited.pop(key, None)

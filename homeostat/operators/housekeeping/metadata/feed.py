@@ -1,0 +1,121 @@
+"""The metadata of every object of every kind, as it changes: one watch a kind, read once for all of housekeeping.
+
+Kinds come from discovery, which is asked again when a CustomResourceDefinition changes. Promises: nothing that happens
+while a watch is broken off is missed, since it goes on where it was or lists anew (`Listing`, `Listed`); a kind that is
+not served any more is `Lost`; `is_synced` once every kind has been listed, and `Synced` whenever that becomes true.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.client.discovery import fetch_kinds
+from homeostat.objects.errors import ApiError
+from homeostat.objects.kind import Kind
+from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Lost, News, Observer, Synced
+from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY, by_key, is_followed
+from homeostat.operators.housekeeping.metadata.metadata import Partial
+from homeostat.operators.housekeeping.metadata.sink import Relay
+from homeostat.runtime.cache.decoding import Projection
+from homeostat.runtime.control.backoff import Backoff
+from homeostat.runtime.watch.source import Source
+from homeostat.runtime.watch.watcher import Pace, Watcher
+
+log = logging.getLogger(__name__)
+
+_SETTLE_S = 0.05
+BACKOFF = Backoff(first_s=0.02, cap_s=60.0)
+"""Of whatever fails in housekeeping: most of it is a race with somebody who has just written."""
+# The server is in the same process: nobody in between drops an event, so nothing is compared.
+_PACE = Pace(backoff=BACKOFF)
+
+
+@dataclass(slots=True, frozen=True)
+class _Followed:
+    source: Source
+    relay: Relay
+    task: asyncio.Task[None]
+
+
+class Feed:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._projection = Projection(Partial)
+        self._observers: list[tuple[Observer, frozenset[str]]] = []
+        self._followed: dict[str, _Followed] = {}
+        self._is_stale = asyncio.Event()
+        self.kinds: Mapping[str, Kind] = {}
+        """Every kind that is served, by key; also those that are not followed."""
+        self.is_synced = False
+        self.subscribe(self._observe_definitions, DEFINITION_KEY)
+
+    def subscribe(self, observer: Observer, *keys: str) -> None:
+        """Before it runs. To the kinds of these keys, or to all."""
+        self._observers.append((observer, frozenset(keys)))
+
+    async def run(self) -> None:
+        failures = 0
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                self._is_stale.clear()
+                try:
+                    self._follow(await self.discover(), tasks)
+                except (ApiError, UnreachableError) as error:
+                    failures += 1
+                    log.warning("discovery failed", extra={"reason": str(error), "failures": failures})
+                    await asyncio.sleep(BACKOFF.delay_s(failures, chance=0.0))
+                    continue
+                failures = 0
+                await asyncio.sleep(_SETTLE_S)
+                await self._is_stale.wait()
+
+    def has_listed(self, key: str) -> bool:
+        """Every change of a kind's objects is being told."""
+        found = self._followed.get(key)
+        return found is not None and found.relay.is_synced
+
+    async def discover(self) -> dict[str, Kind]:
+        """Every kind that is served at this moment, each at the version that the server prefers."""
+        return by_key(await fetch_kinds(self._client))
+
+    def _follow(self, kinds: dict[str, Kind], tasks: asyncio.TaskGroup) -> None:
+        self.kinds = kinds
+        wanted = {
+            key: Source(kind.path(""), is_metadata_only=True, skips_status=key != DEFINITION_KEY)
+            for key, kind in kinds.items()
+            if is_followed(kind)
+        }
+        for key, followed in list(self._followed.items()):
+            if wanted.get(key) != followed.source:
+                followed.task.cancel()
+                del self._followed[key]
+                if key not in wanted:
+                    followed.relay.tell(Lost(key))
+        for key, source in wanted.items():
+            if key not in self._followed:
+                self._followed[key] = self._start(key, source, tasks)
+        self.is_synced = False
+        self._check_synced()
+
+    def _start(self, key: str, source: Source, tasks: asyncio.TaskGroup) -> _Followed:
+        relay = Relay(key, self._observers_of(key), synced=self._check_synced)
+        watcher = Watcher(self._client, source, self._projection, writer=relay, pace=_PACE)
+        return _Followed(source, relay, tasks.create_task(watcher.run()))
+
+    def _observers_of(self, key: str) -> list[Observer]:
+        return [observer for observer, keys in self._observers if not keys or key in keys]
+
+    def _observe_definitions(self, news: News) -> None:
+        # Also when they are listed anew: what went while nobody looked is not told of.
+        if isinstance(news, Changed | Gone | Listed):
+            self._is_stale.set()
+
+    def _check_synced(self) -> None:
+        if not self.is_synced and all(each.relay.is_synced for each in self._followed.values()):
+            self.is_synced = True
+            for observer, _ in self._observers:
+                observer(Synced())

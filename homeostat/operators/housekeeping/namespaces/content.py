@@ -1,0 +1,87 @@
+"""What is left in a namespace that is being deleted, and the conditions that tell of it. Pure.
+
+Types, reasons and messages are those of Kubernetes, which people and tools search for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from homeostat.objects.errors import ApiError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.operators.housekeeping.metadata.metadata import Metadata
+
+_FINE = {
+    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+}
+
+
+@dataclass(slots=True)
+class Remains:
+    objects: dict[str, int] = field(default_factory=dict)
+    """How many of each `plural.group`."""
+    finalizers: dict[str, int] = field(default_factory=dict)
+    errors: list[ApiError] = field(default_factory=list)
+
+    def count(self, kind: Kind, left: Iterable[Metadata]) -> None:
+        for each in left:
+            name = f"{kind.plural}.{kind.group}"
+            self.objects[name] = self.objects.get(name, 0) + 1
+            for finalizer in each.finalizers or ():
+                self.finalizers[finalizer] = self.finalizers.get(finalizer, 0) + 1
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.objects and not self.errors
+
+
+def merge_conditions(current: Sequence[JsonObject], remains: Remains, *, now: str) -> list[JsonObject]:
+    """The namespace's conditions with ours brought up to date; equal to `current` where nothing has changed."""
+    merged = {each["type"]: each for each in current}
+    failing = _failing(remains)
+    for kind, (fine_reason, fine_message) in _FINE.items():
+        reason, message = failing.get(kind, (fine_reason, fine_message))
+        status = "True" if kind in failing else "False"
+        former = merged.get(kind)
+        since = former.get("lastTransitionTime") if former and former["status"] == status else None
+        merged[kind] = {
+            "type": kind,
+            "status": status,
+            "lastTransitionTime": since or now,
+            "reason": reason,
+            "message": message,
+        }
+    return list(merged.values())
+
+
+def _failing(remains: Remains) -> dict[str, tuple[str, str]]:
+    failing = {}
+    if remains.errors:
+        told = ", ".join(sorted(error.message for error in remains.errors))
+        failing["NamespaceDeletionContentFailure"] = (
+            "ContentDeletionFailed",
+            f"Failed to delete all resource types, {len(remains.errors)} remaining: {told}",
+        )
+    if remains.objects:
+        told = _counted(remains.objects, "has {} resource instances")
+        failing["NamespaceContentRemaining"] = ("SomeResourcesRemain", f"Some resources are remaining: {told}")
+    if remains.finalizers:
+        told = _counted(remains.finalizers, "in {} resource instances")
+        failing["NamespaceFinalizersRemaining"] = (
+            "SomeFinalizersRemain",
+            f"Some content in the namespace has finalizers remaining: {told}",
+        )
+    return failing
+
+
+def _counted(counts: Mapping[str, int], words: str) -> str:
+    return ", ".join(sorted(f"{name} {words.format(count)}" for name, count in counts.items()))

@@ -1,0 +1,121 @@
+"""Deletion of namespaces: a terminating namespace is emptied, then released through its `finalize` subresource.
+
+Pods go before everything else, as Kubernetes orders it: what they use is still there while they end. What finalizers
+hold is waited for, and the namespace's conditions tell of it; the feed's news of what goes wakes the work at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import NAMESPACE, Kind
+from homeostat.objects.timestamp import format_time
+from homeostat.operators.housekeeping.metadata.client import MetadataClient
+from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.kinds import NAMESPACE_KEY, POD_KEY, key_of
+from homeostat.operators.housekeeping.namespaces.content import Remains, merge_conditions
+from homeostat.runtime.control.queue import WorkQueue
+from homeostat.runtime.control.workers import Workers
+
+log = logging.getLogger(__name__)
+
+_FINALIZER = "kubernetes"
+_WORKERS = 4
+_SOON_S = 0.02
+_AGAIN_S = 10.0
+
+
+class Namespaces:
+    def __init__(self, client: Client, feed: Feed) -> None:
+        self._client = client
+        self._metadata = MetadataClient(client)
+        self._feed = feed
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._delete, name="namespace deletion", count=_WORKERS)
+        self._waiting: set[str] = set()
+        feed.subscribe(self._observe)
+
+    async def run(self) -> None:
+        await self._workers.run()
+
+    def _observe(self, news: News) -> None:
+        match news:
+            case Changed(key, metadata) if key == NAMESPACE_KEY and metadata.deletion_timestamp is not None:
+                self._queue.add(metadata.name)
+            case Gone(key, metadata) if key == NAMESPACE_KEY:
+                self._queue.add(metadata.name)
+            case Gone(_, metadata) if metadata.namespace in self._waiting:
+                self._queue.add(metadata.namespace, after_s=_SOON_S)
+            case Changed(_, metadata) if metadata.namespace in self._waiting and metadata.deletion_timestamp is None:
+                self._queue.add(metadata.namespace, after_s=_SOON_S)
+            case Listed():
+                for name in self._waiting:
+                    self._queue.add(name)
+
+    async def _delete(self, name: str) -> None:
+        self._waiting.discard(name)
+        path = NAMESPACE.path("", name)
+        try:
+            namespace = await self._client.get(path)
+        except NotFoundError:
+            await self._bury(name)
+            return
+        finalizers = namespace.get("spec", {}).get("finalizers") or []
+        if "deletionTimestamp" not in namespace["metadata"] or _FINALIZER not in finalizers:
+            return
+        self._waiting.add(name)
+        remains = await self._empty(name)
+        namespace = await self._report(path, namespace, remains)
+        if remains.errors:
+            raise remains.errors[0]
+        if not remains.is_empty:
+            self._queue.add(name, after_s=_AGAIN_S)
+            return
+        self._waiting.discard(name)
+        left = [each for each in finalizers if each != _FINALIZER]
+        await self._client.update(f"{path}/finalize", {**namespace, "spec": {**namespace["spec"], "finalizers": left}})
+        log.info("namespace emptied", extra={"namespace": name})
+
+    async def _bury(self, name: str) -> None:
+        """Delete what was being written while the namespace went."""
+        left = [(kind, each) for kind in await self._contents() for each in await self._metadata.list(kind, name)]
+        if left and await self._metadata.get(NAMESPACE, "", name) is None:
+            for kind, each in left:
+                await self._metadata.delete(kind, each, "Background")
+
+    async def _contents(self) -> list[Kind]:
+        """Kinds that a namespace may hold objects of, asked anew: one that has just come may have some already."""
+        kinds = (await self._feed.discover()).values()
+        return [each for each in kinds if each.is_namespaced and {"list", "delete"} <= each.verbs]
+
+    async def _empty(self, name: str) -> Remains:
+        contents = await self._contents()
+        remains = Remains()
+        await self._sweep(name, (each for each in contents if key_of(each) == POD_KEY), remains)
+        if remains.is_empty:
+            await self._sweep(name, (each for each in contents if key_of(each) != POD_KEY), remains)
+        return remains
+
+    async def _sweep(self, name: str, kinds: Iterable[Kind], remains: Remains) -> None:
+        for kind in kinds:
+            try:
+                if await self._metadata.list(kind, name):
+                    await self._metadata.delete_all(kind, name)
+                    remains.count(kind, await self._metadata.list(kind, name))
+            except ApiError as error:
+                remains.errors.append(error)
+
+    async def _report(self, path: str, namespace: JsonObject, remains: Remains) -> JsonObject:
+        """Tell in the namespace's conditions what is left; the namespace as it is then."""
+        current = namespace.get("status", {}).get("conditions") or []
+        conditions = merge_conditions(current, remains, now=format_time(datetime.now(UTC)))
+        if conditions == current or (remains.is_empty and not current):
+            return namespace  # One that goes at once needs no report.
+        status = {"status": {"phase": "Terminating", "conditions": conditions}}
+        return await self._client.merge(f"{path}/status", status)

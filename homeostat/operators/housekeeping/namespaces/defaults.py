@@ -1,0 +1,91 @@
+"""What every namespace has: the service account `default`, and the ConfigMap `kube-root-ca.crt` with the certificate
+that clients inside it trust the server by. Both are made again when they are deleted, the ConfigMap also when it is
+changed.
+"""
+
+from __future__ import annotations
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import AlreadyExistsError, ForbiddenError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
+from homeostat.operators.housekeeping.metadata.kinds import CONFIG_MAP_KEY, NAMESPACE_KEY, SERVICE_ACCOUNT_KEY
+from homeostat.runtime.control.queue import Priority, WorkQueue
+from homeostat.runtime.control.workers import Workers
+
+ACCOUNT = "default"
+CERTIFICATE = "kube-root-ca.crt"
+_DESCRIPTION = "The certificate authority that this control plane's own certificate is signed by."
+_WORKERS = 4
+
+
+class Furnishings:
+    def __init__(self, client: Client, feed: Feed, *, authority: str) -> None:
+        self._client = client
+        self._authority = authority
+        self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
+        self._workers = Workers(self._queue, self._furnish, name="namespace furnishings", count=_WORKERS)
+        self._namespaces: set[str] = set()
+        feed.subscribe(self._observe, NAMESPACE_KEY, SERVICE_ACCOUNT_KEY, CONFIG_MAP_KEY)
+
+    async def run(self) -> None:
+        await self._workers.run()
+
+    def _observe(self, news: News) -> None:
+        match news:
+            case Changed(key, metadata) if key == NAMESPACE_KEY and metadata.deletion_timestamp is None:
+                self._namespaces.add(metadata.name)
+                self._queue.add(metadata.name)
+            case Gone(key, metadata) if key == NAMESPACE_KEY:
+                self._namespaces.discard(metadata.name)
+            case Gone(key, metadata) if key == SERVICE_ACCOUNT_KEY and metadata.name == ACCOUNT:
+                self._queue.add(metadata.namespace)
+            case Changed(key, metadata) | Gone(key, metadata) if key == CONFIG_MAP_KEY and metadata.name == CERTIFICATE:
+                self._queue.add(metadata.namespace)
+            case Listed(key) if key in {SERVICE_ACCOUNT_KEY, CONFIG_MAP_KEY}:
+                # What went while nobody looked is not told of.
+                for name in self._namespaces:
+                    self._queue.add(name, priority=Priority.RESYNC)
+
+    async def _furnish(self, namespace: str) -> None:
+        path = f"/api/v1/namespaces/{namespace}"
+        try:
+            await self._ensure(f"{path}/serviceaccounts", _account())
+            await self._ensure(f"{path}/configmaps", certificate(self._authority))
+        except (NotFoundError, ForbiddenError):
+            # The namespace is going or gone. Any other reason to refuse is an error worth retrying.
+            if await self._is_active(path):
+                raise
+
+    async def _is_active(self, path: str) -> bool:
+        try:
+            return "deletionTimestamp" not in (await self._client.get(path))["metadata"]
+        except NotFoundError:
+            return False
+
+    async def _ensure(self, collection: str, wanted: JsonObject) -> None:
+        path = f"{collection}/{wanted['metadata']['name']}"
+        try:
+            found = await self._client.get(path)
+        except NotFoundError:
+            try:
+                await self._client.create(collection, wanted)
+            except AlreadyExistsError:
+                return
+            return
+        if found.get("data") != wanted.get("data") and "deletionTimestamp" not in found["metadata"]:
+            await self._client.update(path, {**found, "data": wanted["data"]})
+
+
+def _account() -> JsonObject:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}}
+
+
+def certificate(authority: str) -> JsonObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": CERTIFICATE, "annotations": {"kubernetes.io/description": _DESCRIPTION}},
+        "data": {"ca.crt": authority},
+    }

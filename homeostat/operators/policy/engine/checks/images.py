@@ -1,0 +1,63 @@
+"""Checks of the images that containers name."""
+
+from __future__ import annotations
+
+from homeostat.objects.views.image import parse_image
+from homeostat.objects.views.pod import Container, Pod
+from homeostat.operators.policy.engine.check import FOREIGN_REGISTRY, LATEST_TAG, UNPINNED_IMAGE, Finding
+from homeostat.operators.policy.engine.checks.base import Test, each_container
+from homeostat.operators.policy.spec import PolicySpec
+
+
+def latest_tag(spec: PolicySpec) -> Test | None:
+    """The tag `latest`, spelled out; what has neither tag nor digest counts where the policy says so."""
+    if not spec.forbid_latest_tag:
+        return None
+    check = LATEST_TAG.tuned(spec)
+    if spec.untagged_is_latest:
+        return each_container(check, lambda _, container: "latest" if _floats(container) else "")
+
+    def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
+        return [Finding(check, each.name) for each in pod.containers if each.image and each.image.endswith(":latest")]
+
+    return test
+
+
+def _floats(container: Container) -> bool:
+    if not container.image:
+        return False
+    image = parse_image(container.image)
+    return not image.digest and image.tag in ("", "latest")
+
+
+def foreign_registry(spec: PolicySpec) -> Test | None:
+    if not spec.allowed_registries:
+        return None
+    places = tuple(each.removesuffix("/") for each in spec.allowed_registries)
+
+    def fault(_: Pod, container: Container) -> str:
+        if not container.image:
+            return "names no image"
+        image = parse_image(container.image)
+        if any(map(image.is_from, places)):
+            return ""
+        return f"uses image '{container.image}' from a registry that is not allowed"
+
+    return each_container(FOREIGN_REGISTRY.tuned(spec), fault)
+
+
+def unpinned_image(spec: PolicySpec) -> Test | None:
+    """A digest pins in any case; a tag where the policy is content with one."""
+    if spec.require_image_pin is None:
+        return None
+    suffices = spec.require_image_pin == "tag"
+
+    def fault(_: Pod, container: Container) -> str:
+        if not container.image:
+            return "names no image"
+        image = parse_image(container.image)
+        if image.digest or (suffices and image.tag):
+            return ""
+        return f"uses image '{container.image}' without a {'tag or digest' if suffices else 'digest'}"
+
+    return each_container(UNPINNED_IMAGE.tuned(spec), fault)

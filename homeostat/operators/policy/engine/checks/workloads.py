@@ -1,0 +1,40 @@
+"""Checks of workloads, which no single Pod can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from homeostat.objects.views.workload import DisruptionBudget, Workload
+from homeostat.operators.policy.engine.check import FEW_REPLICAS, MISSING_BUDGET, Finding
+from homeostat.operators.policy.engine.checks.base import WorkloadTest
+from homeostat.operators.policy.spec import PolicySpec
+
+
+def few_replicas(spec: PolicySpec) -> WorkloadTest | None:
+    """Of workloads that have a number of replicas; one that was scaled to nothing runs nothing that could fail."""
+    least = spec.min_replicas
+    if least is None:
+        return None
+    check = FEW_REPLICAS.tuned(spec)
+
+    def test(workload: Workload, budgets: Sequence[DisruptionBudget]) -> list[Finding]:  # noqa: ARG001
+        count = workload.replicas
+        if count is None or count == 0 or count >= least:
+            return []
+        return [Finding(check, "", f"{count} replicas (minimum: {least})")]
+
+    return test
+
+
+def missing_budget(spec: PolicySpec) -> WorkloadTest | None:
+    """Of workloads that a drained node can take down: those with replicas."""
+    if not spec.require_disruption_budget:
+        return None
+    found = [Finding(MISSING_BUDGET.tuned(spec))]
+
+    def test(workload: Workload, budgets: Sequence[DisruptionBudget]) -> list[Finding]:
+        if not workload.replicas or any(each.covers(workload) for each in budgets):
+            return []
+        return found
+
+    return test

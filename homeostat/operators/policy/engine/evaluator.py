@@ -1,0 +1,198 @@
+"""A policy compiled: made once, asked of every Pod and workload of its namespace. The one engine behind the operator,
+the webhook and the command line.
+
+    evaluator = compile_policy(spec)
+    if not isinstance(evaluator, Fault):
+        evaluator.evaluate(pod, now=now)
+
+Promises, each tested: the same Pod at the same time gives the same result; an evaluation tells when its answer may
+change by time alone; nothing that a Pod says makes it fail; a policy that means nothing is a `Fault` with the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Final
+
+import msgspec
+
+from homeostat.cel import Budget
+from homeostat.objects.json import JsonObject
+from homeostat.objects.pool import Pool
+from homeostat.objects.views.pod import Pod, PodSpec
+from homeostat.objects.views.workload import DisruptionBudget, Workload, pod_of
+from homeostat.operators.policy.enforcement.patch import check_defaults
+from homeostat.operators.policy.engine.check import Finding
+from homeostat.operators.policy.engine.checks import DECLARED, OBSERVED, tests_of, workload_tests_of
+from homeostat.operators.policy.engine.checks.base import Test, WorkloadTest
+from homeostat.operators.policy.engine.checks.running import pending_deadline
+from homeostat.operators.policy.engine.exemption import CompiledExemption, Spared, compile_exemptions, spare
+from homeostat.operators.policy.engine.invalid import Fault, PolicyFaultError
+from homeostat.operators.policy.engine.namespaces import is_system
+from homeostat.operators.policy.engine.rule import MOST_COST, RuleTest, compile_rules
+from homeostat.operators.policy.engine.selector import Predicate, compile_selector
+from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
+
+_MOST_SPECS = 512
+
+
+class Result(msgspec.Struct, frozen=True, gc=False):
+    """What was found of one Pod or workload.
+
+    `pods` is how many Pods it stands for. `recheck_at` is when it must be asked again though nothing changed, in
+    seconds since the epoch; infinity for never.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    pods: int = 1
+    exempted: int = 0
+    recheck_at: float = inf
+
+
+CLEAN: Final = Result()
+NOT_MEANT: Final = Result(pods=0)
+"""Of system namespaces, of what the policy's selector leaves out, and of workloads in which nothing was found."""
+
+
+class Evaluator:
+    """`needs_body` tells that the policy has rules, which ask the whole object.
+
+    What a declaration shows is found once for all the Pods that share it, and remembered for the newest declarations.
+    """
+
+    __slots__ = (
+        "_declared",
+        "_exemptions",
+        "_known",
+        "_matches",
+        "_namespaces",
+        "_observed",
+        "_pending_limit",
+        "_results",
+        "_rules",
+        "_workloads",
+        "name",
+        "spec",
+    )
+
+    def __init__(self, spec: PolicySpec, *, name: str = "") -> None:
+        """`PolicyFaultError` where the spec means nothing. The name is for people."""
+        _check_thresholds(spec)
+        check_defaults(spec)
+        self.spec, self.name = spec, name
+        self._declared: tuple[Test, ...] = tests_of(spec, DECLARED)
+        self._observed: tuple[Test, ...] = tests_of(spec, OBSERVED)
+        self._known: dict[int, tuple[PodSpec, Result]] = {}
+        self._results: Pool[Result] = Pool(_MOST_SPECS)
+        """Of different specs, which mostly lack the same."""
+        self._workloads: tuple[WorkloadTest, ...] = workload_tests_of(spec)
+        self._rules: tuple[RuleTest, ...] = compile_rules(spec)
+        self._exemptions: tuple[CompiledExemption, ...] = compile_exemptions(spec)
+        self._matches: Predicate | None = compile_selector(spec.selector, "spec.selector")
+        namespaces = spec.namespace_selector if isinstance(spec, ClusterPolicySpec) else None
+        self._namespaces: Predicate | None = compile_selector(namespaces, "spec.namespaceSelector")
+        self._pending_limit = None if spec.pending_ignores_age else spec.forbid_pending_duration
+
+    @property
+    def needs_body(self) -> bool:
+        return bool(self._rules)
+
+    @property
+    def needs_workloads(self) -> bool:
+        return bool(self._workloads)
+
+    def evaluate(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
+        """`body` is the Pod as JSON, for policies with rules."""
+        if not self.means(pod):
+            return NOT_MEANT
+        declared = self._declaration(pod)
+        seen: list[Finding] = []
+        for test in self._observed:
+            seen += test(pod, now)
+        if self._rules:
+            seen += self._broken_rules(body)
+        recheck_at = self._pending_deadline(pod, now)
+        if not seen and recheck_at == inf and not (self._exemptions and declared.findings):
+            return declared
+        return self._result(pod, (*declared.findings, *seen), now, recheck_at)
+
+    def declared(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
+        """Only what the declaration shows: for a Pod that does not exist yet."""
+        if not self.means(pod):
+            return NOT_MEANT
+        found = (*self._declaration(pod).findings, *self._broken_rules(body))
+        return self._result(pod, found, now, inf)
+
+    def evaluate_workload(self, workload: Workload, budgets: tuple[DisruptionBudget, ...], *, now: float) -> Result:
+        """What is true of the workload itself and of none of its Pods."""
+        pod = pod_of(workload)
+        if not self._workloads or not self.means(pod):
+            return NOT_MEANT
+        found = tuple(finding for test in self._workloads for finding in test(workload, budgets))
+        if not found:
+            return NOT_MEANT
+        findings, exempted, until = spare(self._exemptions, pod, found, now)
+        return Result(findings, 0, exempted, until)
+
+    def counted(self, pod: Pod, findings: tuple[Finding, ...], *, now: float) -> Spared:
+        """Those that would count: of a Pod that the policy means, and not let off."""
+        if not self.means(pod):
+            return Spared((), 0, inf)
+        return spare(self._exemptions, pod, findings, now) if self._exemptions else Spared(findings, 0, inf)
+
+    def means_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Whether the policy of a cluster is about the namespace."""
+        return not is_system(name) and (self._namespaces is None or self._namespaces(labels))
+
+    def means(self, pod: Pod) -> bool:
+        return not is_system(pod.metadata.namespace) and (self._matches is None or self._matches(pod.labels))
+
+    def _declaration(self, pod: Pod) -> Result:
+        """Equal specs are one value (see `pod`), so it is known by its identity, which is held as long as it counts."""
+        if pod.spec is None:
+            return CLEAN
+        known = self._known.get(id(pod.spec))
+        if known is None:
+            if len(self._known) >= _MOST_SPECS:
+                self._known.clear()
+            found = tuple(finding for test in self._declared for finding in test(pod, 0.0))
+            known = self._known[id(pod.spec)] = (pod.spec, self._results.share(Result(found)) if found else CLEAN)
+        return known[1]
+
+    def _broken_rules(self, body: JsonObject | None) -> list[Finding]:
+        if not self._rules:
+            return []
+        if body is None:
+            raise ValueError("the policy has rules, which ask the whole Pod; give its body")
+        budget = Budget(MOST_COST)
+        return [finding for rule in self._rules if (finding := rule(body, budget)) is not None]
+
+    def _result(self, pod: Pod, found: tuple[Finding, ...], now: float, recheck_at: float) -> Result:
+        exempted = 0
+        if found and self._exemptions:
+            found, exempted, until = spare(self._exemptions, pod, found, now)
+            recheck_at = min(recheck_at, until)
+        if not found and not exempted and recheck_at == inf:
+            return CLEAN
+        return Result(found, 1, exempted, recheck_at)
+
+    def _pending_deadline(self, pod: Pod, now: float) -> float:
+        if self._pending_limit is None or pod.phase != "Pending":
+            return inf
+        deadline = pending_deadline(pod, self._pending_limit)
+        return inf if deadline is None or deadline <= now else deadline
+
+
+def compile_policy(spec: PolicySpec, *, name: str = "") -> Evaluator | Fault:
+    try:
+        return Evaluator(spec, name=name)
+    except PolicyFaultError as error:
+        return error.fault
+
+
+def _check_thresholds(spec: PolicySpec) -> None:
+    bounds = spec.thresholds
+    if bounds is not None and not bounds.healthy >= bounds.stable >= bounds.degraded:
+        told = f"healthy {bounds.healthy}, stable {bounds.stable} and degraded {bounds.degraded} do not descend"
+        raise PolicyFaultError("InvalidThresholds", "spec.thresholds", told)

@@ -1,0 +1,90 @@
+"""What a policy lets off: compiled exemptions, asked of the findings of a Pod.
+
+An exemption ends at its time and not before somebody looks: asking tells until when the answer holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fnmatch import translate
+from math import inf
+from typing import NamedTuple
+
+from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.views.pod import Pod
+from homeostat.objects.views.workload import owner_of
+from homeostat.operators.policy.engine.check import CHECKS, Finding
+from homeostat.operators.policy.engine.invalid import PolicyFaultError
+from homeostat.operators.policy.engine.selector import Predicate, compile_selector
+from homeostat.operators.policy.spec import Exemption, PolicySpec
+
+
+class CompiledExemption(NamedTuple):
+    reason: str
+    expires: float
+    """In seconds since the epoch; infinity for never."""
+    checks: frozenset[str]
+    containers: frozenset[str]
+    is_named: Callable[[str], object] | None
+    matches: Predicate | None
+
+    def concerns(self, pod: Pod) -> bool:
+        if self.matches is not None and not self.matches(pod.labels):
+            return False
+        if self.is_named is None or self.is_named(pod.name):
+            return True
+        owner = owner_of(pod)
+        return owner is not None and self.is_named(owner.name) is not None
+
+    def lets_off(self, finding: Finding) -> bool:
+        if self.checks and finding.check.type not in self.checks:
+            return False
+        return not self.containers or finding.container in self.containers
+
+
+def compile_exemptions(spec: PolicySpec) -> tuple[CompiledExemption, ...]:
+    known = {check.type for check in CHECKS} | {rule.name for rule in spec.rules}
+    return tuple(_compile(each, f"spec.exemptions[{at}]", known) for at, each in enumerate(spec.exemptions))
+
+
+def _compile(exemption: Exemption, path: str, known: set[str]) -> CompiledExemption:
+    if unknown := sorted(set(exemption.checks) - known):
+        raise PolicyFaultError("InvalidExemption", f"{path}.checks", f'there is no check "{unknown[0]}"')
+    try:
+        expires = inf if exemption.expires is None else parse_time(exemption.expires).timestamp()
+    except TimestampError as error:
+        raise PolicyFaultError("InvalidExemption", f"{path}.expires", str(error)) from error
+    patterns = "|".join(map(translate, exemption.names))
+    return CompiledExemption(
+        exemption.reason,
+        expires,
+        frozenset(exemption.checks),
+        frozenset(exemption.containers),
+        re.compile(patterns).match if patterns else None,
+        compile_selector(exemption.selector, f"{path}.selector"),
+    )
+
+
+class Spared(NamedTuple):
+    """What is left of the findings, how many were let off, and until when that holds."""
+
+    findings: tuple[Finding, ...]
+    exempted: int
+    until: float
+
+
+def spare(exemptions: tuple[CompiledExemption, ...], pod: Pod, findings: tuple[Finding, ...], now: float) -> Spared:
+    in_force = [each for each in exemptions if each.expires > now and each.concerns(pod)]
+    if not in_force:
+        return Spared(findings, 0, inf)
+    left: list[Finding] = []
+    until = inf
+    for finding in findings:
+        # Let off until the last of those that let it off ends.
+        ends = [each.expires for each in in_force if each.lets_off(finding)]
+        if ends:
+            until = min(until, max(ends))
+        else:
+            left.append(finding)
+    return Spared(tuple(left), len(findings) - len(left), until)

@@ -1,0 +1,79 @@
+"""A policy's own rules: CEL expressions over `object`, compiled once and asked of many Pods.
+
+A rule that has no value for a Pod, for it names a field which is not there, has not been kept: it is a finding that
+says so. A rule that does not compile is a fault of the policy. All rules of a policy share what they may cost for one
+Pod, so that no policy keeps others waiting for long; those for which nothing is left are findings too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from homeostat.cel import BOOL, DYN, STRING, Budget, CelError, CompileError, Environment, Program, Type
+from homeostat.objects.json import JsonObject
+from homeostat.operators.policy.engine.check import CHECKS, Check, Finding
+from homeostat.operators.policy.engine.invalid import PolicyFaultError
+from homeostat.operators.policy.spec import PolicySpec, Rule
+
+RuleTest = Callable[[JsonObject, Budget], Finding | None]
+
+LONGEST_MESSAGE = 1024
+MOST_COST = 2_000_000
+"""Of all rules of a policy for one Pod: about a tenth of a second."""
+_BUILT_IN = frozenset(check.type for check in CHECKS)
+
+
+@lru_cache(1)
+def _environment() -> Environment:
+    return Environment({"object": DYN})
+
+
+def compile_rules(spec: PolicySpec) -> tuple[RuleTest, ...]:
+    seen: set[str] = set()
+    tests = []
+    for at, rule in enumerate(spec.rules):
+        if rule.name in seen or rule.name in _BUILT_IN:
+            raise PolicyFaultError(
+                "InvalidRule", f"spec.rules[{at}].name", f'"{rule.name}" is the name of another check'
+            )
+        seen.add(rule.name)
+        tests.append(_compile(rule, spec, f"spec.rules[{at}]"))
+    return tuple(tests)
+
+
+def _compile(rule: Rule, spec: PolicySpec, path: str) -> RuleTest:
+    condition = _program(rule.expression, BOOL, f"{path}.expression")
+    told = (rule.message or f"rule '{rule.name}' does not hold: {rule.expression.strip()}")[:LONGEST_MESSAGE]
+    message = rule.message_expression and _program(rule.message_expression, STRING, f"{path}.messageExpression")
+    check = Check(rule.name, rule.weight, rule.severity, "{fact}").tuned(spec)
+
+    def test(body: JsonObject, budget: Budget) -> Finding | None:
+        bindings = {"object": body}
+        try:
+            held = condition.evaluate(bindings, budget)
+        except CelError as error:
+            return Finding(check, "", f"rule '{rule.name}' cannot be answered: {error}"[:LONGEST_MESSAGE])
+        if held is True:
+            return None
+        return Finding(check, "", _told(message, bindings, budget, told) if message else told)
+
+    return test
+
+
+def _told(message: Program, bindings: dict[str, JsonObject], budget: Budget, otherwise: str) -> str:
+    try:
+        text = message.evaluate(bindings, budget)
+    except CelError:
+        return otherwise
+    return text[:LONGEST_MESSAGE] if isinstance(text, str) and text.strip() else otherwise
+
+
+def _program(text: str, wanted: Type, path: str) -> Program:
+    try:
+        program = _environment().compile(text)
+    except CompileError as error:
+        raise PolicyFaultError("InvalidRule", path, f"does not compile: {error}") from error
+    if program.type not in (wanted, DYN):
+        raise PolicyFaultError("InvalidRule", path, f"must be a {wanted}, and is a {program.type}")
+    return program

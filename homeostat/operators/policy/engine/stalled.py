@@ -1,0 +1,45 @@
+"""A policy that means nothing: it judges nobody, and can still tell of whom it would have judged. Pure.
+
+Of a selector that means nothing itself everybody is meant, for nobody knows whom it leaves out.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from homeostat.objects.views.pod import Pod
+from homeostat.operators.policy.engine.evaluator import Evaluator
+from homeostat.operators.policy.engine.invalid import Fault, PolicyFaultError
+from homeostat.operators.policy.engine.selector import compile_selector
+from homeostat.operators.policy.spec import PolicySpec, Selector
+
+_SELECTORS = ("selector", "namespace_selector")
+
+
+class StalledPolicy:
+    __slots__ = ("fault", "name", "scope", "spec")
+
+    def __init__(self, spec: PolicySpec, fault: Fault, *, name: str = "") -> None:
+        self.spec, self.fault, self.name = spec, fault, name
+        self.scope = _scope(spec)
+        """Finds nothing, and means those that the policy means."""
+
+    def concerns(self, pod: Pod) -> bool:
+        return self.scope.means(pod)
+
+    def __str__(self) -> str:
+        return f"policy {self.name} is stalled and judges nothing: {self.fault}"
+
+
+def _scope(spec: PolicySpec) -> Evaluator:
+    selectors = {name: getattr(spec, name, None) for name in _SELECTORS}
+    sound = {name: each for name, each in selectors.items() if each is not None and _is_sound(each)}
+    return Evaluator(msgspec.structs.replace(type(spec)(), **sound))
+
+
+def _is_sound(selector: Selector) -> bool:
+    try:
+        compile_selector(selector, "")
+    except PolicyFaultError:
+        return False
+    return True

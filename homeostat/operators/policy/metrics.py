@@ -1,0 +1,88 @@
+"""The metrics of the operator, by the original's names. A policy that goes takes all its series with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from homeostat.operators.policy.engine.check import SEVERITIES
+from homeostat.operators.policy.engine.tally import Totals
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+    from homeostat.edge.tally import Tally
+
+_LABELS = ("namespace", "policy")
+_ERRORS = frozenset({"failed"})
+
+Key = tuple[str, str]
+Counted = Callable[[], tuple[Mapping[str, int], "Tally"]]
+"""How the looks at policies ended, and how long they took."""
+
+
+class _Shown(NamedTuple):
+    totals: Totals
+    is_enforced: bool
+
+
+class Series:
+    """Counts are since the start of the process; the rest is of the policies there are."""
+
+    def __init__(self, counted: Counted) -> None:
+        self.remediations_applied = self.remediations_failed = self.pods_scanned = self.audit_results = 0
+        self._counted = counted
+        self._shown: dict[Key, _Shown] = {}
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._shown
+
+    def show(self, key: Key, totals: Totals, *, is_enforced: bool) -> None:
+        self._shown[key] = _Shown(totals, is_enforced)
+
+    def forget(self, key: Key) -> None:
+        self._shown.pop(key, None)
+
+    def forget_all(self) -> None:
+        self._shown.clear()
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import HistogramMetricFamily
+
+        looks, times = self._counted()
+        yield from self._counts(looks)
+        family = HistogramMetricFamily("devopspolicy_reconcile_duration_seconds", "How long a look at a policy took")
+        family.add_metric((), times.buckets(), times.seconds)
+        yield family
+        yield from self._policies()
+
+    def _counts(self, looks: Mapping[str, int]) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import CounterMetricFamily
+
+        errors = sum(count for name, count in looks.items() if name in _ERRORS)
+        for name, told, count in (
+            ("devopspolicy_reconcile_total", "Looks at policies", sum(looks.values())),
+            ("devopspolicy_reconcile_errors_total", "Looks that failed", errors),
+            ("devopspolicy_remediations_applied_total", "Workloads put right", self.remediations_applied),
+            ("devopspolicy_remediations_failed_total", "Workloads not put right", self.remediations_failed),
+            ("devopspolicy_pods_scanned_total", "Pods asked", self.pods_scanned),
+            ("devopspolicy_audit_results_total", "Audit results written", self.audit_results),
+        ):
+            yield CounterMetricFamily(name, told, value=count)
+
+    def _policies(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
+        violations = GaugeMetricFamily("devopspolicy_violations_total", "Violations now", labels=_LABELS)
+        scores = GaugeMetricFamily("devopspolicy_health_score", "Score from 0 to 100", labels=_LABELS)
+        modes = GaugeMetricFamily("devopspolicy_enforcement_mode", "0 audits, 1 enforces", labels=_LABELS)
+        severities = GaugeMetricFamily(
+            "devopspolicy_violations_by_severity", "Violations now by severity", labels=("severity", *_LABELS)
+        )
+        for key, (totals, is_enforced) in self._shown.items():
+            violations.add_metric(key, totals.violations)
+            scores.add_metric(key, totals.score)
+            modes.add_metric(key, float(is_enforced))
+            for severity in SEVERITIES:
+                severities.add_metric((severity, *key), totals.severities.get(severity, 0))
+        yield from (violations, scores, modes, severities)

@@ -1,0 +1,96 @@
+"""The REST API of resource types and resources: from a request to an answer.
+
+    app = rest_app(face, more=[identity.add_routes])
+
+The table of what is served is also what its description is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.routes import Routes
+from homeostat.edge.service import Handler
+from homeostat.web.actions.cluster import Cluster
+from homeostat.web.actions.face import API, Face
+from homeostat.web.actions.history import History
+from homeostat.web.actions.logs import Logs
+from homeostat.web.actions.plugins import PluginPages
+from homeostat.web.actions.resources import Resources
+from homeostat.web.actions.types import Types
+from homeostat.web.kit.answering import Answering
+from homeostat.web.kit.description import Description
+from homeostat.web.kit.metrics import RestFigures
+from homeostat.web.kit.refusal import RefusalError, refusal_reply
+from homeostat.web.kit.routing import Add, AddRoutes, Page, Route
+
+
+def rest_app(face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures | None = None) -> Handler:
+    answering = Answering(figures or RestFigures())
+    routes = Routes(refuse)
+    served: list[Route] = []
+
+    def add(method: str, pattern: str, page: Page) -> None:
+        routes.add(method, pattern, answering.page(pattern, page))
+        served.append((method, pattern))
+
+    for add_routes in (_types(face), _resources(face), _cluster(face), *more, Description(served).add_routes):
+        add_routes(add)
+    return partial(answering.handle, routes)
+
+
+def refuse(status: int, message: str) -> Reply:
+    """What the protocol or the table of routes refuses, in the words of this API."""
+    return refusal_reply(RefusalError(status, message))
+
+
+def _types(face: Face) -> AddRoutes:
+    types = Types(face)
+
+    def add_routes(add: Add) -> None:
+        add("POST", f"{API}/resource-types", types.create)
+        add("GET", f"{API}/resource-types", types.list)
+        add("GET", f"{API}/resource-types/{{id}}", types.show)
+        add("PUT", f"{API}/resource-types/{{id}}", types.change)
+        add("DELETE", f"{API}/resource-types/{{id}}", types.delete)
+        add("GET", f"{API}/resource-types/{{name}}/{{version}}", types.show_named)
+
+    return add_routes
+
+
+def _resources(face: Face) -> AddRoutes:
+    resources, history, logs = Resources(face), History(face), Logs(face)
+
+    def add_routes(add: Add) -> None:
+        add("POST", f"{API}/resources", resources.create)
+        add("GET", f"{API}/resources", resources.list)
+        add("GET", f"{API}/resources/{{id}}", resources.show)
+        add("PUT", f"{API}/resources/{{id}}", resources.change)
+        add("DELETE", f"{API}/resources/{{id}}", resources.delete)
+        add("GET", f"{API}/resources/by-name/{{type}}/{{version}}/{{name}}", resources.show_named)
+        add("PUT", f"{API}/resources/by-name/{{type}}/{{version}}/{{name}}", resources.apply)
+        add("PUT", f"{API}/resources/{{id}}/finalizers", resources.change_finalizers)
+        add("POST", f"{API}/resources/{{id}}/reconcile", resources.reconcile)
+        add("GET", f"{API}/resources/{{id}}/history", history.show)
+        add("GET", f"{API}/resources/{{id}}/outputs", resources.show_outputs)
+        add("GET", f"{API}/resources/{{id}}/logs", logs.show)
+
+    return add_routes
+
+
+def _cluster(face: Face) -> AddRoutes:
+    cluster, plugins = Cluster(face), PluginPages(face)
+
+    def add_routes(add: Add) -> None:
+        for above in ("/", API):
+            add("GET", above, cluster.greet)
+        for below in ("", API):
+            add("GET", f"{below}/health", cluster.show_health)
+        add("GET", f"{API}/cluster/health", cluster.show_cluster_health)
+        add("GET", f"{API}/cluster/nodes", cluster.show_nodes)
+        add("GET", f"{API}/plugins/actions", plugins.list_actions)
+        add("GET", f"{API}/plugins/inputs", plugins.list_inputs)
+
+    return add_routes

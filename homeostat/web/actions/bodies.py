@@ -1,0 +1,115 @@
+"""Types, resources and history as this API tells of them. Pure.
+
+Times are in UTC, with a `Z`. What a plugin is configured with may hold what is not for everybody, and is told to
+administrators only. Parts that were left encoded stay so: whoever encodes a body copies them as they are.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.actions.api import FINALIZER, METADATA, ReconciliationSpec
+from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.entry import TYPE_STATUS, Entry, TypeEntry, phase_of
+
+ACTIVE = "active"
+DEPRECATED = "deprecated"
+_EMPTY = msgspec.Raw(b"{}")
+
+
+def type_body(resource_type: TypeEntry, *, is_admin: bool) -> JsonObject:
+    spec, metadata = resource_type.spec, resource_type.metadata
+    annotations = metadata.annotations
+    body: JsonObject = {
+        "id": resource_type.number,
+        "name": spec.name,
+        "version": spec.version,
+        "schema": spec.schema,
+        "description": spec.description,
+        "status": annotations.get(TYPE_STATUS) or (DEPRECATED if spec.is_deprecated else ACTIVE),
+        "metadata": _kept(annotations.get(METADATA, "")),
+        "action_plugin": spec.action.plugin,
+        "created_at": metadata.creation_timestamp,
+        "updated_at": resource_type.updated,
+        "deleted_at": metadata.deletion_timestamp,
+    }
+    return {**body, "plugin_config": spec.action.config} if is_admin else body
+
+
+def plugin_of(entry: Entry, resource_type: TypeEntry, claimed: str = "") -> str:
+    """The plugin that counts: the resource's own, its type's, or the one that has claimed the type."""
+    return entry.read_action().plugin or resource_type.spec.action.plugin or claimed
+
+
+def resource_body(held: Held, resource_type: TypeEntry, *, is_admin: bool, claimed: str = "") -> JsonObject:
+    entry = held.entry
+    metadata, status, action = entry.metadata, entry.read_status(), entry.read_action()
+    plugin = plugin_of(entry, resource_type, claimed)
+    body: JsonObject = {
+        "id": entry.number,
+        "name": metadata.name,
+        "resource_type_name": resource_type.spec.name,
+        "resource_type_version": resource_type.spec.version,
+        "action_plugin": plugin,
+        "status": phase_of(entry, status),
+        "status_message": status.message,
+        "generation": metadata.generation,
+        "observed_generation": status.reconciled_generation,
+        "spec": entry.spec or _EMPTY,
+        "metadata": _kept(metadata.annotations.metadata),
+        "outputs": status.outputs,
+        "finalizers": shown_finalizers(metadata.finalizers, plugin),
+        "conditions": status.conditions,
+        "retry_count": status.retries,
+        "created_at": metadata.creation_timestamp,
+        "updated_at": entry.updated,
+        "last_reconcile_time": status.last_run,
+        "next_reconcile_time": status.next_run,
+        "deleted_at": metadata.deletion_timestamp or None,
+    }
+    return {**body, "plugin_config": action.config} if is_admin else body
+
+
+def shown_finalizers(finalizers: tuple[str, ...], plugin: str) -> list[str]:
+    """The operator's own is called by the plugin on whose behalf it is there."""
+    return [plugin or each if each == FINALIZER else each for each in finalizers]
+
+
+def kept_finalizers(shown: list[str], plugin: str) -> list[str]:
+    return [FINALIZER if plugin and each == plugin else each for each in shown]
+
+
+def history_body(name: str, spec: ReconciliationSpec, *, resource_id: int) -> JsonObject:
+    """`name` is that of the record, which ends with its number."""
+    number = name.rpartition("-")[2]
+    return {
+        "id": int(number) if number.isdecimal() else 0,
+        "resource_id": resource_id,
+        "resource_name": spec.resource_name,
+        "resource_type_name": spec.resource_kind,
+        "resource_type_version": spec.resource_version,
+        "generation": spec.generation,
+        "success": spec.is_success,
+        "phase": spec.phase,
+        "trigger_reason": spec.trigger,
+        "drift_detected": spec.is_drift,
+        "plan_output": spec.plan_output,
+        "apply_output": spec.apply_output,
+        "error_message": spec.error,
+        "resources_created": spec.changes.created,
+        "resources_updated": spec.changes.updated,
+        "resources_deleted": spec.changes.deleted,
+        "duration_seconds": spec.duration_seconds,
+        "url": spec.url,
+        "reconcile_time": spec.finished,
+    }
+
+
+def _kept(text: str) -> Json:
+    """What users keep with an object; somebody may have written there what is no JSON."""
+    try:
+        found = msgspec.json.decode(text) if text else {}
+    except msgspec.DecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

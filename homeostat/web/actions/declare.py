@@ -1,0 +1,236 @@
+"""Writes what a caller declares: checked in the order that callers know, admitted, and then written.
+
+    the caller's right 403 -> the plugin is unknown 400 -> there is none 400 -> no spec 400 -> the type is unknown 400
+    -> the schema 400 -> webhooks 403 -> the write 409
+
+A change is written on top of what is there now, and tried again where somebody else was quicker; with `If-Match` it is
+not tried again, but refused with 412.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from homeostat.client.requests import Requests
+from homeostat.edge.request import Request
+from homeostat.objects.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
+from homeostat.objects.json import JsonObject, encode
+from homeostat.operators.actions.api import FINALIZER, ID, METADATA, REQUESTED
+from homeostat.operators.actions.plugins.discovery import PluginOffError, UnknownPluginError
+from homeostat.web.actions import spec_check as speccheck
+from homeostat.web.actions.face import Face, check_right
+from homeostat.web.actions.forms import Declaration
+from homeostat.web.actions.index.entry import VERSION, TypeEntry
+from homeostat.web.actions.index.lookup import Found, fetch, found_in
+from homeostat.web.actions.type_facts import kind_of
+from homeostat.web.kit.etags import check_match, is_conditional
+from homeostat.web.kit.gate import Caller
+from homeostat.web.kit.refusal import RefusalError, refusal_of
+
+Change = Callable[[JsonObject], None]
+_ATTEMPTS: Final = 20
+
+
+async def create(face: Face, caller: Caller, wanted: Declaration) -> Found:
+    await check_right(caller, wanted.resource_type_name, wanted.resource_type_version, "CREATE")
+    resource_type = await _checked_type(face, wanted)
+    if face.book.has_name(resource_type, wanted.name):
+        raise _is_there(wanted)
+    spec = await _admitted(face, "CREATE", wanted, resource_type, None)
+    number = await face.ids.take("resources")
+    kind = kind_of(resource_type)
+    try:
+        body = _object(wanted, resource_type, spec, number)
+        whole = await face.client.fetch("POST", kind.path(face.namespace), body=body)
+    except AlreadyExistsError as error:
+        raise _is_there(wanted) from error
+    except InvalidError as error:
+        raise _misfit(error) from error
+    return await _seen(face, found_in(resource_type, whole))
+
+
+async def update(face: Face, request: Request, found: Found, wanted: Declaration) -> Found:
+    """What is given replaces what is there. It always asks for a reconciliation."""
+    await check_seen(face, request, found)
+    spec = await _admitted(face, "UPDATE", wanted, found.type, found) if wanted.spec is not None else None
+
+    def change(obj: JsonObject) -> None:
+        if spec is not None:
+            obj["spec"] = spec
+        if wanted.action_plugin:
+            obj.setdefault("action", {})["plugin"] = wanted.action_plugin
+        if wanted.plugin_config is not None:
+            obj.setdefault("action", {})["config"] = wanted.plugin_config
+        annotations = obj["metadata"].setdefault("annotations", {})
+        annotations[REQUESTED] = face.stamp()
+        if wanted.metadata is not None:
+            annotations[METADATA] = encode(wanted.metadata).decode()
+
+    try:
+        return await rewrite(face, request, found, change)
+    except InvalidError as error:
+        raise _misfit(error) from error
+
+
+async def apply(face: Face, request: Request, found: Found, wanted: Declaration) -> Found:
+    """As `update`, but what is there already is not written again."""
+    await check_seen(face, request, found)
+    if wanted.spec is not None:
+        spec, trouble = speccheck.checker_of(found.type).settle(wanted.spec)
+        if not trouble and _says(found, wanted, spec):
+            return found
+    return await update(face, request, found, wanted)
+
+
+async def rewrite(face: Face, request: Request, found: Found, change: Change) -> Found:
+    """`change` changes the object that it is given, which is the newest each time."""
+    for _ in range(_ATTEMPTS):
+        obj = found.read()
+        change(obj)
+        try:
+            whole = await face.client.fetch("PUT", found.held.path, body=obj)
+            return await _seen(face, found_in(found.type, whole))
+        except (ConflictError, NotFoundError) as error:
+            found = await _again(face, request, found, error)
+    raise _crowded()
+
+
+async def remove(face: Face, request: Request, found: Found) -> None:
+    told = _as_asked(found)
+    await face.hooks.admit("DELETE", told, told)
+    for _ in range(_ATTEMPTS):
+        metadata = found.entry.metadata
+        version = found.version if is_conditional(request) else ""
+        wanted = Requests(found.held.kind).delete(metadata.name, metadata.namespace, uid=metadata.uid, version=version)
+        try:
+            await face.client.request(wanted.method, wanted.path, wanted.query, body=wanted.body)
+            return
+        except NotFoundError:
+            return
+        except ConflictError as error:
+            found = await _again(face, request, found, error)
+    raise _crowded()
+
+
+async def check_seen(face: Face, request: Request, found: Found) -> None:
+    """412 where the caller has seen another declaration; what the operator saw since does not matter."""
+    if is_conditional(request):
+        metadata = found.entry.metadata
+        await face.book.await_write(metadata.name, found.version, found.type)
+        check_match(request, found.version, since=face.book.declared_at(metadata.uid))
+
+
+async def _again(face: Face, request: Request, found: Found, error: Exception) -> Found:
+    """As it is now, after somebody else has written."""
+    again = await fetch(face, found.held)
+    if again is None or again.entry.metadata.uid != found.entry.metadata.uid:
+        raise RefusalError(404, "the resource is gone") from error
+    await check_seen(face, request, again)
+    return again
+
+
+def _crowded() -> RefusalError:
+    return RefusalError(409, "too many write to the resource at once; try again")
+
+
+async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
+    resource_type = face.book.type_named(wanted.resource_type_name, wanted.resource_type_version)
+    known = await face.plugins.known()
+    if wanted.action_plugin:
+        try:
+            known.actions.get(wanted.action_plugin)
+        except PluginOffError as error:
+            raise RefusalError(400, str(error)) from error
+        except UnknownPluginError as error:
+            raise RefusalError(400, f"Unknown action plugin: {error}") from error
+    elif not (resource_type and resource_type.spec.action.plugin) and wanted.resource_type_name not in known.claims:
+        told = f"no action_plugin is given, and no reconciler has claimed the type {wanted.resource_type_name}"
+        raise RefusalError(400, f"{told}; there are: {', '.join(known.actions)}")
+    if not wanted.spec:
+        raise RefusalError(400, "spec is required and cannot be empty")
+    if resource_type is None:
+        told = f"{wanted.resource_type_name}/{wanted.resource_type_version}"
+        raise RefusalError(400, f"Resource type {told} not found")
+    return resource_type
+
+
+async def _admitted(
+    face: Face, operation: str, wanted: Declaration, resource_type: TypeEntry, old: Found | None
+) -> JsonObject:
+    """The spec to be written: checked, perhaps changed by webhooks, and then checked again."""
+    assert wanted.spec is not None
+    _check(resource_type, wanted.spec)
+    asked: JsonObject = {
+        "name": wanted.name,
+        "resource_type_name": resource_type.spec.name,
+        "resource_type_version": resource_type.spec.version,
+        "spec": wanted.spec,
+    }
+    spec = await face.hooks.admit(operation, asked, _as_asked(old) if old is not None else None)
+    if spec is not wanted.spec:
+        _check(resource_type, spec)
+    return spec
+
+
+def _check(resource_type: TypeEntry, spec: JsonObject) -> None:
+    _, trouble = speccheck.checker_of(resource_type).settle(spec)
+    if trouble:
+        raise RefusalError(400, f"{speccheck.FAILED}: {trouble}")
+
+
+def _as_asked(found: Found) -> JsonObject:
+    return {
+        "name": found.entry.metadata.name,
+        "resource_type_name": found.type.spec.name,
+        "resource_type_version": found.type.spec.version,
+        "spec": found.read().get("spec") or {},
+    }
+
+
+def _object(wanted: Declaration, resource_type: TypeEntry, spec: JsonObject, number: int) -> JsonObject:
+    kind = kind_of(resource_type)
+    action = {"plugin": wanted.action_plugin, "config": wanted.plugin_config}
+    metadata: JsonObject = {
+        "name": wanted.name,
+        "labels": {ID: str(number), VERSION: resource_type.spec.version},
+        # The operator would put it there itself, by one more write.
+        "finalizers": [FINALIZER],
+    }
+    if wanted.metadata:
+        metadata["annotations"] = {METADATA: encode(wanted.metadata).decode()}
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": metadata,
+        "spec": spec,
+        "action": {name: value for name, value in action.items() if value},
+    }
+
+
+def _says(found: Found, wanted: Declaration, spec: JsonObject) -> bool:
+    """Whether the resource is declared like this already."""
+    obj, action = found.read(), found.entry.read_action()
+    kept = (obj["metadata"].get("annotations") or {}).get(METADATA, "{}")
+    return (
+        obj.get("spec") == spec
+        and (not wanted.action_plugin or wanted.action_plugin == action.plugin)
+        and (wanted.plugin_config is None or wanted.plugin_config == action.config)
+        and (wanted.metadata is None or encode(wanted.metadata).decode() == kept)
+    )
+
+
+def _is_there(wanted: Declaration) -> RefusalError:
+    return RefusalError(409, f'Resource "{wanted.name}" of type {wanted.resource_type_name} already exists')
+
+
+def _misfit(error: InvalidError) -> RefusalError:
+    """What only the server finds: rules between fields, and what the schema of another version has."""
+    if error.causes and all(each.field.startswith("spec") or not each.field for each in error.causes):
+        return RefusalError(400, f"{speccheck.FAILED}: {speccheck.told(error.causes)}")
+    return refusal_of(error)
+
+
+async def _seen(face: Face, found: Found) -> Found:
+    await face.book.await_write(found.entry.metadata.name, found.version, found.type)
+    return found

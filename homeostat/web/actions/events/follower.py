@@ -1,0 +1,255 @@
+"""One reader of events, from where it was to where it leaves.
+
+Who comes back reads the history of the server, kind by kind, until it has come to where the feed was when it came; from
+there on the feed tells. Promises, each tested:
+
+- nothing is left out and nothing is told twice, whoever told what came before
+- where the history does not go back so far, `RESYNC` is told once, and then what there is now
+- what a reader may see is asked again with each keep-alive; one whose credentials are not good any more is let go
+- a reader that does not take what it is sent is cut off, and may come back
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from typing import Final
+
+import msgspec
+
+from homeostat.client.base import UnreachableError
+from homeostat.edge.request import Request
+from homeostat.edge.stream import Stream, frame
+from homeostat.objects.errors import ApiError
+from homeostat.objects.kind import Kind
+from homeostat.objects.timestamp import format_time
+from homeostat.web.actions.events.feed import Feed, Step
+from homeostat.web.actions.events.frame import KEEP_ALIVE, Telling, resync_lines
+from homeostat.web.actions.events.position import NOWHERE, Position, position_of
+from homeostat.web.actions.events.replay import LostError, replay
+from homeostat.web.actions.face import Face
+from homeostat.web.actions.index.changes import Held
+from homeostat.web.kit.gate import Caller
+from homeostat.web.kit.refusal import RefusalError
+
+KEEP_ALIVE_S: Final = 15.0
+_MOST_WAITING: Final = 50_000
+_MOST_AHEAD: Final = 1000
+_AT_ONCE: Final = 64
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Of which resources somebody wants to know: of all, of a kind and type, or of one."""
+
+    kind: str = ""
+    type_name: str = ""
+    number: int = 0
+    name: str = ""
+
+    def takes(self, telling: Telling) -> bool:
+        is_type = not self.type_name or telling.type_key[0] == self.type_name
+        return is_type and (not self.number or telling.number == self.number)
+
+
+class Follower:
+    def __init__(
+        self,
+        face: Face,
+        feed: Feed,
+        wanted: Wanted,
+        *,
+        request: Request,
+        caller: Caller,
+        claims: Mapping[str, str],
+        since: Position | None,
+        keep_alive_s: float = KEEP_ALIVE_S,
+    ) -> None:
+        self._face, self._feed, self._wanted = face, feed, wanted
+        self._request, self._caller, self._since = request, caller, since
+        self._keep_alive_s = keep_alive_s
+        self._claims = claims
+        self._rights: dict[tuple[str, str], bool] = {}
+        self._waiting: deque[Step] = deque()
+        self._held: dict[str, deque[Step]] = {}
+        """By kind, what the feed tells while history is still being told."""
+        self._sent: dict[str, int] = {}
+        self._floor = since.floor if since is not None else 0
+        self._behind: dict[str, Kind] = {}
+        self._reached: dict[str, int] = {}
+        self._wake, self._lost, self._room = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    def begin(self, stream: Stream) -> None:
+        """From here on nothing is missed."""
+        self._stream = stream
+        stream.send(frame(b": following\n\n"))
+        self.leave = self._feed.follow(self._take)
+        self._reached = dict(self._feed.reached)
+        # Before the feed tells anything: it would be taken for all that there is.
+        self._behind = self._missed()
+        self._held = {kind: deque() for kind in self._behind}
+
+    async def run(self) -> None:
+        """Until the stream is closed."""
+        async with asyncio.TaskGroup() as tasks:
+            replays = [tasks.create_task(self._replay(kind)) for kind in self._behind.values()]
+            try:
+                await self._pump(replays)
+            finally:
+                for task in replays:
+                    task.cancel()
+
+    def _take(self, step: Step) -> None:
+        """Of the feed."""
+        wanted = self._wanted
+        if wanted.kind and step.kind != wanted.kind:
+            return
+        (self._held.get(step.kind, self._waiting)).append(step)
+        if len(self._waiting) + sum(map(len, self._held.values())) > _MOST_WAITING:
+            self._stream.abort()
+        self._wake.set()
+
+    def _missed(self) -> dict[str, Kind]:
+        """The kinds whose history is to be told."""
+        if self._since is None:
+            return {}
+        kinds = {each.kind: each for each in self._face.book.kinds() if self._wanted.kind in ("", each.kind)}
+        known = {self._wanted.kind} if self._wanted.kind else self._since.kinds.keys()
+        if not self._floor or not known <= kinds.keys():
+            # What became of the resources of a type that is gone, nobody can be asked.
+            self._lost.set()
+            return {}
+        self._sent = {kind: self._since.of(kind) for kind in kinds}
+        return {name: kind for name, kind in kinds.items() if self._sent[name] != self._reached.get(name, 0)}
+
+    async def _replay(self, kind: Kind) -> None:
+        since, until = self._sent[kind.kind], self._reached.get(kind.kind, 0)
+        steps = replay(self._face.client, self._face.book, kind, since=since, name=self._wanted.name)
+        try:
+            async with aclosing(steps):
+                async for step in steps:
+                    await self._put(step)
+                    if step.revision >= until:
+                        break
+        except LostError:
+            self._lost.set()
+            self._wake.set()
+            return
+        self._waiting += [*self._held.pop(kind.kind), Step(kind.kind, 0)]
+        self._wake.set()
+
+    async def _put(self, step: Step) -> None:
+        """Of history, no faster than it is taken."""
+        self._waiting.append(step)
+        self._wake.set()
+        while len(self._waiting) > _MOST_AHEAD:
+            self._room.clear()
+            await self._room.wait()
+
+    async def _pump(self, replays: list[asyncio.Task[None]]) -> None:
+        now = asyncio.get_running_loop().time
+        beat_at = now() + self._keep_alive_s
+        while not self._stream.closed:
+            if self._lost.is_set():
+                for task in replays:
+                    task.cancel()
+                self._lost.clear()
+                await self._resync()
+            elif now() >= beat_at:
+                beat_at = now() + self._keep_alive_s
+                await self._beat()
+            elif self._waiting:
+                for _ in range(min(len(self._waiting), _AT_ONCE)):
+                    await self._tell(self._waiting.popleft())
+                self._room.set()
+                # Where all of it is at hand, nobody else would run.
+                await asyncio.sleep(0)
+            else:
+                self._wake.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(beat_at):
+                        await self._wake.wait()
+
+    async def _beat(self) -> None:
+        self._stream.send(frame(KEEP_ALIVE))
+        try:
+            self._caller = await self._face.gate.identify(self._request)
+        except (RefusalError, ApiError, UnreachableError) as error:
+            if isinstance(error, RefusalError) and error.status in (401, 403):
+                self._stream.close()
+            # Nobody can be asked now; what was allowed before is allowed until somebody can.
+            return
+        self._rights.clear()
+
+    async def _may_see(self, key: tuple[str, str]) -> bool:
+        if key not in self._rights:
+            self._rights[key] = self._caller.is_admin or await self._caller.may(*key, "READ")
+        return self._rights[key]
+
+    async def _tell(self, step: Step) -> None:
+        if not step.revision:
+            self._behind.pop(step.kind, None)
+            return
+        if step.reached:
+            self._reached.update(step.reached)
+        if step.revision <= self._sent.get(step.kind, self._floor):
+            return
+        self._sent[step.kind] = step.revision
+        wanted = [each for each in step.tellings if self._wanted.takes(each)]
+        told = [each for each in wanted if await self._may_see(each.type_key)]
+        if self._wanted.number and len(told) < len(wanted):
+            # The only one that there is to see.
+            self._stream.close()
+        for each in told:
+            # Of several at one revision, only with the last has all of it been told.
+            self._send(each, self._position() if each is told[-1] else "")
+            if self._wanted.number and each.event_type == "DELETED":
+                self._stream.close()
+        if self._behind:
+            # History may be more than a reader can hold.
+            await self._stream.drain()
+
+    def _position(self) -> str:
+        if self._wanted.kind:
+            return str(self._sent[self._wanted.kind])
+        reached = {kind: max(revision, self._sent.get(kind, 0)) for kind, revision in self._reached.items()}
+        return str(position_of({**reached, **{kind: self._sent[kind] for kind in self._behind}}))
+
+    def _send(self, telling: Telling, position: str) -> None:
+        lines = telling.lines(is_admin=self._caller.is_admin, claims=self._claims)
+        self._stream.send(frame(lines + (b"id: %b\n\n" % position.encode() if position else b"\n")))
+
+    async def _resync(self) -> None:
+        book = self._face.book
+        for resource_type in book.types():
+            await self._may_see((resource_type.spec.name, resource_type.spec.version))
+        self._waiting.clear()
+        self._held.clear()
+        self._behind.clear()
+        self._feed.flush()
+        self._waiting.clear()
+        self._reached = dict(self._feed.reached)
+        self._sent, self._floor = {kind: revision for kind, revision in self._reached.items() if kind}, 0
+        position = self._settled()
+        found = [each for held in book.newest() if (each := self._as_it_is(held)) is not None][::-1]
+        first = NOWHERE if found else position
+        self._stream.send(frame(resync_lines(format_time(self._face.now())) + b"id: %b\n\n" % first.encode()))
+        for count, each in enumerate(found, 1):
+            self._send(each, position if count == len(found) else NOWHERE)
+            if count % _AT_ONCE == 0:
+                await self._stream.drain()
+        if self._wanted.number and not found:
+            self._stream.close()
+
+    def _settled(self) -> str:
+        kind = self._wanted.kind
+        # Of a kind that is not there, nothing was told up to where the types are known.
+        return str(self._sent.get(kind) or self._reached[""]) if kind else str(position_of(self._reached))
+
+    def _as_it_is(self, held: Held) -> Telling | None:
+        resource_type = self._face.book.type_of(held)
+        if resource_type is None or self._wanted.kind not in ("", held.kind.kind):
+            return None
+        telling = Telling("MODIFIED", held, resource_type)
+        return telling if self._wanted.takes(telling) and self._rights.get(telling.type_key) else None

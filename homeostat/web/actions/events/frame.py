@@ -1,0 +1,107 @@
+"""What is told of a change to a resource: its event, framed as server-sent events are. Pure.
+
+    event: CREATED
+    data: {"event_type": "CREATED", "resource_id": 1, ...}
+    id: 1240
+
+CREATED is told when a resource has a number, and RECONCILED where a run has ended, well or not. The time is the one at
+which the server was written to, so that an event is the same whoever tells it, and whenever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from homeostat.objects.json import JsonObject, encode
+from homeostat.web.actions.bodies import resource_body
+from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.entry import Entry, TypeEntry
+
+EventType = Literal["CREATED", "MODIFIED", "DELETED", "RECONCILED"]
+RESYNC = "RESYNC"
+KEEP_ALIVE = b": keep-alive\n\n"
+
+
+class Telling:
+    """One event; what it says is encoded once for all who may see the same of it."""
+
+    __slots__ = ("_lines", "event_type", "held", "resource_type")
+
+    def __init__(self, event_type: EventType, held: Held, resource_type: TypeEntry) -> None:
+        self.event_type, self.held, self.resource_type = event_type, held, resource_type
+        self._lines: dict[bool, bytes] = {}
+
+    @property
+    def number(self) -> int:
+        return self.held.entry.number
+
+    @property
+    def type_key(self) -> tuple[str, str]:
+        return self.resource_type.spec.name, self.resource_type.spec.version
+
+    def lines(self, *, is_admin: bool, claims: Mapping[str, str]) -> bytes:
+        """Without the `id`."""
+        if is_admin not in self._lines:
+            body = self._body(is_admin=is_admin, claims=claims)
+            self._lines[is_admin] = b"event: %b\ndata: %b\n" % (self.event_type.encode(), encode(body))
+        return self._lines[is_admin]
+
+    def _body(self, *, is_admin: bool, claims: Mapping[str, str]) -> JsonObject:
+        name, version = self.type_key
+        entry = self.held.entry
+        data = resource_body(self.held, self.resource_type, is_admin=is_admin, claimed=claims.get(name, ""))
+        return {
+            "event_type": self.event_type,
+            "resource_id": entry.number,
+            "resource_name": entry.metadata.name,
+            "resource_type_name": name,
+            "resource_type_version": version,
+            "resource_data": data,
+            "timestamp": max(entry.updated, entry.metadata.deletion_timestamp),
+        }
+
+
+def resync_lines(told_at: str) -> bytes:
+    body: JsonObject = {
+        "event_type": RESYNC,
+        "resource_id": 0,
+        "resource_name": "",
+        "resource_type_name": "",
+        "resource_type_version": "",
+        "resource_data": None,
+        "timestamp": told_at,
+    }
+    return b"event: %b\ndata: %b\n" % (RESYNC.encode(), encode(body))
+
+
+def events_of(old: Entry | None, new: Entry | None) -> list[tuple[EventType, Entry]]:
+    """What became of one resource. Nothing is told of what has no number, or has lost it: it gets one."""
+    told: list[tuple[EventType, Entry]] = []
+    is_gone = new is None or (old is not None and not _is_same(old, new))
+    if old is not None and old.number and is_gone:
+        told.append(("DELETED", old))
+    if new is not None and new.number:
+        if old is None or not old.number or is_gone:
+            told.append(("CREATED", new))
+        else:
+            told.append(("RECONCILED" if _runs(new) > _runs(old) else "MODIFIED", new))
+    return told
+
+
+def _is_same(old: Entry, new: Entry) -> bool:
+    return old.metadata.uid == new.metadata.uid and new.number in (0, old.number)
+
+
+class _Counted(msgspec.Struct, frozen=True, gc=False):
+    reconciliations: int = 0
+
+
+_counted = msgspec.json.Decoder(_Counted)
+
+
+def _runs(entry: Entry) -> int:
+    """How many have ended."""
+    return _counted.decode(entry.status).reconciliations if entry.status else 0

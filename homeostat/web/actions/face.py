@@ -1,0 +1,75 @@
+"""What all pages of this API share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from homeostat.client.base import Client
+from homeostat.edge.request import Request
+from homeostat.objects.json import Json, encode
+from homeostat.objects.timestamp import format_micro_time
+from homeostat.web.actions.index.entry import TypeEntry
+from homeostat.web.actions.index.index import Book
+from homeostat.web.actions.plugins import Plugins
+from homeostat.web.kit.gate import Caller, Gate, Hooks, NoHooks, Operation
+from homeostat.web.kit.ids import Ids
+from homeostat.web.kit.refusal import RefusalError, forbidden, unprocessable
+
+API: Final = "/api/v1"
+LARGEST_PART: Final = 1 << 20
+"""Of a spec or a configuration, in bytes of JSON."""
+_READY_WITHIN_S: Final = 10.0
+
+
+@dataclass(slots=True)
+class Face:
+    """`gate` and `hooks` may be replaced before anything is served."""
+
+    client: Client
+    namespace: str
+    book: Book
+    ids: Ids
+    gate: Gate
+    plugins: Plugins
+    hooks: Hooks = field(default_factory=NoHooks)
+    identity: Callable[[], str] = lambda: ""
+    """Of this process among those that stand for the leases."""
+    leases: str = ""
+    """The namespace of the leases; empty where this process leads by itself."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    async def ready(self) -> None:
+        if self.book.is_synced:
+            return
+        try:
+            async with asyncio.timeout(_READY_WITHIN_S):
+                await self.book.synced()
+        except TimeoutError:
+            told = "what there is cannot be told yet: the control plane does not answer"
+            raise RefusalError(503, told, (("Retry-After", "5"),)) from None
+
+    async def identify(self, request: Request) -> Caller:
+        await self.ready()
+        return await self.gate.identify(request)
+
+    async def claim_on(self, resource_type: TypeEntry) -> str:
+        """The plugin that has claimed the type; empty for none."""
+        return (await self.plugins.known()).claims.get(resource_type.spec.name, "")
+
+    def stamp(self) -> str:
+        """What was not said before: it asks for a reconciliation."""
+        return format_micro_time(self.now())
+
+
+async def check_right(caller: Caller, name: str, version: str, operation: Operation) -> None:
+    if not await caller.may(name, version, operation):
+        raise forbidden(f"{operation} on {name}/{version} is not allowed to {caller.username}")
+
+
+def check_size(part: str, value: Json) -> None:
+    if len(encode(value)) > LARGEST_PART:
+        raise unprocessable(("body", part), f"{part} is larger than {LARGEST_PART} bytes of JSON", "too_long")

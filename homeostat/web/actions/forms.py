@@ -1,0 +1,107 @@
+"""What callers send about types and resources, by the names of this API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import asdict
+
+from homeostat.web.actions.face import check_size
+from homeostat.web.kit.refusal import unprocessable
+
+_Name = Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")]
+_Title = Annotated[str, Meta(min_length=1, max_length=63)]
+_Plugin = Annotated[str, Meta(max_length=253)]
+_Page = Annotated[int, Meta(ge=1)]
+LARGEST_PAGE = 1000
+
+
+class Declaration(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource. What is null is as if it were not given."""
+
+    name: _Name
+    resource_type_name: _Title
+    resource_type_version: _Title
+    action_plugin: _Plugin | None = None
+    spec: dict[str, Any] | None = None
+    plugin_config: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+
+    def check_sizes(self) -> None:
+        for part in ("spec", "plugin_config", "metadata"):
+            check_size(part, getattr(self, part))
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    spec: dict[str, Any] | None = None
+    plugin_config: dict[str, Any] | None = None
+
+
+class Applied(Changed, frozen=True, kw_only=True):
+    action_plugin: _Plugin | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class Finalizers(msgspec.Struct, frozen=True):
+    add: list[Annotated[str, Meta(min_length=1, max_length=253)]] = []
+    remove: list[str] = []
+
+
+class NewType(msgspec.Struct, frozen=True, kw_only=True):
+    name: _Title
+    version: _Title
+    schema: dict[str, Any]
+    description: Annotated[str, Meta(max_length=4096)] | None = None
+    metadata: dict[str, Any] | None = None
+    status: str | None = None
+    action_plugin: _Plugin | None = None
+    plugin_config: dict[str, Any] | None = None
+
+
+class ChangedType(msgspec.Struct, frozen=True, kw_only=True):
+    schema: dict[str, Any] | None = None
+    description: Annotated[str, Meta(max_length=4096)] | None = None
+    metadata: dict[str, Any] | None = None
+    status: str | None = None
+    action_plugin: _Plugin | None = None
+    plugin_config: dict[str, Any] | None = None
+
+
+class TypeQuery(msgspec.Struct, frozen=True):
+    name: str = ""
+    status: str = ""
+    limit: _Page = 100
+    after: str = ""
+
+
+class ResourceQuery(msgspec.Struct, frozen=True):
+    status: str = ""
+    action_plugin: str = ""
+    resource_type_name: str = ""
+    resource_type_version: str = ""
+    limit: _Page = 100
+    after: Annotated[int, Meta(ge=0)] = 0
+
+
+class HistoryQuery(msgspec.Struct, frozen=True):
+    limit: _Page = 10
+    after: Annotated[int, Meta(ge=0)] = 0
+
+
+class Forcing(msgspec.Struct, frozen=True):
+    force: bool = False
+
+
+def read_applied(captured: Mapping[str, str], form: Applied) -> Declaration:
+    """By the name in the path, which is held to the same rule as one in a body."""
+    told = {"name": "name", "type": "resource_type_name", "version": "resource_type_version"}
+    whole = {**asdict(form), **{field: captured[name] for name, field in told.items()}}
+    try:
+        wanted = msgspec.convert(whole, Declaration)
+    except msgspec.ValidationError as error:
+        raise unprocessable(("path",), str(error)) from error
+    wanted.check_sizes()
+    return wanted

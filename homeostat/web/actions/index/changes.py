@@ -1,0 +1,56 @@
+"""What the book holds and tells: resources with their places, their changes, and what wants a number. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from homeostat.objects.kind import Kind
+from homeostat.operators.actions.api import ID, RESOURCE_TYPE
+from homeostat.web.actions.index.entry import Entry, TypeEntry
+
+Series = Literal["resources", "types"]
+
+
+class Held(msgspec.Struct, frozen=True, gc=False):
+    """A resource, and where it is."""
+
+    kind: Kind
+    entry: Entry
+
+    @property
+    def path(self) -> str:
+        return self.kind.path(self.entry.metadata.namespace, self.entry.metadata.name)
+
+
+class ResourceChange(msgspec.Struct, frozen=True, gc=False):
+    """What became of one resource: without `old` it is new, without `new` it is gone. `revision` is the server's."""
+
+    old: Held | None
+    new: Held | None
+    revision: int
+
+
+class Unnumbered(msgspec.Struct, frozen=True):
+    """A type (`series` is "types") or a resource ("resources") that wants another number than its label says;
+    `former` is the one that it had before, if any.
+    """
+
+    series: Series
+    uid: str
+    path: str
+    version: str
+    label: str = ""
+    former: int = 0
+
+
+def unnumbered_type(resource_type: TypeEntry, former: int = 0) -> Unnumbered:
+    metadata = resource_type.metadata
+    path = RESOURCE_TYPE.kind.path("", metadata.name)
+    return Unnumbered("types", metadata.uid, path, metadata.resource_version, metadata.labels.get(ID, ""), former)
+
+
+def unnumbered(held: Held, former: int = 0) -> Unnumbered:
+    metadata = held.entry.metadata
+    return Unnumbered("resources", metadata.uid, held.path, metadata.resource_version, metadata.labels.number, former)

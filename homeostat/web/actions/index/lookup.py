@@ -1,0 +1,108 @@
+"""A resource by its number or its name, as the server has it now.
+
+The book says where it is; what another server made a moment ago, and the book has not heard of, is asked for. A
+resource is read and written by the version of its type that it was declared by.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.operators.actions.api import ID
+from homeostat.web.actions.face import Face, check_right
+from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.entry import Entry, TypeEntry
+from homeostat.web.actions.type_facts import kind_of
+from homeostat.web.kit.gate import Caller, Operation
+from homeostat.web.kit.refusal import RefusalError, unknown
+
+_entry = msgspec.json.Decoder(Entry)
+
+
+class _List(msgspec.Struct, frozen=True):
+    items: list[Entry]
+
+
+_list = msgspec.json.Decoder(_List)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A resource with all that the server says of it, encoded."""
+
+    held: Held
+    type: TypeEntry
+    whole: bytes
+
+    @property
+    def entry(self) -> Entry:
+        return self.held.entry
+
+    @property
+    def version(self) -> str:
+        return self.entry.metadata.resource_version
+
+    def read(self) -> JsonObject:
+        return decode_stored(self.whole)
+
+
+def found_in(resource_type: TypeEntry, whole: bytes) -> Found:
+    return Found(Held(kind_of(resource_type), _entry.decode(whole)), resource_type, whole)
+
+
+async def find_numbered(face: Face, caller: Caller, number: int, operation: Operation) -> Found:
+    """`RefusalError` 404, or 403 where the caller may not do this to it."""
+    held = face.book.find(number) or await _search(face, number)
+    found = await fetch(face, held) if held is not None else None
+    if found is None or found.entry.number != number:
+        raise no_resource(number)
+    await check_right(caller, found.type.spec.name, found.type.spec.version, operation)
+    return found
+
+
+async def find_named(face: Face, name: str, resource_type: TypeEntry) -> Found | None:
+    """Of this type; `RefusalError` 409 where another version of the type has the name."""
+    if not face.book.is_followed(resource_type):
+        return None
+    whole = await _get(face.client, kind_of(resource_type).path(face.namespace, name))
+    if whole is None:
+        return None
+    found = found_in(resource_type, whole)
+    actual = face.book.type_of(found.held)
+    if actual is None or actual.metadata.uid != resource_type.metadata.uid:
+        version = actual.spec.version if actual is not None else "?"
+        told = f'a resource named "{name}" is there already, declared by {resource_type.spec.name}/{version}'
+        raise RefusalError(409, told)
+    return found
+
+
+async def fetch(face: Face, held: Held) -> Found | None:
+    """As it is now; None where it is gone, and where its type is."""
+    resource_type = face.book.type_of(held)
+    if resource_type is None:
+        return None
+    metadata = held.entry.metadata
+    whole = await _get(face.client, kind_of(resource_type).path(metadata.namespace, metadata.name))
+    return found_in(resource_type, whole) if whole is not None else None
+
+
+def no_resource(number: int) -> RefusalError:
+    return unknown(f"Resource {number} not found")
+
+
+async def _get(client: Client, path: str) -> bytes | None:
+    try:
+        return await client.fetch("GET", path)
+    except NotFoundError:
+        return None
+
+
+async def _search(face: Face, number: int) -> Held | None:
+    for kind in face.book.kinds():
+        query = {"labelSelector": f"{ID}={number}"}
+        items = _list.decode(await face.client.fetch("GET", kind.path(face.namespace), query)).items
+        if items:
+            return Held(kind, min(items, key=lambda each: each.age))
+    return None

@@ -1,0 +1,88 @@
+"""Gives numbers to types and resources that came without this API, and to those that came with another's.
+
+Several servers may do so at once: each writes only to the object as it saw it, so one of them succeeds. What loses its
+number while it lives, because somebody replaced its labels, gets it back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Final, Never
+
+from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
+from homeostat.operators.actions.api import ID
+from homeostat.runtime.control.backoff import Backoff
+from homeostat.web.actions.index.changes import Series, Unnumbered
+from homeostat.web.actions.index.index import Book
+from homeostat.web.kit.ids import Ids
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE: Final = 16
+_BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)
+
+
+async def number_objects(client: Client, book: Book, ids: Ids, *, chance: Callable[[], float] = random.random) -> Never:
+    """Until cancelled."""
+    failures = 0
+    while True:
+        await book.wants_numbers.wait()
+        book.wants_numbers.clear()
+        try:
+            await _number_all(client, book, ids)
+            failures = 0
+        except* (ApiError, UnreachableError) as errors:
+            log.warning("objects without a number stay without for now", extra={"reason": str(errors.exceptions[0])})
+            book.wants_numbers.set()
+            failures += 1
+            await asyncio.sleep(_BACKOFF.delay_s(failures, chance()))
+
+
+async def _number_all(client: Client, book: Book, ids: Ids) -> None:
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def write(wanted: Unnumbered, number: int) -> None:
+        async with places:
+            await _write(client, wanted, number)
+
+    new = defaultdict[Series, list[Unnumbered]](list)
+    async with asyncio.TaskGroup() as tasks:
+        for each in list(book.unnumbered.values()):
+            if each.former and not book.is_taken(each.series, each.former):
+                tasks.create_task(write(each, each.former))
+            else:
+                new[each.series].append(each)
+        for series, wanting in new.items():
+            first = await ids.take_block(series, len(wanting))
+            for at, each in enumerate(wanting):
+                tasks.create_task(write(each, first + at))
+
+
+async def _write(client: Client, wanted: Unnumbered, number: int) -> None:
+    """Others write to a new object too, so it is looked at again, until it has a number: this one or another."""
+    version = wanted.version
+    while version:
+        try:
+            await client.merge(wanted.path, {"metadata": {"resourceVersion": version, "labels": {ID: str(number)}}})
+            return
+        except ConflictError:
+            await asyncio.sleep(0)
+        except NotFoundError:
+            return
+        version = await _unchanged(client, wanted)
+
+
+async def _unchanged(client: Client, wanted: Unnumbered) -> str:
+    """The version of the object as it is now; empty where it is gone or was given a number."""
+    try:
+        metadata = (await client.get(wanted.path))["metadata"]
+    except NotFoundError:
+        return ""
+    is_same = metadata["uid"] == wanted.uid and (metadata.get("labels") or {}).get(ID, "") == wanted.label
+    version: str = metadata["resourceVersion"]
+    return version if is_same else ""

@@ -1,0 +1,95 @@
+"""Which plugins there are, as the operator in this process finds them; looked for when somebody first asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from homeostat import __version__
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.json import JsonObject, encode
+from homeostat.operators.actions.plugins.discovery import ACTIONS, INPUTS, Catalog, claimed_types, discover, joined
+from homeostat.operators.actions.plugins.discovery import without_programs as safe_ones
+from homeostat.operators.actions.settings import read_settings
+from homeostat.web.kit.callers import require
+from homeostat.web.kit.gate import Gate
+
+_ITSELF: Final[JsonObject] = {"name": "http", "version": __version__}
+"""This API is a way for resources to come in."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """`claims` are the plugins that have claimed a type, by its name."""
+
+    actions: Catalog[Any]
+    claims: dict[str, str]
+
+
+class Plugins:
+    """`environment` is the one that the operator has."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._known: Known | None = None
+
+    async def known(self) -> Known:
+        if self._known is None:
+            self._known = await asyncio.to_thread(self._find)
+        return self._known
+
+    def _find(self) -> Known:
+        from homeostat.external.exchange import Http
+        from homeostat.operators.actions.plugins.plugin import Tools
+
+        settings = read_settings(self._environment)
+        tools = Tools(Http(), self._environment)
+        actions = discover("homeostat.actions", tools, ours=ACTIONS, enabled=settings.enabled)
+        reconcilers = discover("homeostat.reconcilers", tools)
+        found = joined(actions, reconcilers)
+        return Known(found if settings.allows_programs else safe_ones(found), claimed_types(reconcilers))
+
+
+class Gated(Protocol):
+    """What these pages need of a face."""
+
+    @property
+    def gate(self) -> Gate: ...
+    @property
+    def plugins(self) -> Plugins: ...
+
+
+class PluginPages:
+    def __init__(self, face: Gated) -> None:
+        self._face = face
+
+    async def list_actions(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        await require(self._face.gate, request, "view_plugins")
+        actions = (await self._face.plugins.known()).actions
+        return Reply(200, encode([{"name": name, "version": _version(actions.get(name))} for name in actions]))
+
+    async def list_inputs(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        await require(self._face.gate, request, "view_plugins")
+        return Reply(200, encode([_ITSELF, *await asyncio.to_thread(_inputs)]))
+
+
+def _inputs() -> list[JsonObject]:
+    """Those that can be imported; why others cannot is told by what uses them."""
+    ours = [EntryPoint(name, value, "homeostat.inputs") for name, value in INPUTS.items()]
+    found: dict[str, JsonObject] = {}
+    for point in (*entry_points(group="homeostat.inputs"), *ours):
+        try:
+            loaded = point.load()
+        except Exception:  # noqa: S112 - somebody else's module may do anything when it is imported
+            continue
+        found.setdefault(point.name, {"name": point.name, "version": _version(loaded)})
+    return [found[name] for name in sorted(found)]
+
+
+def _version(plugin: Any) -> str:
+    found: str = getattr(plugin, "version", "")
+    return found

@@ -1,0 +1,180 @@
+"""`/resources`: declared, listed, changed and removed by their numbers or their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.errors import NotFoundError
+from homeostat.objects.json import JsonObject, encode
+from homeostat.operators.actions.api import REQUESTED
+from homeostat.web.actions import declare as declaring
+from homeostat.web.actions.bodies import kept_finalizers, plugin_of, resource_body
+from homeostat.web.actions.face import API, Face, check_right
+from homeostat.web.actions.forms import (
+    LARGEST_PAGE,
+    Applied,
+    Changed,
+    Declaration,
+    Finalizers,
+    ResourceQuery,
+    read_applied,
+)
+from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.entry import TypeEntry, phase_of
+from homeostat.web.actions.index.lookup import Found, find_named, find_numbered
+from homeostat.web.kit.etags import mismatch, tagged
+from homeostat.web.kit.form import read_body, read_number, read_query
+from homeostat.web.kit.gate import Caller
+from homeostat.web.kit.pages import next_page
+from homeostat.web.kit.refusal import unknown
+
+
+class Resources:
+    def __init__(self, face: Face) -> None:
+        self._face = face
+
+    async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller, wanted = await self._face.identify(request), read_body(request, Declaration)
+        wanted.check_sizes()
+        return await self._tell_made(caller, await declaring.create(self._face, caller, wanted))
+
+    async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller, query = await self._face.identify(request), read_query(request, ResourceQuery)
+        limit, claims = min(query.limit, LARGEST_PAGE), (await self._face.plugins.known()).claims
+        page: list[tuple[Held, TypeEntry]] = []
+        for each in _chosen(self._face, query, await self._readable(caller), claims):
+            page.append(each)
+            if len(page) > limit:
+                break
+        headers = next_page(request, page[limit - 1][0].entry.number) if len(page) > limit else ()
+        bodies = [
+            resource_body(held, of, is_admin=caller.is_admin, claimed=claims.get(of.spec.name, ""))
+            for held, of in page[:limit]
+        ]
+        return Reply(200, encode(bodies), headers=headers)
+
+    async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller = await self._face.identify(request)
+        found = await find_numbered(self._face, caller, read_number(captured, "id"), "READ")
+        return await self._tell(200, caller, found)
+
+    async def show_named(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller = await self._face.identify(request)
+        await check_right(caller, captured["type"], captured["version"], "READ")
+        resource_type = self._face.book.type_named(captured["type"], captured["version"])
+        found = await find_named(self._face, captured["name"], resource_type) if resource_type is not None else None
+        if found is None:
+            raise unknown(f"Resource {captured['type']}/{captured['version']}/{captured['name']} not found")
+        return await self._tell(200, caller, found)
+
+    async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller, form = await self._face.identify(request), read_body(request, Changed)
+        found = await find_numbered(self._face, caller, read_number(captured, "id"), "UPDATE")
+        changed = await declaring.update(self._face, request, found, _declaration(found, form))
+        return await self._tell(200, caller, changed)
+
+    async def apply(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        """Makes it, or has it say this: as often as it is sent."""
+        caller, form = await self._face.identify(request), read_body(request, Applied)
+        wanted = read_applied(captured, form)
+        resource_type = self._face.book.type_named(wanted.resource_type_name, wanted.resource_type_version)
+        found = await find_named(self._face, wanted.name, resource_type) if resource_type is not None else None
+        if found is None:
+            if "if-match" in request.headers:
+                raise mismatch()
+            return await self._tell_made(caller, await declaring.create(self._face, caller, wanted))
+        await check_right(caller, wanted.resource_type_name, wanted.resource_type_version, "UPDATE")
+        return await self._tell(200, caller, await declaring.apply(self._face, request, found, wanted))
+
+    async def delete(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller, number = await self._face.identify(request), read_number(captured, "id")
+        found = await find_numbered(self._face, caller, number, "DELETE")
+        await declaring.check_seen(self._face, request, found)
+        await declaring.remove(self._face, request, found)
+        return Reply(202, encode({"message": "Resource marked for deletion", "resource_id": number}))
+
+    async def reconcile(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller, number = await self._face.identify(request), read_number(captured, "id")
+        found = await find_numbered(self._face, caller, number, "UPDATE")
+        patch: JsonObject = {"metadata": {"annotations": {REQUESTED: self._face.stamp()}}}
+        try:
+            await self._face.client.merge(found.held.path, patch)
+        except NotFoundError as error:
+            raise unknown(f"Resource {number} not found") from error
+        return Reply(202, encode({"message": "Reconciliation triggered", "resource_id": number}))
+
+    async def show_outputs(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller = await self._face.identify(request)
+        found = await find_numbered(self._face, caller, read_number(captured, "id"), "READ")
+        return tagged(200, {"outputs": found.entry.read_status().outputs}, found.version)
+
+    async def change_finalizers(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        caller, form = await self._face.identify(request), read_body(request, Finalizers)
+        number = read_number(captured, "id")
+        found = await find_numbered(self._face, caller, number, "UPDATE")
+        await declaring.check_seen(self._face, request, found)
+        plugin = plugin_of(found.entry, found.type, await self._face.claim_on(found.type))
+        changed = await declaring.rewrite(self._face, request, found, _finalizers(form, plugin))
+        metadata = changed.entry.metadata
+        if metadata.deletion_timestamp and not metadata.finalizers:
+            return Reply(200, encode({"message": "Resource deleted", "resource_id": number}))
+        return await self._tell(200, caller, changed)
+
+    async def _readable(self, caller: Caller) -> set[tuple[str, str]]:
+        pairs = [(each.spec.name, each.spec.version) for each in self._face.book.types()]
+        return {each for each in pairs if caller.is_admin or await caller.may(*each, "READ")}
+
+    async def _tell(self, status: int, caller: Caller, found: Found, *headers: tuple[str, str]) -> Reply:
+        claimed = await self._face.claim_on(found.type)
+        body = resource_body(found.held, found.type, is_admin=caller.is_admin, claimed=claimed)
+        return tagged(status, body, found.version, *headers)
+
+    async def _tell_made(self, caller: Caller, made: Found) -> Reply:
+        return await self._tell(201, caller, made, ("Location", f"{API}/resources/{made.entry.number}"))
+
+
+def _chosen(
+    face: Face, query: ResourceQuery, readable: set[tuple[str, str]], claims: Mapping[str, str]
+) -> Iterator[tuple[Held, TypeEntry]]:
+    for held in face.book.newest(before=query.after):
+        resource_type = face.book.type_of(held)
+        if resource_type is None:
+            continue
+        spec, entry = resource_type.spec, held.entry
+        if (spec.name, spec.version) not in readable:
+            continue
+        if query.resource_type_name and query.resource_type_name != spec.name:
+            continue
+        if query.resource_type_version and query.resource_type_version != spec.version:
+            continue
+        if query.status and query.status != phase_of(entry, entry.read_phase()):
+            continue
+        plugin = query.action_plugin
+        if plugin and plugin != plugin_of(entry, resource_type, claims.get(spec.name, "")):
+            continue
+        yield held, resource_type
+
+
+def _declaration(found: Found, form: Changed) -> Declaration:
+    wanted = Declaration(
+        name=found.entry.metadata.name,
+        resource_type_name=found.type.spec.name,
+        resource_type_version=found.type.spec.version,
+        spec=form.spec,
+        plugin_config=form.plugin_config,
+    )
+    wanted.check_sizes()
+    return wanted
+
+
+def _finalizers(form: Finalizers, plugin: str) -> Callable[[JsonObject], None]:
+    added, removed = kept_finalizers(form.add, plugin), kept_finalizers(form.remove, plugin)
+
+    def change(obj: JsonObject) -> None:
+        held = obj["metadata"].get("finalizers") or []
+        both = dict.fromkeys([*held, *added])
+        obj["metadata"]["finalizers"] = [each for each in both if each not in removed]
+
+    return change

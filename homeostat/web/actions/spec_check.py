@@ -1,0 +1,73 @@
+"""Whether a spec fits the schema of its type, as the server will take it, and what it is with its defaults. Pure.
+
+All that is wrong is told, by path: `tags[1]: ...; (root): ...`. Rules in CEL are for the server alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from functools import lru_cache
+
+from homeostat.objects.errors import Cause
+from homeostat.objects.json import JsonObject
+from homeostat.objects.schema.default import apply_defaults
+from homeostat.objects.schema.prune import prune
+from homeostat.objects.schema.schema import Schema
+from homeostat.objects.schema.structural import schema_of
+from homeostat.objects.schema.validate import Validator
+from homeostat.operators.actions.api import ResourceType
+from homeostat.operators.actions.types.definition import definition_of
+
+FAILED = "Spec validation failed"
+
+
+class SpecChecker:
+    def __init__(self, root: Schema) -> None:
+        self._root, self._validator = root, Validator(root)
+
+    def settle(self, spec: JsonObject) -> tuple[JsonObject, str]:
+        """The spec with its defaults, and what is wrong with it; empty for nothing."""
+        held = {"spec": deepcopy(spec)}
+        prune(held, self._root)
+        apply_defaults(held, self._root)
+        return held["spec"], told(self._validator.check(held))
+
+
+def checker_of(resource_type: ResourceType) -> SpecChecker:
+    """`InvalidTypeError` where the type cannot be a definition."""
+    metadata = resource_type.metadata
+    return _checkers(_Form(metadata.uid, metadata.generation, resource_type))
+
+
+def told(causes: Iterable[Cause]) -> str:
+    return "; ".join(f"{_path(each.field)}: {each.message}" for each in causes)
+
+
+class _Form:
+    """A type as it was declared at some time; equal where it is the same declaration."""
+
+    __slots__ = ("_key", "resource_type")
+
+    def __init__(self, uid: str, generation: int, resource_type: ResourceType) -> None:
+        self._key, self.resource_type = (uid, generation), resource_type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Form) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(256)
+def _checkers(form: _Form) -> SpecChecker:
+    (version,) = definition_of([form.resource_type.spec])["spec"]["versions"]
+    root = schema_of(version["schema"]["openAPIV3Schema"])
+    root.properties = {name: node for name, node in root.properties.items() if name == "spec"}
+    return SpecChecker(root)
+
+
+def _path(field: str) -> str:
+    if field in ("", "spec"):
+        return "(root)"
+    return field.removeprefix("spec.")

@@ -1,0 +1,65 @@
+"""Asks the webhooks, one after the other: those that change a spec by their order, then those that judge it.
+
+Each sees what the one before made of the spec; the first that denies ends it. A webhook that does not answer in its
+time, or answers nonsense, denies or is passed over as its failure policy says.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from homeostat.external.exchange import Ask, ExchangeError, Http
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.restapi import RestWebhookSpec
+from homeostat.web.actions.webhooks.answer import NoAnswerError, Verdict, concerns, question, read_answer
+from homeostat.web.actions.webhooks.patches import PatchError, apply_patches
+from homeostat.web.actions.webhooks.targets import TargetError, check_target, is_public
+from homeostat.web.kit.refusal import forbidden
+
+log = logging.getLogger(__name__)
+
+_LARGEST_ANSWER = 4 << 20
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+_TURNS = {"mutating": 0, "validating": 1}
+
+
+class Chain:
+    """`Hooks` of the webhooks that there are. `close` it."""
+
+    def __init__(self, webhooks: Callable[[], Iterable[RestWebhookSpec]], *, is_private_allowed: bool = False) -> None:
+        self._webhooks, self._is_private_allowed = webhooks, is_private_allowed
+        self._http = Http(allows=None if is_private_allowed else is_public)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def admit(self, operation: str, resource: JsonObject, old: JsonObject | None) -> JsonObject:
+        asked = [each for each in self._webhooks() if concerns(each, operation, resource)]
+        for hook in sorted(asked, key=lambda each: (_TURNS[each.type], each.ordering, each.name)):
+            verdict = await self._ask(hook, question(operation, resource, old))
+            if not verdict.is_allowed:
+                raise forbidden(verdict.told(hook))
+            if hook.type == "mutating" and verdict.patches:
+                resource = {**resource, "spec": _patched(resource["spec"], hook, verdict)}
+        spec: JsonObject = resource["spec"]
+        return spec
+
+    async def _ask(self, hook: RestWebhookSpec, body: bytes) -> Verdict:
+        try:
+            check_target(hook.url, is_private_allowed=self._is_private_allowed)
+            ask = Ask("POST", hook.url, _HEADERS, body, timeout_s=hook.timeout_seconds, largest=_LARGEST_ANSWER)
+            return read_answer(await self._http.send(ask))
+        except (ExchangeError, NoAnswerError, TargetError) as error:
+            if hook.failure_policy == "Ignore":
+                log.warning("webhook failed and is passed over", extra={"webhook": hook.name, "error": str(error)})
+                return Verdict(is_allowed=True)
+            log.warning("webhook failed", extra={"webhook": hook.name, "error": str(error)})
+            raise forbidden(f'the {hook.type} webhook "{hook.name}" failed: {error}') from error
+
+
+def _patched(spec: JsonObject, hook: RestWebhookSpec, verdict: Verdict) -> JsonObject:
+    try:
+        return apply_patches(spec, verdict.patches or ())
+    except PatchError as error:
+        raise forbidden(f'the mutating webhook "{hook.name}" gave a patch that cannot be applied: {error}') from error

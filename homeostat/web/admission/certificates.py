@@ -1,0 +1,59 @@
+"""Certificates for the admission webhook: an authority made for this one purpose, and the server's. PEM, no files.
+
+The key of the authority is thrown away: nothing else can ever be signed with it, and the next certificates come from
+another authority.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from homeostat.edge.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.operators.policy.admission.webhook_configuration import service_names
+
+AUTHORITY_NAME: Final = "kube-devops-webhook-ca"
+ORGANIZATION: Final = "kube-devops"
+_LONGEST_NAME = 64
+
+
+class AddressError(ValueError):
+    """The text is no IP address."""
+
+
+class Certificates(NamedTuple):
+    authority: bytes
+    certificate: bytes
+    key: bytes
+    """Of the certificate, in PKCS#8."""
+
+
+def make_certificates(
+    service: str, namespace: str, addresses: Iterable[str] = (), *, now: datetime, life: timedelta
+) -> Certificates:
+    """For the names of a Service, and for IP addresses; `AddressError` for one that is none."""
+    names = service_names(service, namespace)
+    hosts = frozenset((*names, *map(_address, addresses)))
+    signing_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    # What is longer is no valid common name. The alternative names are what counts.
+    common_name = names[0] if len(names[0]) <= _LONGEST_NAME else ""
+    subject = Subject(common_name, (ORGANIZATION,), hosts)
+    signer, span = Signer(name_of(Subject(AUTHORITY_NAME, (ORGANIZATION,))), signing_key), Span(now, now + life)
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return Certificates(
+        sign_authority(signer, span),
+        sign_leaf(signer, subject, key.public_key(), span),
+        key.private_bytes(encoding, form, serialization.NoEncryption()),
+    )
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError as error:
+        raise AddressError(f'"{text}" is no IP address') from error

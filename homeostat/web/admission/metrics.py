@@ -1,0 +1,66 @@
+"""What Prometheus sees of the admission webhook, by the original's names.
+
+Whatever a caller sends, there are few series: operations are those that Kubernetes has, violations those that ship with
+us, and a namespace that goes takes its series with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from homeostat.edge.tally import Tally
+from homeostat.operators.policy.admission.review import Verdict
+from homeostat.operators.policy.engine.check import CHECKS
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+_BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+_VIOLATIONS = frozenset(check.type for check in CHECKS)
+_UNKNOWN = "unknown"
+
+
+class AdmissionMetrics:
+    """`hurried` are the requests for which not every policy could be asked in time."""
+
+    def __init__(self) -> None:
+        self.hurried = 0
+        self._requests: Counter[tuple[str, str]] = Counter()
+        self._denials: dict[str, Counter[str]] = {}
+        self._times = Tally(_BOUNDS)
+
+    def answered(self, operation: str, namespace: str, verdict: Verdict, seconds: float) -> None:
+        """`namespace` is empty for one that nobody knows."""
+        operation = operation if operation in _OPERATIONS else _UNKNOWN
+        self._requests[operation, "true" if verdict.is_allowed else "false"] += 1
+        self._times.add(seconds)
+        if verdict.denials:
+            counts = self._denials.setdefault(namespace or _UNKNOWN, Counter())
+            for finding in verdict.denials:
+                violation = finding.check.type
+                counts[violation if violation in _VIOLATIONS else _UNKNOWN] += 1
+
+    def forget(self, namespace: str) -> None:
+        self._denials.pop(namespace, None)
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily
+
+        requests = CounterMetricFamily("webhook_requests_total", "Reviews answered", labels=("operation", "allowed"))
+        for labels, count in self._requests.items():
+            requests.add_metric(labels, count)
+        denials = CounterMetricFamily(
+            "webhook_denials_total", "Findings for which Pods were denied", labels=("namespace", "violation")
+        )
+        for namespace, counts in self._denials.items():
+            for violation, count in counts.items():
+                denials.add_metric((namespace, violation), count)
+        times = HistogramMetricFamily("webhook_request_duration_seconds", "How long an answer took")
+        times.add_metric((), self._times.buckets(), self._times.seconds)
+        yield from (requests, denials, times)
+        yield CounterMetricFamily(
+            "webhook_hurried_total", "Answers for which not every policy was asked", value=self.hurried
+        )

@@ -1,0 +1,103 @@
+"""The policies that have a say at admission: watched, and compiled when they change and not when a Pod comes.
+
+A policy that means nothing judges nobody: it is kept to say so. One that is being deleted has no say any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from homeostat.objects.kind import NAMESPACE, Kind
+from homeostat.operators.policy.api import (
+    CLUSTER_DEVOPS_POLICY,
+    DEVOPS_POLICY,
+    ClusterDevOpsPolicy,
+    DevOpsPolicy,
+)
+from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
+from homeostat.operators.policy.engine.invalid import Fault
+from homeostat.operators.policy.engine.stalled import StalledPolicy
+from homeostat.operators.policy.observe import Namespace
+from homeostat.operators.policy.spec import ClusterPolicySpec
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.watch.source import Source
+
+PolicyChange = Change[DevOpsPolicy] | Change[ClusterDevOpsPolicy]
+Held = TypeVar("Held", Evaluator, StalledPolicy)
+
+
+class PoliciesInForce:
+    """`forget` is told the names of namespaces that go."""
+
+    def __init__(self, informers: Informers, forget: Callable[[str], None] = lambda _: None) -> None:
+        policies = informers.get(_source(DEVOPS_POLICY.kind), DevOpsPolicy)
+        cluster = informers.get(_source(CLUSTER_DEVOPS_POLICY.kind), ClusterDevOpsPolicy)
+        self._namespaces = informers.get(_source(NAMESPACE, is_metadata_only=True), Namespace)
+        self._by_namespace: dict[str, dict[str, Evaluator]] = {}
+        self._stalled: dict[str, dict[str, StalledPolicy]] = {}
+        self._watchers = (policies.watcher, cluster.watcher, self._namespaces.watcher)
+        policies.add_handler(self._changed)
+        cluster.add_handler(self._changed)
+        self._namespaces.add_handler(partial(_tell_gone, forget))
+
+    @property
+    def is_known(self) -> bool:
+        """Before, a policy that is not found may well exist."""
+        return all(each.synced.is_set() for each in self._watchers)
+
+    def knows(self, namespace: str) -> bool:
+        return self._namespaces.cache.knows("", namespace)
+
+    def of(self, namespace: str) -> list[Evaluator]:
+        """Those of the namespace, and those of the cluster that mean it."""
+        own = self._by_namespace.get(namespace)
+        wide = self._by_namespace.get("")
+        found = [] if own is None else list(own.values())
+        return found if wide is None else found + [each for each in wide.values() if self._is_meant(namespace, each)]
+
+    def stalled(self, namespace: str) -> list[StalledPolicy]:
+        """Those that would have a say if they meant something."""
+        if not self._stalled:
+            return []
+        own, wide = self._stalled.get(namespace, {}), self._stalled.get("", {})
+        return [*own.values(), *(each for each in wide.values() if self._is_meant(namespace, each.scope))]
+
+    def _is_meant(self, name: str, policy: Evaluator) -> bool:
+        namespace = self._namespaces.cache.get("", name)
+        if namespace is not None:
+            return policy.means_namespace(name, namespace.metadata.labels)
+        # Absence of labels is not labels.
+        is_choosy = isinstance(policy.spec, ClusterPolicySpec) and policy.spec.namespace_selector is not None
+        return not is_choosy and policy.means_namespace(name, {})
+
+    def _changed(self, change: PolicyChange) -> None:
+        old, new = change.old, change.new
+        if old is not None and new is not None and old.spec == new.spec and old.is_terminating == new.is_terminating:
+            return
+        name = change.name if change.namespace else f"{CLUSTER_DEVOPS_POLICY.kind.kind} {change.name}"
+        compiled = None if new is None or new.is_terminating else compile_policy(new.spec, name=name)
+        stalled = StalledPolicy(new.spec, compiled, name=name) if new and isinstance(compiled, Fault) else None
+        _hold(self._by_namespace, change, compiled if isinstance(compiled, Evaluator) else None)
+        _hold(self._stalled, change, stalled)
+
+
+def _hold(places: dict[str, dict[str, Held]], change: PolicyChange, policy: Held | None) -> None:
+    """In the place of what was held of the policy before, sorted by name."""
+    held = dict(places.pop(change.namespace, {}))
+    held.pop(change.name, None)
+    if policy is not None:
+        held[change.name] = policy
+    if held:
+        places[change.namespace] = dict(sorted(held.items()))
+
+
+def _tell_gone(forget: Callable[[str], None], change: Change[Namespace]) -> None:
+    if change.new is None:
+        forget(change.name)
+
+
+def _source(kind: Kind, *, is_metadata_only: bool = False) -> Source:
+    return Source(kind.path(""), is_metadata_only=is_metadata_only)

@@ -1,0 +1,159 @@
+"""The validating webhook: an API server asks whether a Pod may be, and the policies of its namespace answer.
+
+    POST /validate   an AdmissionReview (admission.k8s.io/v1)
+    GET  /healthz    OK
+    GET  /readyz     READY once all policies are known, 503 before
+    GET  /metrics    the figures
+
+Promises, each tested: every request gets an answer; what is no review is 400 and allowed; before the policies are
+known, and of those that cannot be asked in time, nothing is denied. Whether a webhook that does not answer at all lets
+a Pod in is said by the `failurePolicy` of its configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import Protocol
+from urllib.parse import parse_qs
+
+from homeostat.client.base import Client
+from homeostat.edge.exposition import CONTENT_TYPE, exposition
+from homeostat.edge.limits import KIB, MIB, Limits
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request as HttpRequest
+from homeostat.edge.routes import Routes
+from homeostat.edge.server import Server, serve
+from homeostat.objects.duration import DurationError, parse_duration
+from homeostat.objects.json import encode
+from homeostat.operators.policy.admission.review import ALLOWED, answer, judge, read_request
+from homeostat.operators.policy.admission.webhook_configuration import PATH
+from homeostat.operators.policy.engine.evaluator import Evaluator
+from homeostat.operators.policy.engine.stalled import StalledPolicy
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.telemetry.metrics import Metrics
+from homeostat.web.admission.metrics import AdmissionMetrics
+from homeostat.web.admission.policies import PoliciesInForce
+from homeostat.web.admission.tls import FileCertificate
+
+GRACE_S = 5.0
+LIMITS = Limits(
+    header_bytes=32 * KIB,
+    body_bytes=8 * MIB,
+    max_connections=1024,
+    header_timeout_s=10.0,
+    body_timeout_s=10.0,
+    stall_timeout_s=10.0,
+)
+"""A review holds an object twice, as it was and as it shall be."""
+_LONGEST_S = 2.0
+_SHARE = 0.5
+"""Of the time that the caller gives; the rest is for the way."""
+_TEXT = "text/plain; charset=utf-8"
+_OF_A_SECOND = 1e-9
+
+
+class Policies(Protocol):
+    """Who has a say."""
+
+    @property
+    def is_known(self) -> bool: ...
+    def knows(self, namespace: str) -> bool: ...
+    def of(self, namespace: str) -> list[Evaluator]: ...
+    def stalled(self, namespace: str) -> list[StalledPolicy]: ...
+
+
+class Gate:
+    """Answers requests. `clock` counts seconds, `now` is the time."""
+
+    def __init__(
+        self,
+        policies: Policies,
+        metrics: AdmissionMetrics,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._policies, self._metrics = policies, metrics
+        self._clock, self._now = clock, now
+
+    def validate(self, request: HttpRequest, captured: Mapping[str, str]) -> Reply:
+        began = self._clock()
+        asked = read_request(request.body)
+        if asked is None:
+            self._metrics.answered("", "", ALLOWED, self._clock() - began)
+            return Reply(400, encode(answer("")))
+        policies = InTime(self._policies.of(asked.namespace), self._clock, until=began + _patience_s(request.query))
+        verdict = ALLOWED
+        if self._policies.is_known:
+            verdict = judge(asked, policies, now=self._now(), stalled=self._policies.stalled(asked.namespace))
+        if policies.is_late:
+            self._metrics.hurried += 1
+        namespace = asked.namespace if self._policies.knows(asked.namespace) else ""
+        self._metrics.answered(asked.operation, namespace, verdict, self._clock() - began)
+        return Reply(200, encode(answer(asked.uid, verdict)))
+
+    def show_readiness(self, request: HttpRequest, captured: Mapping[str, str]) -> Reply:
+        return Reply(200, b"READY", _TEXT) if self._policies.is_known else Reply(503, b"NOT READY", _TEXT)
+
+
+class InTime:
+    """Policies, as long as there is time to ask them."""
+
+    def __init__(self, policies: Sequence[Evaluator], clock: Callable[[], float], *, until: float) -> None:
+        self._policies, self._clock, self._until = policies, clock, until
+        self.is_late = False
+
+    def __iter__(self) -> Iterator[Evaluator]:
+        for policy in self._policies:
+            if self._clock() >= self._until:
+                self.is_late = True
+                return
+            yield policy
+
+
+@lru_cache(64)
+def _patience_s(query: str) -> float:
+    """An API server tells its own limit as `?timeout=10s`."""
+    told = parse_qs(query).get("timeout")
+    if not told:
+        return _LONGEST_S
+    try:
+        return min(parse_duration(told[0]) * _OF_A_SECOND * _SHARE, _LONGEST_S)
+    except DurationError:
+        return _LONGEST_S
+
+
+@asynccontextmanager
+async def serve_admission(
+    client: Client,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    certificate: FileCertificate | None = None,
+    limits: Limits = LIMITS,
+) -> AsyncIterator[Server]:
+    """Answers inside the block; at its end what is being answered is finished. Without a certificate in plain HTTP."""
+    informers, figures, metrics = Informers(client), AdmissionMetrics(), Metrics()
+    metrics.watch_informers(informers)
+    gate = Gate(PoliciesInForce(informers, figures.forget), figures)
+    routes = Routes()
+    routes.add("POST", PATH, gate.validate)
+    routes.add("GET", "/healthz", lambda *_: Reply(200, b"OK", _TEXT))
+    routes.add("GET", "/readyz", gate.show_readiness)
+    routes.add("GET", "/metrics", lambda *_: Reply(200, exposition(figures, metrics), CONTENT_TYPE))
+    context = certificate.context if certificate is not None else None
+    server = await serve(routes, host=host, port=port, ssl=context, limits=limits)
+    async with asyncio.TaskGroup() as tasks:
+        following = [tasks.create_task(informers.run())]
+        if certificate is not None:
+            following.append(tasks.create_task(certificate.follow()))
+        try:
+            yield server
+        finally:
+            await server.stop(grace_s=GRACE_S)
+            for task in following:
+                task.cancel()

@@ -1,0 +1,53 @@
+"""The first administrator, from the environment, where there is no user yet."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from homeostat.operators.actions.restapi import RestUserSpec
+from homeostat.web.identity.forms import Password, Username
+from homeostat.web.identity.records import Registers
+from homeostat.web.identity.token import SettingError
+from homeostat.web.identity.users import Users
+from homeostat.web.kit.refusal import RefusalError
+
+log = logging.getLogger(__name__)
+
+USERNAME: Final = "INITIAL_ADMIN_USERNAME"
+PASSWORD: Final = "INITIAL_ADMIN_PASSWORD"  # noqa: S105
+
+
+class FirstAdmin(msgspec.Struct, frozen=True):
+    username: Username
+    password: Password
+
+    def __repr__(self) -> str:
+        return f"FirstAdmin({self.username!r})"
+
+
+def first_admin(environment: Mapping[str, str]) -> FirstAdmin | None:
+    """None unless both are told; `SettingError` where they are no good."""
+    username, password = environment.get(USERNAME), environment.get(PASSWORD)
+    if not username or not password:
+        return None
+    try:
+        return msgspec.convert({"username": username, "password": password}, FirstAdmin)
+    except msgspec.ValidationError as error:
+        field = PASSWORD if "$.password" in str(error) else USERNAME
+        raise SettingError(f"{field} cannot be taken: {str(error).partition(' - at')[0]}") from error
+
+
+async def make_first_admin(registers: Registers, users: Users, wanted: FirstAdmin) -> None:
+    """Nothing where there is any user, as the server knows it."""
+    if await registers.users.fresh():
+        return
+    try:
+        await users.add(wanted.username, wanted.password, RestUserSpec(is_admin=True))
+    except RefusalError:
+        # Another server was quicker with the same.
+        return
+    log.info("first administrator made", extra={"user": wanted.username})

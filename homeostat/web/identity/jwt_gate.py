@@ -1,0 +1,54 @@
+"""Lets in who has a token of this API, and whoever else another gate knows.
+
+A token says who; whether they are still to be let in and what they may do is asked of the registers at each request, so
+a suspended user is out at once and a changed role counts at once.
+"""
+
+from __future__ import annotations
+
+from homeostat.edge.request import Request
+from homeostat.web.identity.records import Registers, Role, User
+from homeostat.web.identity.rights import allows
+from homeostat.web.identity.token import Claims, TokenError, Tokens
+from homeostat.web.kit.gate import Caller, Gate, Operation, SystemPermission, bearer_token
+from homeostat.web.kit.refusal import unauthorized
+
+
+class UserCaller:
+    """A user of this API."""
+
+    def __init__(self, user: User, role: Role | None) -> None:
+        self.id, self.username, self.is_admin = user.number, user.name, user.spec.is_admin
+        self._permissions = role.spec.permissions if role is not None else ()
+        self._system: tuple[str, ...] = role.spec.system_permissions if role is not None else ()
+
+    async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
+        return self.is_admin or allows(self._permissions, type_name, type_version, operation)
+
+    async def has(self, permission: SystemPermission) -> bool:
+        return self.is_admin or permission in self._system
+
+
+class JwtGate:
+    def __init__(self, registers: Registers, tokens: Tokens, otherwise: Gate) -> None:
+        self._registers, self._tokens, self._otherwise = registers, tokens, otherwise
+
+    async def identify(self, request: Request) -> Caller:
+        token = bearer_token(request)
+        try:
+            claims = self._tokens.read(token) if token else None
+        except TokenError as error:
+            raise unauthorized(str(error)) from error
+        if claims is None:
+            return await self._otherwise.identify(request)
+        await self._registers.ready()
+        return self._caller(claims)
+
+    def _caller(self, claims: Claims) -> Caller:
+        user = self._registers.users.named(claims.username)
+        # A name can be given anew; a number is not.
+        if user is None or str(user.number) != claims.sub or user.spec.is_suspended:
+            raise unauthorized("the user of the token is not active")
+        if claims.iat < user.spec.tokens_after:
+            raise unauthorized("the token was made void; log in again")
+        return UserCaller(user, self._registers.role_of(user))

@@ -1,0 +1,77 @@
+"""From what a page answers or raises to what its caller gets; counted, and told to the log at `-v`.
+
+Errors end here: what a page raises becomes `{"detail": ..., "request_id": ...}`, and what nobody expected becomes a 500
+that says no more than the number under which the log has the rest. A line of the log has the path of a request and
+never its query or its headers, which may hold what is not for everybody.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Awaitable, Mapping
+from uuid import uuid4
+
+from homeostat.client.base import UnreachableError
+from homeostat.edge.request import Request
+from homeostat.edge.routes import Routes
+from homeostat.edge.service import Answer
+from homeostat.objects.errors import ApiError
+from homeostat.web.kit.metrics import RestFigures
+from homeostat.web.kit.refusal import REQUEST_ID, RefusalError, refusal_of, refusal_reply
+from homeostat.web.kit.routing import Page
+
+log = logging.getLogger(__name__)
+_is_id = re.compile(r"[A-Za-z0-9._-]{1,128}").fullmatch
+
+
+class Answering:
+    def __init__(self, figures: RestFigures) -> None:
+        self._figures = figures
+
+    def page(self, pattern: str, page: Page) -> Page:
+        async def answer(request: Request, captured: Mapping[str, str]) -> Answer:
+            began = time.perf_counter()
+            given = await answered(page, request, captured)
+            self._note(request, pattern, given, time.perf_counter() - began)
+            return given
+
+        return answer
+
+    async def handle(self, routes: Routes, request: Request) -> Answer:
+        answer = routes(request)
+        if isinstance(answer, Awaitable):
+            return await answer
+        # What is no route.
+        self._note(request, "", answer, 0.0)
+        return answer
+
+    def _note(self, request: Request, pattern: str, answer: Answer, seconds: float) -> None:
+        self._figures.answered(request.method, pattern, answer.status, seconds)
+        if log.isEnabledFor(logging.INFO):
+            told = {"method": request.method, "path": request.path, "status": answer.status}
+            log.info("request", extra={**told, "ms": round(seconds * 1000, 1), "peer": request.peer.address})
+
+
+async def answered(page: Page, request: Request, captured: Mapping[str, str]) -> Answer:
+    try:
+        return await page(request, captured)
+    except RefusalError as error:
+        return refusal_reply(error, _request_id(request))
+    except ApiError as error:
+        return refusal_reply(refusal_of(error), _request_id(request))
+    except UnreachableError as error:
+        log.warning("the control plane cannot be reached", extra={"path": request.path, "reason": str(error)})
+        unreached = RefusalError(503, "the control plane cannot be reached", (("Retry-After", "5"),))
+        return refusal_reply(unreached, _request_id(request))
+    except Exception:
+        number = _request_id(request)
+        log.exception("request failed", extra={"method": request.method, "path": request.path, "request": number})
+        return refusal_reply(RefusalError(500, "this server failed on the request; its log says why"), number)
+
+
+def _request_id(request: Request) -> str:
+    """The caller's own, where it is one."""
+    given = request.headers.get(REQUEST_ID.lower(), "")
+    return given if _is_id(given) else uuid4().hex

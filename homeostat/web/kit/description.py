@@ -1,0 +1,48 @@
+"""`/openapi.json` and `/docs`: what this API is, as a document and as a page. For everybody: it tells of no data.
+
+What it is made of takes some tens of milliseconds, so it is made when somebody first asks, and once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.json import JsonObject, encode
+from homeostat.web.actions.face import API
+from homeostat.web.kit.routing import Add, Route
+
+
+class Description:
+    """`routes` are those that are served when somebody asks."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._routes = routes
+        self._document: JsonObject | None = None
+
+    def add_routes(self, add: Add) -> None:
+        add("GET", "/openapi.json", self.show_document)
+        add("GET", f"{API}/openapi.json", self.show_document)
+        add("GET", "/docs", self.show_docs)
+
+    async def show_document(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        return Reply(200, encode(await self._made()))
+
+    async def show_docs(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        from homeostat.web.kit.docs_page import HEADERS, docs_page
+
+        scheme = "https" if request.peer.is_tls else "http"
+        page = docs_page(await self._made(), where=f"{scheme}://{request.headers.get('host', 'localhost')}")
+        return Reply(200, page, "text/html; charset=utf-8", HEADERS)
+
+    async def _made(self) -> JsonObject:
+        if self._document is None:
+            self._document = await asyncio.to_thread(self._make)
+        return self._document
+
+    def _make(self) -> JsonObject:
+        from homeostat.web.kit.openapi import document
+
+        return document([each for each in self._routes if not each[1].endswith("/openapi.json")])

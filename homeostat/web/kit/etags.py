@@ -1,0 +1,38 @@
+"""What a caller has seen, by `If-Match`: whoever writes on top of something else is told, and writes nothing. Pure."""
+
+from __future__ import annotations
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.objects.json import Json, encode
+from homeostat.web.kit.refusal import RefusalError
+
+
+def tagged(status: int, body: Json, version: str, *more: tuple[str, str]) -> Reply:
+    """With the version by which the caller may say what it has seen."""
+    return Reply(status, encode(body), headers=(("ETag", f'"{version}"'), *more))
+
+
+def is_conditional(request: Request) -> bool:
+    """Whether the caller means one version, and not whichever there is."""
+    return request.headers.get("if-match", "*").strip() != "*"
+
+
+def check_match(request: Request, version: str, *, since: int = 0) -> None:
+    """`RefusalError` 412 where the caller has seen another version than this one; `since` says from which version on
+    nothing has changed that matters.
+    """
+    if not is_conditional(request):
+        return
+    tags = [each.strip() for each in request.headers["if-match"].split(",")]
+    if f'"{version}"' not in tags and not any(_is_between(each, since, version) for each in tags):
+        raise mismatch()
+
+
+def _is_between(tag: str, since: int, version: str) -> bool:
+    number = tag.strip('"')
+    return bool(since) and number.isdecimal() and since <= int(number) <= int(version)
+
+
+def mismatch() -> RefusalError:
+    return RefusalError(412, "it was changed meanwhile; read it again and decide anew")

@@ -1,0 +1,184 @@
+"""The OpenAPI 3.1 document of this API, made of the routes that are served and of the structs that they read with.
+
+What a page takes and answers is said in `operations.py`. A page outside the API, as those for people are, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from homeostat import __version__
+from homeostat.objects.json import JsonObject
+from homeostat.web.actions.answers import Refusal
+from homeostat.web.actions.face import API
+from homeostat.web.actions.operations import OPERATIONS, Operation
+from homeostat.web.kit.routing import Route
+
+_REFS: Final = "#/components/schemas/{name}"
+_PLAIN: Final = Operation("", "known")
+_TOLD: Final = {
+    200: "Done",
+    201: "Made",
+    202: "Begun",
+    204: "Done",
+    400: "The plugin, the type or the spec is not good",
+    401: "Nobody that is known",
+    403: "Not allowed",
+    404: "Not there",
+    409: "There already, in use, or written by several at once",
+    412: "Changed meanwhile",
+    413: "Too large",
+    422: "A field has another shape",
+    429: "Too many failed logins",
+    500: "This server failed",
+    502: "The control plane refused this server",
+    503: "Not to be had now",
+}
+_ALWAYS: Final = (500, 502, 503)
+_NUMBERS: Final = frozenset({"id", "permission"})
+
+
+def document(routes: Iterable[Route]) -> JsonObject:
+    shown = [each for each in routes if each in OPERATIONS or each[1].startswith(f"{API}/")]
+    schemas = _Schemas(OPERATIONS.get(each, _PLAIN) for each in shown)
+    paths: JsonObject = {}
+    for method, pattern in shown:
+        operation = OPERATIONS.get((method, pattern), _PLAIN)
+        paths.setdefault(pattern, {})[method.lower()] = _operation(method, pattern, operation, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Homeostat: resources",
+            "version": __version__,
+            "description": "Resource types, resources and their history; users, roles and webhooks.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"bearer": []}, {}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.components,
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+class _Schemas:
+    """Of all structs, each once."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        types: list[Any] = [Refusal]
+        for each in operations:
+            answers = each.answer if isinstance(each.answer, tuple) else (each.answer,)
+            types += [found for found in (*answers, each.body, each.query) if found is not None]
+        made, components = msgspec.json.schema_components(types, ref_template=_REFS)
+        self.components: JsonObject = _portable(components)
+        self._by_type = dict(zip(map(repr, types), made, strict=True))
+
+    def of(self, shape: Any) -> JsonObject:
+        if isinstance(shape, tuple):
+            return {"anyOf": [self.of(each) for each in shape]}
+        return self._by_type[repr(shape)]
+
+    def fields(self, shape: type[msgspec.Struct]) -> tuple[JsonObject, list[str]]:
+        found = self.components[shape.__name__]
+        return found["properties"], found.get("required", [])
+
+
+def _portable(schema: Any) -> Any:
+    r"""With patterns that are also read elsewhere than in Python, which alone has `\Z`."""
+    if isinstance(schema, dict):
+        told = {name: _portable(each) for name, each in schema.items()}
+        if isinstance(told.get("pattern"), str):
+            told["pattern"] = told["pattern"].replace(r"\Z", "$")
+        return told
+    return [_portable(each) for each in schema] if isinstance(schema, list | tuple) else schema
+
+
+def _operation(method: str, pattern: str, operation: Operation, schemas: _Schemas) -> JsonObject:
+    told: JsonObject = {
+        "operationId": operation_id(method, pattern),
+        "summary": operation.summary,
+        "description": f"For: {operation.who}.",
+        "tags": [_tag(pattern)],
+        "parameters": [*_of_path(pattern), *_of_query(operation, schemas), *_of_headers(operation)],
+        "responses": _responses(operation, schemas),
+    }
+    if operation.who == "anyone":
+        told["security"] = [{}]
+    if operation.body is not None:
+        content: JsonObject = {"schema": schemas.of(operation.body)}
+        if operation.example:
+            content["example"] = operation.example
+        told["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return told
+
+
+def operation_id(method: str, pattern: str) -> str:
+    words = [each.strip("{}").replace("-", "_") for each in pattern.removeprefix(API).split("/") if each]
+    below = "" if pattern.startswith(API) else "root_"
+    return "_".join([method.lower(), below + words[0], *words[1:]] if words else [method.lower(), "root"])
+
+
+def _tag(pattern: str) -> str:
+    return pattern.removeprefix(API).strip("/").partition("/")[0]
+
+
+def _of_path(pattern: str) -> list[JsonObject]:
+    names = [each[1:-1] for each in pattern.split("/") if each.startswith("{")]
+    number = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
+    # Two dots would be another path.
+    text = {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^[A-Za-z0-9][A-Za-z0-9.-]*$"}
+    return [
+        {"name": each, "in": "path", "required": True, "schema": number if each in _NUMBERS else text} for each in names
+    ]
+
+
+def _of_query(operation: Operation, schemas: _Schemas) -> list[JsonObject]:
+    if operation.query is None:
+        return []
+    properties, required = schemas.fields(operation.query)
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _without_null(schema)}
+        for name, schema in properties.items()
+    ]
+
+
+def _without_null(schema: JsonObject) -> JsonObject:
+    """A query has no null: what is not given is left out."""
+    rest = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if not rest:
+        return schema
+    return rest[0] if len(rest) == 1 else {**schema, "anyOf": rest}
+
+
+def _of_headers(operation: Operation) -> list[JsonObject]:
+    names = ["If-Match"] if operation.is_conditional else []
+    names += ["Last-Event-ID"] if operation.media != "application/json" else []
+    return [{"name": each, "in": "header", "required": False, "schema": {"type": "string"}} for each in names]
+
+
+def _responses(operation: Operation, schemas: _Schemas) -> JsonObject:
+    codes = {operation.status, *operation.refusals, *_ALWAYS}
+    if operation.who != "anyone":
+        codes |= {401, 403}
+    elif operation.body is not None:
+        codes.add(401)
+    return {str(code): _response(code, operation, schemas) for code in sorted(codes)}
+
+
+def _response(code: int, operation: Operation, schemas: _Schemas) -> JsonObject:
+    told: JsonObject = {"description": _TOLD[code]}
+    if code >= 400:
+        is_health = code == 503 and operation.who == "anyone" and operation.body is None
+        shape = {"anyOf": [schemas.of(Refusal), schemas.of(operation.answer)]} if is_health else schemas.of(Refusal)
+        return {**told, "content": {"application/json": {"schema": shape}}}
+    if operation.answer is None:
+        return told
+    # What a stream holds is no JSON; its events are.
+    key = "x-event-schema" if operation.media != "application/json" else "schema"
+    shape = schemas.of(operation.answer)
+    return {**told, "content": {operation.media: {key: shape} if key == "schema" else {"schema": {}, key: shape}}}

@@ -1,0 +1,116 @@
+"""Bearer tokens of the Kubernetes API itself: that API says whose they are, and what their owners may do.
+
+A member of `system:masters` is an administrator. Everybody else may do to the resources of a type what they may do to
+its kind in the namespace of this server. What was asked is remembered for some seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from homeostat.client.base import Client
+from homeostat.edge.request import Request
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import GROUP, RESOURCES, ResourceTypeSpec
+from homeostat.operators.actions.types.naming import resource_kind
+from homeostat.web.kit.gate import Caller, Operation, SystemPermission, bearer_token
+from homeostat.web.kit.refusal import unauthorized
+
+MASTERS: Final = "system:masters"
+REMEMBERED_S: Final = 10.0
+_MOST_REMEMBERED: Final = 4096
+_TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
+_RIGHTS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_VERBS: Final[dict[Operation, str]] = {"CREATE": "create", "READ": "get", "UPDATE": "update", "DELETE": "delete"}
+_PERMISSIONS: Final[dict[SystemPermission, tuple[str, str]]] = {
+    "view_plugins": ("list", "resourcetypes"),
+    "view_webhooks": ("list", "restwebhooks"),
+    "manage_types": ("*", "resourcetypes"),
+}
+PluralOf = Callable[[str, str], str]
+"""Of a type's name and version: how its kind is called on the server."""
+
+
+def usual_plural(type_name: str, type_version: str) -> str:
+    return resource_kind(ResourceTypeSpec(name=type_name, version=type_version)).plural
+
+
+class _Question(NamedTuple):
+    group: str
+    resource: str
+    verb: str
+    namespace: str
+
+
+class ReviewedCaller:
+    """A user of the Kubernetes API."""
+
+    id = 0
+
+    def __init__(self, user: JsonObject, client: Client, *, namespace: str, plural_of: PluralOf) -> None:
+        self.username: str = user.get("username") or ""
+        self.is_admin = MASTERS in (user.get("groups") or ())
+        self._user, self._client, self._namespace, self._plural_of = user, client, namespace, plural_of
+        self._answers: dict[_Question, bool] = {}
+
+    async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
+        if self.is_admin:
+            return True
+        plural = self._plural_of(type_name, type_version)
+        return await self._ask(_Question(RESOURCES, plural, _VERBS[operation], self._namespace))
+
+    async def has(self, permission: SystemPermission) -> bool:
+        if self.is_admin:
+            return True
+        verb, resource = _PERMISSIONS[permission]
+        return await self._ask(_Question(GROUP, resource, verb, ""))
+
+    async def _ask(self, question: _Question) -> bool:
+        if question not in self._answers:
+            spec = {
+                **{name: value for name, value in self._user.items() if name in ("uid", "groups", "extra") and value},
+                "user": self.username,
+                "resourceAttributes": question._asdict(),
+            }
+            review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+            answer = await self._client.create(_RIGHTS, review)
+            self._answers[question] = bool(answer["status"].get("allowed"))
+        return self._answers[question]
+
+
+class ReviewGate:
+    """`clock` counts seconds."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str,
+        plural_of: PluralOf = usual_plural,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client, self._namespace, self._plural_of, self._clock = client, namespace, plural_of, clock
+        self._known: dict[bytes, tuple[float, ReviewedCaller]] = {}
+
+    async def identify(self, request: Request) -> Caller:
+        token = bearer_token(request)
+        if not token:
+            raise unauthorized()
+        key, now = sha256(token.encode()).digest(), self._clock()
+        until, caller = self._known.get(key, (now, None))
+        if caller is None or until <= now:
+            caller = await self._review(token)
+            if len(self._known) >= _MOST_REMEMBERED:
+                self._known.clear()
+            self._known[key] = (now + REMEMBERED_S, caller)
+        return caller
+
+    async def _review(self, token: str) -> ReviewedCaller:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+        status = (await self._client.create(_TOKENS, review))["status"]
+        if not status.get("authenticated"):
+            raise unauthorized("the token is not valid")
+        return ReviewedCaller(status["user"], self._client, namespace=self._namespace, plural_of=self._plural_of)

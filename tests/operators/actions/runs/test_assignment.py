@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.objects.declared import Metadata
+from homeostat.operators.actions.api import Resource, ResourceStatus, ResourceTypeSpec
+from homeostat.operators.actions.plugins.discovery import Catalog
+from homeostat.operators.actions.plugins.plugin import Plugin
+from homeostat.operators.actions.runs.assignment import Assignments
+from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.world import Fault
+from tests.operators.actions.hosted import Nowhere
+
+
+@pytest.mark.parametrize(
+    ("troubles", "disputes", "told"),
+    [
+        ({}, {}, "no reconciler has claimed the type"),
+        ({"roles": "ImportError: no asyncpg"}, {}, "may: roles: ImportError: no asyncpg"),
+        ({}, {"Role": ("a", "b")}, "several reconcilers claim the type: a, b; let the type name one"),
+    ],
+    ids=["nobody claims it", "a plugin is broken", "two claim it"],
+)
+def test_a_resource_without_a_plugin_says_why(
+    troubles: dict[str, str], disputes: dict[str, tuple[str, ...]], told: str
+) -> None:
+    plugins: Catalog[Plugin[Any]] = Catalog({}, troubles)
+    means = Means(
+        client=Client(Nowhere()), plugins=plugins, stores={}, directory=Path("/nonexistent"), disputes=disputes
+    )
+    assignments = Assignments(lambda _: ResourceTypeSpec(name="Role"), means)
+    role = Resource(metadata=Metadata("orders"))
+    fault = assignments.make(role, ResourceStatus(), assignments.wanted(role))
+    assert isinstance(fault, Fault)
+    assert fault.message.endswith(told)

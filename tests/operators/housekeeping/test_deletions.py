@@ -1,0 +1,42 @@
+"""Who is known to be gone: by an event, or by a list that began after the deletion."""
+
+from __future__ import annotations
+
+import pytest
+
+from homeostat.operators.housekeeping.garbage.deletions import Departures
+from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, Lost, News
+from homeostat.operators.housekeeping.metadata.metadata import Metadata
+
+A, B = (Metadata(name=name, uid=name, resource_version="1") for name in "ab")
+
+
+@pytest.mark.parametrize(
+    ("told", "is_awaited"),
+    [
+        ([], True),
+        ([Gone("widgets", A)], True),
+        ([Gone("widgets", A), Gone("widgets", B)], False),
+        ([Gone("gadgets", A), Gone("gadgets", B)], True),
+        ([Listing("widgets"), Listed("widgets")], False),
+        ([Listing("widgets"), Changed("widgets", B), Listed("widgets")], True),
+        ([Listing("widgets"), Changed("widgets", B), Listed("widgets"), Gone("widgets", B)], False),
+        ([Listing("gadgets"), Listed("gadgets")], True),
+        ([Listed("widgets")], True),
+        ([Lost("widgets")], False),
+    ],
+)
+def test_those_are_awaited_of_whom_nothing_has_said_that_they_are_gone(told: list[News], is_awaited: bool) -> None:
+    departures = Departures()
+    departures.expect("widgets", ["a", "b"])
+    for news in told:
+        departures.observe(news)
+    assert departures.is_awaited("widgets") is is_awaited
+
+
+def test_a_list_that_began_before_somebody_was_awaited_says_nothing_of_him() -> None:
+    departures = Departures()
+    departures.observe(Listing("widgets"))
+    departures.expect("widgets", ["a"])
+    departures.observe(Listed("widgets"))
+    assert departures.is_awaited("widgets")

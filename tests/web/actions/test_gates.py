@@ -1,0 +1,215 @@
+"""Who may do what: by a gate of a test's own, and by the tokens and roles of a real plane."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from homeostat.edge.request import Request
+from homeostat.edge.server import serve
+from homeostat.objects.json import JsonObject
+from homeostat.operators import actions
+from homeostat.plane import Settings, open_plane
+from homeostat.runtime.installation import install
+from homeostat.server.access.tokens import Tokens
+from homeostat.testing.eventually import eventually
+from homeostat.web.actions.app import refuse, rest_app
+from homeostat.web.actions.face import Face
+from homeostat.web.actions.serving import open_face
+from homeostat.web.kit.gate import Administrator, Caller, Operation, SystemPermission, bearer_token
+from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
+from tests.web.actions.calling import NOTE_TYPE, Api, note
+from tests.web.actions.shelf import World
+
+ROLES = "/apis/rbac.authorization.k8s.io/v1"
+
+
+class Limited:
+    """`rights` are operations by type and version, with `*` for any."""
+
+    id = 7
+    is_admin = False
+
+    def __init__(self, username: str, rights: dict[tuple[str, str], str]) -> None:
+        self.username, self._rights = username, rights
+
+    async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
+        places = [(name, version) for name in (type_name, "*") for version in (type_version, "*")]
+        return any(operation in self._rights.get(each, "") for each in places)
+
+    async def has(self, permission: SystemPermission) -> bool:
+        return False
+
+
+CALLERS: dict[str, Caller] = {
+    "root": Administrator("root"),
+    "reader": Limited("reader", {("Note", "v1"): "READ"}),
+    "writer": Limited("writer", {("*", "v1"): "READ CREATE UPDATE"}),
+    "nobody": Limited("nobody", {}),
+}
+
+
+class Listed:
+    async def identify(self, request: Request) -> Caller:
+        if (caller := CALLERS.get(bearer_token(request))) is None:
+            raise unauthorized()
+        return caller
+
+
+@pytest.fixture
+def gated(face: Face) -> Face:
+    face.gate = Listed()
+    return face
+
+
+@pytest.fixture
+async def two(gated: Face, api: Api) -> Api:
+    """Two types, each with a resource."""
+    for name in ("Note", "Page"):
+        await api.post("/resource-types", {**NOTE_TYPE, "name": name}, Authorization="Bearer root")
+        body = note("one", resource_type_name=name, plugin_config={"token": "secret"})
+        assert (await api.post("/resources", body, Authorization="Bearer root")).status == 201
+    return api
+
+
+READABLE = {"root": ["Page", "Note"], "reader": ["Note"], "writer": ["Page", "Note"], "nobody": []}
+ALLOWED = [
+    ("reader", "GET", "/resources/1", 200),
+    ("reader", "GET", "/resources/2", 403),
+    ("reader", "GET", "/resources/2/history", 403),
+    ("reader", "GET", "/resources/2/outputs", 403),
+    ("reader", "GET", "/resources/2/logs", 403),
+    ("reader", "GET", "/resources/by-name/Page/v1/one", 403),
+    ("reader", "DELETE", "/resources/1", 403),
+    ("reader", "POST", "/resources/1/reconcile", 403),
+    ("writer", "POST", "/resources/2/reconcile", 202),
+    ("writer", "DELETE", "/resources/2", 403),
+    ("nobody", "GET", "/resources/99", 404),
+    ("nobody", "GET", "/resource-types", 200),
+    ("nobody", "GET", "/plugins/actions", 403),
+    ("nobody", "GET", "/cluster/nodes", 403),
+    ("nobody", "DELETE", "/resource-types/1", 403),
+    ("", "GET", "/resources", 401),
+    ("", "GET", "/resource-types", 401),
+    ("", "GET", "/cluster/nodes", 401),
+    ("", "GET", "/cluster/health", 200),
+    ("", "GET", "/health", 200),
+    ("root", "GET", "/plugins/actions", 200),
+]
+
+
+async def test_a_list_has_what_may_be_read(two: Api) -> None:
+    for who, names in READABLE.items():
+        listed = await two.get("/resources", Authorization=f"Bearer {who}")
+        assert [each["resource_type_name"] for each in listed.body] == names
+        assert all(("plugin_config" in each) == (who == "root") for each in listed.body)
+
+
+async def test_each_may_do_what_is_theirs(two: Api) -> None:
+    for who, method, path, status in ALLOWED:
+        answer = await two.call(method, path, **({"Authorization": f"Bearer {who}"} if who else {}))
+        assert answer.status == status, (who, method, path)
+        if status == 401:
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+async def test_a_right_is_checked_before_anything_else_of_a_body(two: Api) -> None:
+    body = note("two", action_plugin="magic", spec={})
+    assert (await two.post("/resources", body, Authorization="Bearer reader")).status == 403
+    assert (await two.put("/resources/1", {"spec": {"size": 0}}, Authorization="Bearer reader")).status == 403
+    applied = await two.put("/resources/by-name/Note/v1/new", {"spec": {}}, Authorization="Bearer reader")
+    assert applied.status == 403
+
+
+class Hook:
+    """Says what it was asked, and does as it is told."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Any, Any]] = []
+        self.spec: JsonObject | None = None
+        self.refusal: RefusalError | None = None
+
+    async def admit(self, operation: str, resource: JsonObject, old: JsonObject | None) -> JsonObject:
+        self.asked.append((operation, resource["spec"], old["spec"] if old else None))
+        if self.refusal is not None:
+            raise self.refusal
+        found: JsonObject = self.spec or resource["spec"]
+        return found
+
+
+async def test_hooks_are_asked_after_the_schema_and_what_they_change_is_checked_again(face: Face, notes: Api) -> None:
+    hook = face.hooks = Hook()
+    assert (await notes.post("/resources", note("one", spec={"size": 1}))).status == 400
+    assert hook.asked == []
+    hook.spec = {"size": 2}
+    answer = await notes.post("/resources", note("one"))
+    assert (answer.status, "text: Required" in answer.body["detail"]) == (400, True)
+    hook.spec = {"text": "changed"}
+    assert (await notes.made("/resources", note("one")))["spec"] == {"text": "changed", "size": 3}
+    hook.refusal = forbidden("not on a Friday")
+    for method, path, body in (
+        ("POST", "/resources", note("two")),
+        ("PUT", "/resources/1", {"spec": {"text": "b"}}),
+        ("DELETE", "/resources/1", None),
+    ):
+        answer = await notes.call(method, path, body)
+        assert (answer.status, answer.body["detail"]) == (403, "not on a Friday"), path
+    settled = {"text": "changed", "size": 3}
+    assert hook.asked[-2:] == [("UPDATE", {"text": "b"}, settled), ("DELETE", settled, settled)]
+    assert (await notes.put("/resources/1", {"plugin_config": {}})).status == 200
+
+
+@pytest.fixture
+async def reviewed(shelf: World, tmp_path: Path) -> AsyncIterator[tuple[Api, dict[str, str]]]:
+    """A plane that asks for credentials, and tokens of its own by name."""
+    data = tmp_path / "plane"
+    data.mkdir(mode=0o700)
+    async with open_plane(Settings(data=data, port=0, operators=frozenset({"housekeeping", "actions"}))) as plane:
+        tokens = Tokens(data / "tokens.json")
+        made = {name: tokens.create(name, now=time.time(), groups=groups) for name, groups in USERS.items()}
+        await install(plane.client, actions.KINDS)
+        for name, rules in RULES.items():
+            await plane.client.create(f"{ROLES}/clusterroles", {"metadata": {"name": name}, "rules": rules})
+            binding = {
+                "metadata": {"name": name},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+                "subjects": [{"kind": "User", "name": name, "apiGroup": "rbac.authorization.k8s.io"}],
+            }
+            await plane.client.create(f"{ROLES}/clusterrolebindings", binding)
+        async with open_face(plane.client, namespace="default", environment={}) as face:
+            server = await serve(rest_app(face), refuse=refuse)
+            async with aiohttp.ClientSession() as session:
+                yield Api(session, f"http://127.0.0.1:{server.port}"), made
+            await server.stop()
+
+
+USERS: dict[str, tuple[str, ...]] = {"root": ("system:masters",), "reader": (), "stranger": ()}
+RULES: dict[str, list[JsonObject]] = {
+    "reader": [
+        {"apiGroups": ["resources.homeostat.dev"], "resources": ["notes"], "verbs": ["get"]},
+        {"apiGroups": ["homeostat.dev"], "resources": ["resourcetypes"], "verbs": ["list"]},
+    ]
+}
+
+
+async def test_the_tokens_of_the_plane_are_taken_and_its_roles_count(reviewed: tuple[Api, dict[str, str]]) -> None:
+    api, tokens = reviewed
+
+    async def call(who: str, method: str, path: str, body: Any = None) -> int:
+        return (await api.call(method, path, body, Authorization=f"Bearer {tokens.get(who, 'wrong')}")).status
+
+    assert await call("wrong", "GET", "/resources") == 401
+    assert (await api.get("/resources")).status == 401
+    await eventually(lambda: call("root", "POST", "/resource-types", NOTE_TYPE), lambda each: each in (201, 409))
+    assert await call("root", "POST", "/resources", note("one")) == 201
+    assert await call("reader", "GET", "/resources/1") == 200
+    assert await call("reader", "DELETE", "/resources/1") == 403
+    assert await call("reader", "GET", "/plugins/actions") == 200
+    assert await call("reader", "POST", "/resource-types", NOTE_TYPE) == 403
+    assert await call("stranger", "GET", "/resources/1") == 403
+    assert await call("stranger", "GET", "/plugins/actions") == 403

@@ -1,0 +1,91 @@
+"""What callers send, and how a misfit is told."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from homeostat.edge.request import Headers, Peer, Request
+from homeostat.objects.json import Json
+from homeostat.web.actions.forms import Declaration
+from homeostat.web.identity.forms import NewUser
+from homeostat.web.kit.form import read_body, read_number, read_query
+from homeostat.web.kit.pages import next_page
+from homeostat.web.kit.refusal import RefusalError
+
+
+class Part(msgspec.Struct):
+    size: Annotated[int, Meta(ge=1)]
+
+
+class Form(msgspec.Struct):
+    name: str
+    parts: list[Part] = []
+
+
+class Query(msgspec.Struct):
+    limit: Annotated[int, Meta(le=10)] = 5
+    is_open: bool = False
+
+
+def request(body: bytes = b"", query: str = "") -> Request:
+    return Request("POST", "/things", query, Headers(), body, Peer(""), {})
+
+
+MISFITS: dict[str, tuple[bytes, list[Json], str]] = {
+    "nothing": (b"", ["body"], "value_error"),
+    "no JSON": (b"{", ["body"], "json_invalid"),
+    "no text": (b'{"name": "\xff"}', ["body"], "json_invalid"),
+    "very deep": (b'{"name": "x", "more": ' + b"[" * 100_000, ["body"], "json_invalid"),
+    "deeper than it may be": (b'{"name": "x", "more": ' + b"[" * 600 + b"]" * 600 + b"}", ["body"], "json_invalid"),
+    "too many parts": (b'{"name": "x", "more": [' + b"[]," * 1_000_000 + b"1]}", ["body"], "json_invalid"),
+    "a list": (b"[]", ["body"], "value_error"),
+    "a field that is missing": (b"{}", ["body", "name"], "missing"),
+    "another type": (b'{"name": 1}', ["body", "name"], "value_error"),
+    "inside a list": (b'{"name": "x", "parts": [{"size": 0}]}', ["body", "parts", 0, "size"], "value_error"),
+    "missing inside a list": (b'{"name": "x", "parts": [{}]}', ["body", "parts", 0, "size"], "missing"),
+}
+
+
+@pytest.mark.parametrize(("body", "where", "kind"), MISFITS.values(), ids=MISFITS)
+def test_a_misfit_is_422_and_names_the_field(body: bytes, where: list[Json], kind: str) -> None:
+    with pytest.raises(RefusalError) as caught:
+        read_body(request(body), Form)
+    assert caught.value.status == 422
+    assert isinstance(caught.value.detail, list)
+    (problem,) = caught.value.detail
+    assert isinstance(problem, dict)
+    assert (problem["loc"], problem["type"]) == (where, kind)
+
+
+@pytest.mark.parametrize(("shape", "field"), [(Declaration, "name"), (NewUser, "username")])
+def test_what_is_no_name_is_told_in_words(shape: type[msgspec.Struct], field: str) -> None:
+    body = {"resource_type_name": "A", "resource_type_version": "v1", "password": "long enough", field: "Big_one"}
+    with pytest.raises(RefusalError) as caught:
+        read_body(request(msgspec.json.encode(body)), shape)
+    assert "a name has small letters, digits and dashes inside" in str(caught.value.detail)
+
+
+def test_a_body_is_read() -> None:
+    assert read_body(request(b'{"name": "x", "more": 1}'), Form).name == "x"
+
+
+def test_a_query_is_read_from_texts() -> None:
+    assert read_query(request(query="limit=7&is_open=true&other=1"), Query) == Query(7, True)
+    with pytest.raises(RefusalError, match="limit"):
+        read_query(request(query="limit=11"), Query)
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1.5", "1" * 16, "²"])
+def test_what_is_no_number_is_422(text: str) -> None:
+    with pytest.raises(RefusalError) as caught:
+        read_number({"id": text}, "id")
+    assert caught.value.status == 422
+
+
+def test_the_next_page_asks_the_same_from_further_on() -> None:
+    ((name, value),) = next_page(request(query="limit=2&after=5&status=a%26b"), 9)
+    assert (name, value) == ("Link", '</things?limit=2&status=a%26b&after=9>; rel="next"')

@@ -1,0 +1,58 @@
+"""Objects by number: the oldest has it, the newest come first."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+
+from homeostat.web.kit.numbered import Numbered
+
+
+def filled(*objects: tuple[int, str]) -> Numbered[str]:
+    """Each is older than the next."""
+    found: Numbered[str] = Numbered()
+    for at, (number, name) in enumerate(objects):
+        found.put(number, name, (f"{at:04}", name), name)
+    return found
+
+
+def test_the_oldest_has_the_number_and_the_others_are_told() -> None:
+    found = filled((1, "a"), (1, "b"), (1, "c"), (2, "d"))
+    assert found.get(1) == "a"
+    assert found.disputed(1) == ["b", "c"]
+    assert found.disputed(2) == found.disputed(3) == []
+
+
+def test_when_it_goes_the_next_oldest_is_found() -> None:
+    found = filled((1, "a"), (1, "b"))
+    found.remove(1, "a")
+    assert (found.get(1), found.disputed(1)) == ("b", [])
+    found.remove(1, "b")
+    assert (found.get(1), len(found), found.highest) == (None, 0, 0)
+
+
+def test_the_newest_come_first_and_from_a_number_on() -> None:
+    found = filled((2, "b"), (9, "i"), (5, "e"))
+    assert list(found.newest()) == ["i", "e", "b"]
+    assert list(found.newest(before=9)) == ["e", "b"]
+    assert list(found.newest(before=6)) == ["e", "b"]
+    assert list(found.newest(before=1)) == []
+    assert found.highest == 9
+
+
+def test_what_is_put_again_is_replaced_and_what_is_not_there_is_not_removed() -> None:
+    found = filled((1, "a"))
+    found.put(1, "a", ("0000", "a"), "changed")
+    found.remove(7, "a")
+    found.remove(1, "other")
+    assert (list(found.newest()), len(found)) == (["changed"], 1)
+
+
+def test_a_page_of_many_costs_no_walk_over_all() -> None:
+    found: Numbered[int] = Numbered()
+    for number in range(1, 100_001):
+        found.put(number, number, ("", str(number)), number)
+    began = time.process_time()
+    for before in range(100_000, 90_000, -100):
+        assert len(list(islice(found.newest(before=before), 100))) == 100
+    assert time.process_time() - began < 2.0
