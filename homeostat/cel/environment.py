@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from homeostat.cel.check import Checker
-from homeostat.cel.compile import Compiler
-from homeostat.cel.cost import CALL_LIMIT, Budget, fixed_cost
+from homeostat.cel.check.checker import Checker
+from homeostat.cel.check.cost import CALL_LIMIT, Budget, fixed_cost
+from homeostat.cel.check.estimate import MAX_COST, estimate
+from homeostat.cel.compile.compiler import Compiler
+from homeostat.cel.compile.frame import Code
 from homeostat.cel.errors import CompileError, CostLimitError, EvaluationError, Issue
-from homeostat.cel.estimate import MAX_COST, estimate
-from homeostat.cel.frame import Code
 from homeostat.cel.functions import standard
-from homeostat.cel.parser import parse
 from homeostat.cel.registry import Overload, registry
-from homeostat.cel.syntax import Node
+from homeostat.cel.syntax.parser import parse
+from homeostat.cel.syntax.tree import Node
 from homeostat.cel.types import Type
 
 _CONFUSED = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)

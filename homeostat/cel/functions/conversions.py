@@ -6,8 +6,8 @@ from math import isfinite
 from typing import Any
 
 from homeostat.cel.errors import EvaluationError
+from homeostat.cel.functions.numerals import double_text, parse_double, parse_int
 from homeostat.cel.functions.operations import checked_int, checked_uint
-from homeostat.cel.numerals import double_text, parse_double, parse_int
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.timestamps import SECOND, Duration, Timestamp, parse_duration, parse_timestamp, timestamp_of
 from homeostat.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, Uint, type_name

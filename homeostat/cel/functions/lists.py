@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from homeostat.cel.check.estimate import MAX_REQUEST_SIZE
 from homeostat.cel.errors import EvaluationError, no_such_overload
-from homeostat.cel.estimate import MAX_REQUEST_SIZE
 from homeostat.cel.functions.operations import checked_int, checked_uint
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.timestamps import Duration, duration_of

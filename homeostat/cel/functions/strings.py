@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from homeostat.cel.check.estimate import MAX_REQUEST_SIZE
 from homeostat.cel.errors import EvaluationError
-from homeostat.cel.estimate import MAX_REQUEST_SIZE
-from homeostat.cel.formatting import format_text, quote
+from homeostat.cel.functions.formatting import format_text, quote
 from homeostat.cel.registry import Overload, function, member
 
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))

@@ -26,8 +26,8 @@ from homeostat.cel import (
     Program,
     Type,
 )
-from homeostat.cel.parser import parse
-from homeostat.cel.syntax import Ident, Node, Select, children
+from homeostat.cel.syntax.parser import parse
+from homeostat.cel.syntax.tree import Ident, Node, Select, children
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.kinds.registry import Kind

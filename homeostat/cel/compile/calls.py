@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from homeostat.cel.coercion import coercion
+from homeostat.cel.compile.coercion import coercion
+from homeostat.cel.compile.frame import Code, Frame, spend
 from homeostat.cel.errors import no_such_overload
-from homeostat.cel.frame import Code, Frame, spend
 from homeostat.cel.registry import Cost, Overload
-from homeostat.cel.syntax import Call, Node
+from homeostat.cel.syntax.tree import Call, Node
 from homeostat.cel.timestamps import Duration, Timestamp
 from homeostat.cel.types import DYN, ObjectType, OpaqueType, ParamType, Type
 from homeostat.cel.values import Optional, TypeValue, Uint

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from homeostat.cel.syntax import (
+from homeostat.cel.syntax.tree import (
     Bind,
     Call,
     Comprehension,

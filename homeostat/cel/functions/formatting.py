@@ -8,7 +8,7 @@ from math import isinf, isnan
 from typing import Any
 
 from homeostat.cel.errors import EvaluationError
-from homeostat.cel.numerals import double_text
+from homeostat.cel.functions.numerals import double_text
 from homeostat.cel.timestamps import Duration, Timestamp
 from homeostat.cel.values import TypeValue, Uint, type_name
 

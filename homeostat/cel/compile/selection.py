@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from homeostat.cel.coercion import coercion
+from homeostat.cel.compile.coercion import coercion
+from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.errors import EvaluationError, no_such_key, no_such_overload
-from homeostat.cel.frame import Code, Frame
-from homeostat.cel.syntax import Ident, Node, Select
+from homeostat.cel.syntax.tree import Ident, Node, Select
 from homeostat.cel.types import ObjectType, OptionalType, Type
 from homeostat.cel.values import NONE, Optional
 
 if TYPE_CHECKING:
-    from homeostat.cel.compile import Compiler
+    from homeostat.cel.compile.compiler import Compiler
 
 _MISSING = object()
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.errors import EvaluationError, no_such_overload
-from homeostat.cel.frame import Code, Frame
-from homeostat.cel.syntax import Call, Node
+from homeostat.cel.syntax.tree import Call, Node
 from homeostat.cel.types import BOOL
 
 if TYPE_CHECKING:
-    from homeostat.cel.compile import Compiler
+    from homeostat.cel.compile.compiler import Compiler
 
 LAZY = frozenset({"_&&_", "_||_", "_?_:_"})
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from homeostat.cel.cost import ITERATION_COSTS, own_cost
-from homeostat.cel.syntax import Bind, Call, Comprehension, Constant, Ident, ListNode, MapNode, Node, children
+from homeostat.cel.check.cost import ITERATION_COSTS, own_cost
+from homeostat.cel.syntax.tree import Bind, Call, Comprehension, Constant, Ident, ListNode, MapNode, Node, children
 from homeostat.cel.types import (
     BOOL,
     BYTES,

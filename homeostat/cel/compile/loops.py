@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
-from homeostat.cel.cost import iteration_cost
+from homeostat.cel.check.cost import iteration_cost
+from homeostat.cel.compile.frame import Code, Frame, spend
+from homeostat.cel.compile.logic import boolean
 from homeostat.cel.errors import EvaluationError, no_such_overload
-from homeostat.cel.frame import Code, Frame, spend
-from homeostat.cel.logic import boolean
-from homeostat.cel.syntax import Comprehension
+from homeostat.cel.syntax.tree import Comprehension
 from homeostat.cel.types import ListType, MapType
 
 if TYPE_CHECKING:
-    from homeostat.cel.compile import Compiler
+    from homeostat.cel.compile.compiler import Compiler
 
 
 def loop(compiler: Compiler, node: Comprehension) -> Code:

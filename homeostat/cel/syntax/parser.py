@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from homeostat.cel.errors import CompileError, Issue
-from homeostat.cel.lexer import Token, tokenize
-from homeostat.cel.macros import expand
 from homeostat.cel.names import RESERVED, TYPE_NAMES
-from homeostat.cel.syntax import Call, Constant, Entry, Ident, ListNode, MapNode, Node, Select, StructNode
+from homeostat.cel.syntax.lexer import Token, tokenize
+from homeostat.cel.syntax.macros import expand
+from homeostat.cel.syntax.tree import Call, Constant, Entry, Ident, ListNode, MapNode, Node, Select, StructNode
 from homeostat.cel.values import INT_MAX, INT_MIN
 
 MAX_DEPTH = 100

@@ -9,11 +9,11 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from homeostat.cel.compile.frame import Code, Frame, spend
+from homeostat.cel.compile.list_types import equality_of, merge_of
 from homeostat.cel.errors import EvaluationError, no_such_key
-from homeostat.cel.frame import Code, Frame, spend
 from homeostat.cel.functions.operations import index_any
-from homeostat.cel.listtypes import equality_of, merge_of
-from homeostat.cel.syntax import Call, Constant, ListNode, Node
+from homeostat.cel.syntax.tree import Call, Constant, ListNode, Node
 from homeostat.cel.types import (
     BOOL,
     BYTES,

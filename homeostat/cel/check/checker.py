@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from homeostat.cel.check.inference import Inference
 from homeostat.cel.errors import CompileError, EvaluationError, Issue
-from homeostat.cel.inference import Inference
 from homeostat.cel.names import TYPE_NAMES
-from homeostat.cel.parser import qualified_name
 from homeostat.cel.registry import Overload, Registry
-from homeostat.cel.syntax import (
+from homeostat.cel.syntax.parser import qualified_name
+from homeostat.cel.syntax.tree import (
     Bind,
     Call,
     Comprehension,

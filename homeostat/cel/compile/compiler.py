@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from homeostat.cel import calls, logic, loops, operators, selection
-from homeostat.cel.coercion import coercion
-from homeostat.cel.cost import CALL_LIMIT
+from homeostat.cel.check.cost import CALL_LIMIT
+from homeostat.cel.compile import calls, logic, loops, operators, selection
+from homeostat.cel.compile.coercion import coercion
+from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.errors import CelError, EvaluationError, no_such_overload
-from homeostat.cel.frame import Code, Frame
-from homeostat.cel.syntax import (
+from homeostat.cel.syntax.tree import (
     Bind,
     Call,
     Comprehension,

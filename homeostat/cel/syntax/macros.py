@@ -6,7 +6,7 @@ A call is a macro by its name and its number of arguments; any other call of tha
 from __future__ import annotations
 
 from homeostat.cel.errors import CompileError, Issue
-from homeostat.cel.syntax import Bind, Call, Comprehension, Ident, Kind, ListNode, Node, OptionalMap, Select
+from homeostat.cel.syntax.tree import Bind, Call, Comprehension, Ident, Kind, ListNode, Node, OptionalMap, Select
 
 _ONE_VARIABLE: dict[str, Kind] = {
     "all": "all",
