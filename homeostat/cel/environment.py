@@ -15,6 +15,7 @@ from homeostat.cel.check.cost import CALL_LIMIT, Budget, fixed_cost
 from homeostat.cel.check.estimate import MAX_COST, estimate
 from homeostat.cel.compile.compiler import Compiler
 from homeostat.cel.compile.frame import Code
+from homeostat.cel.compile.scope import Scope
 from homeostat.cel.errors import CompileError, CostLimitError, EvaluationError, Issue
 from homeostat.cel.functions import standard
 from homeostat.cel.registry import Overload, registry
@@ -100,7 +101,8 @@ class Environment:
             checker.check(node)
             uses = frozenset(checker.uses)
             slots = {name: index for index, name in enumerate(sorted(uses), start=1)}
-            compiler = Compiler(slots)
-            return Program(node, compiler.code(node), slots, compiler.size, uses)
+            scope = Scope(slots)
+            code = Compiler(scope).code(node)
+            return Program(node, code, slots, scope.size, uses)
         except RecursionError:
             raise CompileError(text, [Issue(0, "expression is nested too deeply")]) from None

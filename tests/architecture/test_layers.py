@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
         ("objects/__init__.py", "import asyncio"),
         ("cel/__init__.py", "import homeostat.objects.json"),
         ("edge/__init__.py", "import homeostat.objects.json"),
+        ("cel/compile/logic.py", "import homeostat.cel.compile.compiler"),
     ],
 )
 def test_a_broken_contract_fails_the_check(tmp_path: Path, module: str, line: str) -> None:

@@ -13,6 +13,7 @@ from homeostat.cel.check.cost import CALL_LIMIT
 from homeostat.cel.compile import calls, logic, loops, operators, selection
 from homeostat.cel.compile.coercion import coercion
 from homeostat.cel.compile.frame import Code, Frame
+from homeostat.cel.compile.scope import Scope
 from homeostat.cel.errors import CelError, EvaluationError, no_such_overload
 from homeostat.cel.syntax.tree import (
     Bind,
@@ -30,39 +31,21 @@ from homeostat.cel.values import NONE, Optional, TypeValue
 
 
 class Compiler:
-    """Compiles one expression. `slots` are the places of the host's variables; loops take further ones."""
+    """Compiles one expression over the variables of its scope."""
 
-    def __init__(self, slots: dict[str, int]) -> None:
-        self.slots = slots
-        self.scopes: list[tuple[str, int]] = []
-        self.size = len(slots) + 1
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
 
     def code(self, node: Node) -> Code:
         code: Code = _COMPILERS[type(node)](self, node)
         return code
-
-    def slot(self, name: str) -> int | None:
-        for held, slot in reversed(self.scopes):
-            if held == name:
-                return slot
-        return self.slots.get(name)
-
-    def open(self, names: tuple[str, ...]) -> tuple[int, ...]:
-        """New places for the variables of a loop, visible until `close`."""
-        slots = tuple(range(self.size, self.size + len(names)))
-        self.size += len(names)
-        self.scopes += zip(names, slots, strict=True)
-        return slots
-
-    def close(self, names: tuple[str, ...]) -> None:
-        del self.scopes[-len(names) :]
 
     def constant(self, node: Constant) -> Code:
         value = node.value
         return lambda _: value
 
     def ident(self, node: Ident) -> Code:
-        slot = self.slot(node.name)
+        slot = self.scope.slot(node.name)
         if slot is None:
             value = TypeValue(node.name)
             return lambda _: value
@@ -114,9 +97,9 @@ class Compiler:
 
     def bind(self, node: Bind) -> Code:
         value = self.code(node.value)
-        (slot,) = self.open((node.name,))
+        (slot,) = self.scope.open((node.name,))
         body = self.code(node.body)
-        self.close((node.name,))
+        self.scope.close((node.name,))
 
         def run(frame: Frame) -> Any:
             frame[slot] = value(frame)
@@ -126,9 +109,9 @@ class Compiler:
 
     def optional_map(self, node: OptionalMap) -> Code:
         operand = self.code(node.operand)
-        (slot,) = self.open((node.name,))
+        (slot,) = self.scope.open((node.name,))
         body = self.code(node.body)
-        self.close((node.name,))
+        self.scope.close((node.name,))
         is_flat = node.is_flat
 
         def run(frame: Frame) -> Any:

@@ -6,20 +6,18 @@ result. If both fail, the left error stands.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from homeostat.cel.compile.frame import Code, Frame
+from homeostat.cel.compile.scope import Compiling
 from homeostat.cel.errors import EvaluationError, no_such_overload
 from homeostat.cel.syntax.tree import Call, Node
 from homeostat.cel.types import BOOL
 
-if TYPE_CHECKING:
-    from homeostat.cel.compile.compiler import Compiler
-
 LAZY = frozenset({"_&&_", "_||_", "_?_:_"})
 
 
-def lazy(compiler: Compiler, node: Call) -> Code:
+def lazy(compiler: Compiling, node: Call) -> Code:
     if node.function == "_?_:_":
         condition = boolean(compiler, node.args[0])
         return _choice(condition, compiler.code(node.args[1]), compiler.code(node.args[2]))
@@ -27,7 +25,7 @@ def lazy(compiler: Compiler, node: Call) -> Code:
     return _both(left, right) if node.function == "_&&_" else _either(left, right)
 
 
-def boolean(compiler: Compiler, node: Node) -> Code:
+def boolean(compiler: Compiling, node: Node) -> Code:
     """Code that gives a bool or raises; where the type is known that is the node's own."""
     code = compiler.code(node)
     if node.type == BOOL:

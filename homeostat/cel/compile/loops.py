@@ -8,27 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import length_hint
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from homeostat.cel.check.cost import iteration_cost
 from homeostat.cel.compile.frame import Code, Frame, spend
 from homeostat.cel.compile.logic import boolean
+from homeostat.cel.compile.scope import Compiling
 from homeostat.cel.errors import EvaluationError, no_such_overload
 from homeostat.cel.syntax.tree import Comprehension
 from homeostat.cel.types import ListType, MapType
 
-if TYPE_CHECKING:
-    from homeostat.cel.compile.compiler import Compiler
 
-
-def loop(compiler: Compiler, node: Comprehension) -> Code:
+def loop(compiler: Compiling, node: Comprehension) -> Code:
     source = compiler.code(node.source)
     cost = iteration_cost(node)
-    slots = compiler.open(node.variables)
+    slots = compiler.scope.open(node.variables)
     is_predicate = node.kind in ("all", "exists", "existsOne", "filter")
     body = boolean(compiler, node.body) if is_predicate else compiler.code(node.body)
     test = boolean(compiler, node.test) if node.test is not None else None
-    compiler.close(node.variables)
+    compiler.scope.close(node.variables)
     is_certain = isinstance(node.source.type, ListType | MapType)
     begin = _pairs(source, cost) if len(slots) == 2 else _items(source, cost, is_certain=is_certain)
     if node.kind in ("all", "exists") and len(slots) == 1:

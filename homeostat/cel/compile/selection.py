@@ -6,17 +6,15 @@ chain is walked again step by step, which finds the right error or the optional 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from homeostat.cel.compile.coercion import coercion
 from homeostat.cel.compile.frame import Code, Frame
+from homeostat.cel.compile.scope import Compiling
 from homeostat.cel.errors import EvaluationError, no_such_key, no_such_overload
 from homeostat.cel.syntax.tree import Ident, Node, Select
 from homeostat.cel.types import ObjectType, OptionalType, Type
 from homeostat.cel.values import NONE, Optional
-
-if TYPE_CHECKING:
-    from homeostat.cel.compile.compiler import Compiler
 
 _MISSING = object()
 
@@ -66,7 +64,7 @@ def _inner(type_: Type) -> Type:
     return type_.value if isinstance(type_, OptionalType) else type_
 
 
-def select(compiler: Compiler, node: Select) -> Code:
+def select(compiler: Compiling, node: Select) -> Code:
     step = _Step(node)
     if node.is_test:
         return _test(compiler.code(node.operand), step)
@@ -116,8 +114,8 @@ def _chain(node: Select) -> tuple[Node, list[_Step]]:
     return root, steps[::-1]
 
 
-def _path(compiler: Compiler, root: Node, steps: list[_Step]) -> Code:
-    slot = compiler.slot(root.name) if isinstance(root, Ident) else None
+def _path(compiler: Compiling, root: Node, steps: list[_Step]) -> Code:
+    slot = compiler.scope.slot(root.name) if isinstance(root, Ident) else None
     if slot is None or coercion(root.type) is not None or len(steps) > 3:
         return _walk(compiler.code(root), steps)
     last_is_object = steps[-1].is_object
