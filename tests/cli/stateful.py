@@ -6,10 +6,10 @@ import asyncio
 
 import msgspec
 
+from homeostat.external.secrets.secrets import SecretText
 from homeostat.operators.actions.plugins.plugin import Job, Tools
 from homeostat.operators.actions.runs.output import EVERY_S
 from homeostat.operators.actions.runs.run import Outcome
-from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Plan
 
 

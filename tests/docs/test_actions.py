@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.external.secrets.secrets import EnvironmentStore, SecretStore
 from homeostat.objects import yaml
 from homeostat.operators.actions.api import Keep, ResourceTypeSpec
 from homeostat.operators.actions.plugins.command import CommandConfig
 from homeostat.operators.actions.plugins.discovery import ACTIONS
-from homeostat.operators.actions.secrets import EnvironmentStore, SecretStore
 from homeostat.operators.actions.settings import ActionSettings
 from tests.cli.running import Cli, make_cli, running
 from tests.cli.shelf import serving_shelf, text_of

@@ -19,7 +19,8 @@ import msgspec
 
 from homeostat.cli.console.failure import Failure
 from homeostat.client.base import Client
-from homeostat.external.vault import VaultError, VaultRefusedError
+from homeostat.external.secrets.secrets import SecretError
+from homeostat.external.vault.client import VaultError, VaultRefusedError
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec
@@ -27,7 +28,6 @@ from homeostat.operators.actions.dependencies import equipment
 from homeostat.operators.actions.operator import ResourceOperator
 from homeostat.operators.actions.plugins.discovery import PluginOffError, UnknownPluginError
 from homeostat.operators.actions.runs.jobs import effective_action
-from homeostat.operators.actions.secrets import SecretError
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
 from homeostat.operators.actions.shared import Means
 from homeostat.operators.actions.world import Fault, Plan

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from homeostat.external.exchange import Answer, AnswerLostError, Ask, ExchangeError, Http
+from homeostat.external.rest.client import Answer, AnswerLostError, Ask, ExchangeError, Http
 from homeostat.objects.json import JsonObject, encode
 
 LONGEST_LIMIT_S = 3600.0

@@ -16,8 +16,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from homeostat.external.exchange import Answer, Http
 from homeostat.external.forges.forge import Forge, RefusedError, read
+from homeostat.external.rest.client import Answer, Http
 from homeostat.objects.json import JsonObject
 
 API = "https://api.github.com"

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from homeostat.external.exchange import Answer, Http
 from homeostat.external.forges.forge import Forge, RefusedError, read
+from homeostat.external.rest.client import Answer, Http
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject, decode_object
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from homeostat.external.vault_settings import vault_settings
+from homeostat.external.vault.settings import vault_settings
 from homeostat.operators.actions.access import RULES
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.controllers import Offices

@@ -39,8 +39,8 @@ async def equipment(
     client: Client, environment: Mapping[str, str], directory: Path, settings: ActionSettings
 ) -> AsyncIterator[Means]:
     """Also for a process that only asks what would be done."""
-    from homeostat.external.exchange import Http
-    from homeostat.external.metadata_service import is_elsewhere
+    from homeostat.external.rest.addresses import is_elsewhere
+    from homeostat.external.rest.client import Http
     from homeostat.operators.actions.operator import Means
     from homeostat.operators.actions.plugins.discovery import (
         ACTIONS,

@@ -4,7 +4,7 @@
 |---|---|---|
 | `env` | always | of variables whose names begin with `HOMEOSTAT_SECRET_`, without that |
 | `file` | `HOMEOSTAT_SECRETS` names a directory | paths below it |
-| `vault` | `VAULT_ADDR` is set (`external/vault_settings.py`) | `path`, or `path#field` |
+| `vault` | `VAULT_ADDR` is set (`external/vault/settings.py`) | `path`, or `path#field` |
 
 A package adds one by an entry point of the group `homeostat.secrets`: what it names is called with the environment.
 """
@@ -16,9 +16,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.vault_settings import vault_settings
+from homeostat.external.secrets.secrets import EnvironmentStore, FileStore, SecretStore
+from homeostat.external.vault.settings import vault_settings
 from homeostat.operators.actions.plugins.discovery import Catalog, discover
-from homeostat.operators.actions.secrets import EnvironmentStore, FileStore, SecretStore
 
 SECRETS_DIRECTORY: Final = "HOMEOSTAT_SECRETS"
 
@@ -32,7 +32,7 @@ async def secret_stores(environment: Mapping[str, str]) -> AsyncIterator[dict[st
     packages: Catalog[SecretStore] = discover("homeostat.secrets", environment)
     async with AsyncExitStack() as stack:
         if (settings := vault_settings(environment)) is not None:
-            from homeostat.external.vault import Vault
+            from homeostat.external.vault.client import Vault
 
             stores["vault"] = await stack.enter_async_context(Vault(settings))
         yield {**stores, **{name: packages.get(name) for name in packages}}

@@ -43,7 +43,7 @@ class Plugins:
         return self._known
 
     def _find(self) -> Known:
-        from homeostat.external.exchange import Http
+        from homeostat.external.rest.client import Http
         from homeostat.operators.actions.plugins.plugin import Tools
 
         settings = read_settings(self._environment)

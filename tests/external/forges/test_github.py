@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from homeostat.external.exchange import Http
 from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
 from homeostat.external.forges.github import GitHub, Repository
+from homeostat.external.rest.client import Http
 from tests.external.fakegithub import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from homeostat.client.base import Client, Response, UnreachableError
+from homeostat.external.secrets.secrets import SecretStore
 from homeostat.objects.decision import Receipt, Wait
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.digest import declaration_digest
@@ -18,7 +19,6 @@ from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.runs.conclusion import Action
 from homeostat.operators.actions.runs.history import Prune, Record
 from homeostat.operators.actions.runs.jobs import effective_action
-from homeostat.operators.actions.secrets import SecretStore
 from homeostat.operators.actions.world import World
 from tests.operators.actions.lives import Here, Life
 

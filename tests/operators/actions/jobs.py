@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from homeostat.external.exchange import Http
+from homeostat.external.rest.client import Http
+from homeostat.external.secrets.secrets import EnvironmentStore, Secrets
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.plugins.plugin import Job, Plugin, Tools
 from homeostat.operators.actions.runs.run import Purpose
-from homeostat.operators.actions.secrets import EnvironmentStore, Secrets
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

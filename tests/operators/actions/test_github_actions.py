@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from homeostat.external.exchange import Http
+from homeostat.external.rest.client import Http
 from homeostat.operators.actions.api import ActionReference
 from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlugin
 from homeostat.operators.actions.plugins.plugin import Tools

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from homeostat.external.exchange import Http
+from homeostat.external.rest.client import Http
 from homeostat.operators.actions.plugins.gitlab_ci import ACTION, SPEC, GitLabCiPlugin
 from homeostat.operators.actions.plugins.plugin import Tools
 from tests.external.fakegitlab import TOKEN, FakeGitLab

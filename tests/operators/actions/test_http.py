@@ -10,8 +10,8 @@ import pytest
 from aiohttp import web
 
 from homeostat.client.base import Client
-from homeostat.external import metadata_service as metadataservice
-from homeostat.external.exchange import AnswerLostError, Http, NotSentError
+from homeostat.external.rest import addresses
+from homeostat.external.rest.client import AnswerLostError, Http, NotSentError
 from homeostat.objects.decision import Wait
 from homeostat.operators.actions.dependencies import equipment
 from homeostat.operators.actions.plugins.http import HttpPlugin
@@ -167,7 +167,7 @@ async def test_the_operator_calls_no_address_that_is_refused(
     shelf: tuple[Shelf, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(metadataservice, "is_elsewhere", asked.append)
+    monkeypatch.setattr(addresses, "is_elsewhere", asked.append)
     async with equipment(Client(Nowhere()), {}, tmp_path, ActionSettings()) as means:
         config = {"url": f"{shelf[1]}/databases", "item": f"{shelf[1]}/databases/${{name}}"}
         with pytest.raises(NotSentError):

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from homeostat.client.base import Client
+from homeostat.external.secrets.secrets import SecretError
 from homeostat.objects.errors import InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
 from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep
 from homeostat.operators.actions.runs.sweep import sweep_history, sweep_regularly
-from homeostat.operators.actions.secret_objects import NamespaceStore, SecretState
-from homeostat.operators.actions.secrets import SecretError
+from homeostat.operators.actions.secret_state import NamespaceStore, SecretState
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.external.exchange import AnswerLostError, NotSentError
+from homeostat.external.rest.client import AnswerLostError, NotSentError
+from homeostat.external.secrets.secrets import SecretError
 from homeostat.objects.decision import Wait
 from homeostat.operators.actions.api import ActionReference
 from homeostat.operators.actions.plugins.plugin import ActionError, Job
 from homeostat.operators.actions.runs.run import Outcome
-from homeostat.operators.actions.secrets import SecretError
 from homeostat.operators.actions.world import Lost, Plan, Underway
 from tests.operators.actions.hosted import HostedLife
 

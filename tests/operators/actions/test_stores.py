@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.vault import VaultRefusedError
+from homeostat.external.secrets.secrets import HIDDEN, SecretError, SecretReference, Secrets
+from homeostat.external.vault.client import VaultRefusedError
 from homeostat.operators import actions
-from homeostat.operators.actions.secrets import HIDDEN, SecretError, SecretReference, Secrets
 from homeostat.operators.actions.stores import SECRETS_DIRECTORY, secret_stores
-from tests.external.fakevault import FakeVault
 from tests.external.servers import serving
+from tests.external.vault.fake import FakeVault
 
 
 async def test_without_settings_there_are_variables_only() -> None:

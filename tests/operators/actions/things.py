@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from homeostat.client.base import Client
-from homeostat.external.exchange import Http
+from homeostat.external.rest.client import Http
+from homeostat.external.secrets.secrets import EnvironmentStore
 from homeostat.objects.conditions import Condition
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
@@ -19,7 +20,6 @@ from homeostat.operators.actions.operator import Means, ResourceOperator
 from homeostat.operators.actions.plugins.discovery import ACTIONS, Catalog, discover
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Tools
 from homeostat.operators.actions.runs.run import Changes, Outcome
-from homeostat.operators.actions.secrets import EnvironmentStore
 from homeostat.operators.actions.types.definition import definition_of
 from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.world import Plan

@@ -17,9 +17,9 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from msgspec import Meta
 
+from homeostat.external.secrets.secrets import SecretReference
 from homeostat.operators.actions.inputs.message import Withdrawal, read_message
 from homeostat.operators.actions.inputs.plugin import Desk, InputError, InputJob, RefusedError, Tools
-from homeostat.operators.actions.secrets import SecretReference
 
 if TYPE_CHECKING:
     from aiormq.abc import AbstractChannel, DeliveredMessage

@@ -78,8 +78,8 @@ class InputOffice:
 
     @asynccontextmanager
     async def _means(self) -> AsyncIterator[InputMeans]:
-        from homeostat.external.exchange import Http
-        from homeostat.external.metadata_service import is_elsewhere
+        from homeostat.external.rest.addresses import is_elsewhere
+        from homeostat.external.rest.client import Http
         from homeostat.operators.actions.inputs.jobs import InputMeans
         from homeostat.operators.actions.inputs.plugin import Tools
         from homeostat.operators.actions.plugins.discovery import INPUTS, discover

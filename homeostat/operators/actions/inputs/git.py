@@ -10,9 +10,9 @@ import msgspec
 
 from homeostat.external.git.access import Access, SshKey, Token
 from homeostat.external.git.repository import Limits, Remote, Repository, TreeEntry
+from homeostat.external.secrets.secrets import SecretReference, SecretText
 from homeostat.operators.actions.inputs.declaration import Declared, read_declarations
 from homeostat.operators.actions.inputs.plugin import Broken, InputError, InputJob, Reading, Tools
-from homeostat.operators.actions.secrets import SecretReference, SecretText
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 

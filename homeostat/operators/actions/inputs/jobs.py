@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.external.exchange import ExchangeError
 from homeostat.external.git.access import GitError
 from homeostat.external.process import ProcessError
+from homeostat.external.rest.client import ExchangeError
+from homeostat.external.secrets.secrets import NAMESPACED, SecretError, Secrets, stores_named
 from homeostat.objects.decision import Stalled
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
@@ -27,8 +28,7 @@ from homeostat.operators.actions.inputs.decide import Unread
 from homeostat.operators.actions.inputs.plugin import Input, InputError, InputJob
 from homeostat.operators.actions.inputs.writer import Writer
 from homeostat.operators.actions.plugins.discovery import Catalog, UnknownPluginError
-from homeostat.operators.actions.secret_objects import NamespaceStore
-from homeostat.operators.actions.secrets import NAMESPACED, SecretError, Secrets, stores_named
+from homeostat.operators.actions.secret_state import NamespaceStore
 from homeostat.runtime.control.writes import RefusedWriteError
 
 log = logging.getLogger(__name__)

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.exchange import Answer, Ask, Http
-from homeostat.external.metadata_service import is_elsewhere
+from homeostat.external.rest.addresses import is_elsewhere
+from homeostat.external.rest.client import Answer, Ask, Http
+from homeostat.external.secrets.secrets import SecretText
 from homeostat.operators.actions.inputs.declaration import read_declarations
 from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Reading, Tools
-from homeostat.operators.actions.secrets import SecretText
 
 _LARGEST: Final = 16 << 20
 _LONGEST_MARK: Final = 1024

@@ -23,12 +23,12 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.external.process import Finished, Program
+from homeostat.external.secrets.secrets import SecretText
 from homeostat.objects.conditions import Condition
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.work_directory import LOCK, as_text, enter, run_alone
 from homeostat.operators.actions.runs.run import Changes, Outcome, Purpose, shortened
-from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Plan
 
 _LONGEST_ERROR = 1000

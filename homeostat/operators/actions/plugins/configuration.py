@@ -12,8 +12,8 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from homeostat.external.exchange import Http
-from homeostat.operators.actions.secrets import Secrets
+from homeostat.external.rest.client import Http
+from homeostat.external.secrets.secrets import Secrets
 
 C = TypeVar("C", bound=msgspec.Struct)
 C_co = TypeVar("C_co", bound=msgspec.Struct, covariant=True)

@@ -5,7 +5,7 @@
 | `homeostat.actions` | plugins that keep resources at their declared state (`plugin.py`) |
 | `homeostat.reconcilers` | such plugins that claim types of resources: what names no plugin is theirs |
 | `homeostat.inputs` | ways for resources to come in (`inputs/plugin.py`) |
-| `homeostat.secrets` | stores of secrets (`secrets.py`) |
+| `homeostat.secrets` | secret stores (`external/secrets/stores.py`) |
 
 What cannot be imported is told in `troubles`, and everything else works. Of two of one name the package's wins over
 ours, and between packages the first. What is there and may not be used is told in `off`, with the switch. A type that

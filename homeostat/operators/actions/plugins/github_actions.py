@@ -29,6 +29,7 @@ from msgspec import Meta
 
 from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
 from homeostat.external.forges.github import API, Artifact, GitHub, Repository, WorkflowRun
+from homeostat.external.secrets.secrets import SecretText
 from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.remote_run import (
@@ -42,7 +43,6 @@ from homeostat.operators.actions.plugins.remote_run import (
 )
 from homeostat.operators.actions.plugins.template import TemplateError, fill
 from homeostat.operators.actions.runs.run import Changes, Outcome
-from homeostat.operators.actions.secrets import SecretText
 from homeostat.operators.actions.world import Lost, Plan, Underway
 
 

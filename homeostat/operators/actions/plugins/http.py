@@ -22,7 +22,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.exchange import Answer, Ask
+from homeostat.external.rest.client import Answer, Ask
+from homeostat.external.secrets.secrets import Secrets, SecretText
 from homeostat.objects.decision import Wait
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode, encode
@@ -30,7 +31,6 @@ from homeostat.operators.actions.plugins.difference import Difference, differenc
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.template import TemplateError, fill, fill_url, lookup
 from homeostat.operators.actions.runs.run import Changes, Outcome
-from homeostat.operators.actions.secrets import Secrets, SecretText
 from homeostat.operators.actions.world import Plan
 
 Method = Literal["POST", "PUT", "PATCH", "DELETE", "GET"]

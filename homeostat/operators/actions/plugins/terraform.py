@@ -25,13 +25,13 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.external.process import PATH, Finished, Program
+from homeostat.external.secrets.secrets import Secrets, SecretText
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.terraform_state import newer_state
 from homeostat.operators.actions.plugins.work_directory import LOCK, as_lines, enter, run_alone
 from homeostat.operators.actions.runs.run import Changes, Outcome, shortened
-from homeostat.operators.actions.secrets import Secrets, SecretText
 from homeostat.operators.actions.world import Plan
 
 _STATE = "terraform.tfstate"

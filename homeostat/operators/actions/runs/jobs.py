@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from homeostat.external.exchange import ExchangeError
 from homeostat.external.process import ProcessError
+from homeostat.external.rest.client import ExchangeError
+from homeostat.external.secrets.secrets import NAMESPACED, SecretError, Secrets, stores_named
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import ActionReference, Resource
@@ -22,7 +23,6 @@ from homeostat.operators.actions.conditions import is_sound_condition
 from homeostat.operators.actions.plugins.discovery import UnknownPluginError
 from homeostat.operators.actions.plugins.plugin import ActionError, Plugin
 from homeostat.operators.actions.runs.run import Outcome, shortened
-from homeostat.operators.actions.secrets import NAMESPACED, SecretError, Secrets, stores_named
 from homeostat.operators.actions.world import Fault, Lost, Plan, Underway
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.exchange import Answer
+from homeostat.external.rest.client import Answer
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.restapi import RestWebhookSpec
 from homeostat.web.actions.webhooks.patches import Patch

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from homeostat.external.exchange import Ask, ExchangeError, Http
+from homeostat.external.rest.client import Ask, ExchangeError, Http
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.restapi import RestWebhookSpec
 from homeostat.web.actions.webhooks.answer import NoAnswerError, Verdict, concerns, question, read_answer

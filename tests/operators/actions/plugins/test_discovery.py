@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.exchange import Http
+from homeostat.external.rest.client import Http
 from homeostat.operators.actions.plugins.discovery import (
     ACTIONS,
     Catalog,

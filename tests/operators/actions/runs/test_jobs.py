@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.external.secrets.secrets import Secrets
 from homeostat.objects.conditions import Condition
 from homeostat.objects.decision import Wait
 from homeostat.objects.declared import Metadata
@@ -19,7 +20,6 @@ from homeostat.operators.actions.plugins.http import HttpPlugin
 from homeostat.operators.actions.plugins.plugin import ActionError
 from homeostat.operators.actions.runs.jobs import LARGEST_OUTPUTS, called, effective_action, read_config
 from homeostat.operators.actions.runs.run import LONGEST_TEXT, Outcome
-from homeostat.operators.actions.secrets import Secrets
 from homeostat.operators.actions.world import Fault, Plan, Underway
 from tests.operators.actions.jobs import tools
 

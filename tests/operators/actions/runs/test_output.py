@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.client.base import Client
+from homeostat.external.secrets.secrets import Secrets
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import KINDS, RUN_OUTPUT, Resource, ResourceTypeSpec
 from homeostat.operators.actions.runs.history import record_name
 from homeostat.operators.actions.runs.output import Printed, end_of, publishing
 from homeostat.operators.actions.runs.run import LONGEST_TEXT, Run
-from homeostat.operators.actions.secrets import Secrets
 from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually

@@ -8,7 +8,7 @@ import socket
 import pytest
 from aiohttp import web
 
-from homeostat.external.exchange import AnswerLostError, AnswerTooLargeError, Ask, Http, NotSentError
+from homeostat.external.rest.client import AnswerLostError, AnswerTooLargeError, Ask, Http, NotSentError
 from tests.external.servers import hanging_up, serving
 
 

@@ -10,10 +10,10 @@ import base64
 import zlib
 
 from homeostat.client.base import Client
+from homeostat.external.secrets.secrets import NAMESPACED, SecretError
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
-from homeostat.operators.actions.secrets import NAMESPACED, SecretError
 
 _PART_BYTES = 700_000
 _LARGEST_STATE = 64 << 20

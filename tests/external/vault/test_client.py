@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from homeostat.external.exchange import ExchangeError
-from homeostat.external.vault import Vault, VaultError, VaultRefusedError
-from homeostat.external.vault_settings import AppRole, vault_settings
+from homeostat.external.rest.client import ExchangeError
+from homeostat.external.vault.client import Vault, VaultError, VaultRefusedError
+from homeostat.external.vault.settings import AppRole, vault_settings
 from homeostat.testing.eventually import eventually
-from tests.external.fakevault import FakeVault
 from tests.external.servers import serving
+from tests.external.vault.fake import FakeVault
 
 ROLE = {"VAULT_ROLE_ID": "role", "VAULT_SECRET_ID": "its-secret"}
 TOKEN = {"VAULT_TOKEN": "root-token"}

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from homeostat.operators.actions.secrets import (
+from homeostat.external.secrets.secrets import (
     EnvironmentStore,
     FileStore,
     SecretError,

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from homeostat.external.exchange import Answer, Ask, ExchangeError, Http
-from homeostat.external.vault_settings import AppRole, ServiceAccount, VaultSettings
+from homeostat.external.rest.client import Answer, Ask, ExchangeError, Http
+from homeostat.external.vault.settings import AppRole, ServiceAccount, VaultSettings
 from homeostat.objects.json import Json, JsonObject, encode
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.external.exchange import Ask, ExchangeError, Http
-from homeostat.external.metadata_service import is_elsewhere
+from homeostat.external.rest.addresses import is_elsewhere
+from homeostat.external.rest.client import Ask, ExchangeError, Http
 
 
 @pytest.mark.parametrize(
