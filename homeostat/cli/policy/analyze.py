@@ -28,10 +28,9 @@ from homeostat.client.connect import open_client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_contexts, load_endpoint
 from homeostat.client.projection import ProjectionError
 from homeostat.objects.errors import ApiError
+from homeostat.objects.report.report import Entry, Problem, Report, Summary
 from homeostat.operators.policy.document import PolicyDocument, policy_document
-from homeostat.operators.policy.engine.inspection import aggregate_line
-from homeostat.operators.policy.engine.manifest import Trouble
-from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
+from homeostat.operators.policy.engine.inspection import TERMS, aggregate_line
 from homeostat.operators.policy.spec import POLICY_FREE
 
 _EVERYTHING = sys.maxsize
@@ -79,17 +78,17 @@ def command(
         names = _chosen(paths, contexts, is_all=all_contexts)
         is_short = output == "table" and not is_long
         most = 0 if is_short else _EVERYTHING
-        surveys, troubles = asyncio.run(_survey_all(paths, names, policies, namespace, most))
+        surveys, problems = asyncio.run(_survey_all(paths, names, policies, namespace, most))
     if not surveys:
-        raise UnreachableFailure("; ".join(f"{each.source}: {each.message}" for each in troubles))
+        raise UnreachableFailure("; ".join(f"{each.source}: {each.message}" for each in problems))
     if output == "table" and output_file is None:
         _print_counts(surveys, per_cluster=per_cluster)
-    report = _report(surveys, troubles, policies)
+    report = _report(surveys, problems, policies)
     print_report(report, output=output, output_file=output_file, limit=limit, heading="CLUSTER")
     severities = {severity for each in surveys for severity in each.totals.severities}
-    if is_below(bars, severities=severities, scores=report.scores):
+    if is_below(bars, severities=severities, scores=report.summaries):
         sys.exit(FOUND)
-    if troubles:
+    if problems:
         sys.exit(UNREADABLE)
 
 
@@ -109,49 +108,49 @@ def _chosen(paths: Sequence[Path], contexts: str, *, is_all: bool) -> list[str]:
 
 async def _survey_all(
     paths: Sequence[Path], names: Sequence[str], policies: Sequence[PolicyDocument], namespace: str, limit: int
-) -> tuple[list[Survey], list[Trouble]]:
+) -> tuple[list[Survey], list[Problem]]:
     now = time.time()
 
-    async def one(name: str, on_pods: Callable[[int], None]) -> list[Survey] | Trouble:
+    async def one(name: str, on_pods: Callable[[int], None]) -> list[Survey] | Problem:
         try:
             async with open_client(load_endpoint(paths, context=name)) as client:
                 return await survey_cluster(
                     client, policies, cluster=name, namespace=namespace, now=now, limit=limit, on_pods=on_pods
                 )
         except ProjectionError as error:
-            trouble = Trouble(name, 0, str(error))
+            problem = Problem(name, 0, str(error))
         except (UnreachableError, KubeconfigError, ApiError) as error:
             if len(names) == 1:
                 raise
-            trouble = Trouble(name, 0, told(error) if isinstance(error, ApiError) else str(error))
-        return trouble
+            problem = Problem(name, 0, told(error) if isinstance(error, ApiError) else str(error))
+        return problem
 
     with _progress(names) as hear:
         found = await asyncio.gather(*(one(name, hear(name)) for name in names))
     surveys = [survey for each in found if isinstance(each, list) for survey in each]
-    return surveys, [each for each in found if isinstance(each, Trouble)]
+    return surveys, [each for each in found if isinstance(each, Problem)]
 
 
-def _report(surveys: Sequence[Survey], troubles: Sequence[Trouble], policies: Sequence[PolicyDocument]) -> Report:
+def _report(surveys: Sequence[Survey], problems: Sequence[Problem], policies: Sequence[PolicyDocument]) -> Report:
     """The clusters under each policy, with their aggregate where there are several."""
     several = len({each.cluster for each in surveys}) > 1
-    lines: list[ScoreLine] = []
+    lines: list[Summary] = []
     for policy in policies:
         own = [each.line for each in surveys if each.policy == policy.title]
         shown = [*own, aggregate_line(own, thresholds=policy.spec.thresholds)] if several else own
         lines += [_named(each, f"{each.title} {policy.title}") for each in shown] if len(policies) > 1 else shown
     entries = (entry for each in surveys for entry in (_of_clusters(each) if several else each.entries))
-    return Report(tuple(entries), tuple(lines), tuple(troubles))
+    return Report(tuple(entries), tuple(lines), tuple(problems), TERMS)
 
 
-def _named(line: ScoreLine, title: str) -> ScoreLine:
+def _named(line: Summary, title: str) -> Summary:
     return msgspec.structs.replace(line, title=title)
 
 
 def _of_clusters(survey: Survey) -> Iterator[Entry]:
     """The findings, each with the cluster before its policy."""
     for each in survey.entries:
-        yield msgspec.structs.replace(each, policy=f"{survey.cluster}: {each.policy}")
+        yield msgspec.structs.replace(each, origin=f"{survey.cluster}: {each.origin}")
 
 
 def _print_counts(surveys: Sequence[Survey], *, per_cluster: bool) -> None:

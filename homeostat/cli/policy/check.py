@@ -24,9 +24,9 @@ from homeostat.cli.policy.files.sources import NoManifestsError, find_files, usu
 from homeostat.cli.policy.report import print_report, report_options
 from homeostat.cli.policy.selection import bundle_policy, chosen_policies, policy_options
 from homeostat.cli.policy.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
+from homeostat.objects.report.report import Report
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import judge
-from homeostat.operators.policy.report.report import Report
 
 
 @click.command(short_help="Judge manifests, without any cluster.")
@@ -73,12 +73,12 @@ def command(
         raise click.UsageError(str(error)) from error
     read = _read(found, with_bodies=any(each.evaluator.needs_body for each in policies))
     report = _judge(read, policies)
-    for told in passed_over(read.subjects, policies, report.scores, files=len(found)):
+    for told in passed_over(read.subjects, policies, report.summaries, files=len(found)):
         click.echo(one_line(told), err=True)
     print_report(report, output=output, output_file=output_file, limit=limit, heading="POLICY")
-    if is_below(bars, severities={each.severity for each in report.entries}, scores=report.scores):
+    if is_below(bars, severities={each.severity for each in report.entries}, scores=report.summaries):
         sys.exit(FOUND)
-    if report.troubles:
+    if report.problems:
         sys.exit(UNREADABLE)
 
 
@@ -98,7 +98,7 @@ def _read(files: Sequence[str], *, with_bodies: bool) -> Batch:
         for count, batch in chain((first,), batches):
             whole.subjects += batch.subjects
             whole.budgets += batch.budgets
-            whole.troubles += batch.troubles
+            whole.problems += batch.problems
             advance(count)
     return whole
 
@@ -106,7 +106,7 @@ def _read(files: Sequence[str], *, with_bodies: bool) -> Batch:
 def _judge(read: Batch, policies: Sequence[PolicyDocument]) -> Report:
     budgets = tuple(each.budget for each in read.budgets)
     report = judge(read.subjects, policies, now=time.time(), budgets=budgets)
-    return msgspec.structs.replace(report, troubles=tuple(read.troubles))
+    return msgspec.structs.replace(report, problems=tuple(read.problems))
 
 
 class _Advance(Protocol):

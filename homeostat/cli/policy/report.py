@@ -16,11 +16,11 @@ from homeostat import __version__
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.policy.files.lines import located
 from homeostat.cli.policy.selection import PolicyFailure
-from homeostat.operators.policy.report.report import Report
-from homeostat.operators.policy.report.table import SCORES, finding_rows, gravest_first, score_rows
+from homeostat.objects.report.report import Report
+from homeostat.objects.report.table import finding_rows, gravest_first, summary_headings, summary_rows
 
 F = TypeVar("F", bound=Callable[..., Any])
-FORMS: Final = ("table", "json", "sarif", "github", "html")
+FORMS: Final = ("table", "json", "sarif", "github", "junit", "html")
 _USUAL_ROWS: Final = 200
 _HEADINGS: Final = ("SEVERITY", "CHECK", "OBJECT", "MESSAGE", "SOURCE")
 
@@ -47,9 +47,8 @@ def print_report(report: Report, *, output: str, output_file: Path | None, limit
     Programs that read JSON get everything as fast as it is found, with the lines of documents; people, and those that
     show findings beside the text of a file, get the lines of fields.
     """
-    for each in report.troubles:
-        place = f"{each.source}:{each.line}" if each.line else each.source
-        click.echo(f"error: {one_line(f'{place}: {each.message}')}", err=True)
+    for each in report.problems:
+        click.echo(f"error: {one_line(f'{each.location}: {each.message}')}", err=True)
     if output_file is None and output == "table":
         _print_tables(report, limit, heading)
         return
@@ -67,19 +66,23 @@ def print_report(report: Report, *, output: str, output_file: Path | None, limit
 def _rendered(report: Report, output: str, limit: int, heading: str) -> bytes:
     match output:
         case "json":
-            from homeostat.operators.policy.report import json
+            from homeostat.objects.report import json
 
             return json.render(report)
         case "sarif":
-            from homeostat.operators.policy.report import sarif
+            from homeostat.objects.report import sarif
 
             return sarif.render(_with_lines(report), version=__version__)
         case "github":
-            from homeostat.operators.policy.report import github
+            from homeostat.objects.report import github
 
             return github.render(_with_lines(report)).encode()
+        case "junit":
+            from homeostat.objects.report import junit
+
+            return junit.render(_with_lines(report)).encode()
         case "html":
-            from homeostat.operators.policy.report import html
+            from homeostat.objects.report import html
 
             return html.render(_with_lines(report)).encode()
     with redirect_stdout(io.StringIO()) as text:
@@ -96,7 +99,7 @@ def _print_tables(report: Report, limit: int, heading: str) -> None:
         if len(report.entries) > len(shown):
             click.echo(f"... and {len(report.entries) - len(shown)} more; --limit 0 or -o json has them all")
         click.echo()
-    Table((heading, *SCORES[1:])).print(score_rows(report.scores))
+    Table((heading, *summary_headings(report.terms)[1:])).print(summary_rows(report.summaries))
 
 
 def _with_lines(report: Report) -> Report:

@@ -15,13 +15,13 @@ from homeostat.client.projection import Page, Projection
 from homeostat.client.requests import Selection
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DISRUPTION_BUDGET, POD
+from homeostat.objects.report.report import Entry, Summary
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import score_line
 from homeostat.operators.policy.engine.tally import Tally, Totals
 from homeostat.operators.policy.live.workloads import JUDGED
-from homeostat.operators.policy.report.report import Entry, ScoreLine
 
 _PAGE = 500
 
@@ -31,7 +31,7 @@ class Survey(msgspec.Struct, frozen=True):
 
     cluster: str
     policy: str
-    line: ScoreLine
+    line: Summary
     totals: Totals
     entries: tuple[Entry, ...] = ()
 
@@ -69,14 +69,14 @@ class _Judge:
             check = finding.check
             found.append(
                 Entry(
-                    policy=self._policy.title,
+                    origin=self._policy.title,
                     kind=kind,
                     namespace=namespace,
                     name=name,
                     type=check.type,
                     severity=check.severity,
                     message=finding.message,
-                    container=finding.container,
+                    part=finding.container,
                 )
             )
         return found

@@ -8,9 +8,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 import click
 
-from homeostat.operators.policy.engine.check import SEVERITIES, is_as_grave
-from homeostat.operators.policy.report.report import ScoreLine
-from homeostat.operators.policy.spec import Severity
+from homeostat.objects.report.report import SEVERITIES, Severity, Summary
+from homeostat.operators.policy.engine.check import is_as_grave
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOUND: Final = 1
@@ -21,7 +20,7 @@ _score_below = re.compile(r"score\s*<\s*(\d{1,3})").fullmatch
 class Bar(Protocol):
     """Whether something is below it, by what was found and how it scored."""
 
-    def __call__(self, severities: Collection[Severity], scores: Collection[ScoreLine]) -> bool: ...
+    def __call__(self, severities: Collection[Severity], scores: Collection[Summary]) -> bool: ...
 
 
 class _BarType(click.ParamType[Bar]):
@@ -47,7 +46,7 @@ def bar_option(*, default: str) -> Callable[[F], F]:
     )
 
 
-def is_below(bars: Iterable[Bar], *, severities: Collection[Severity], scores: Collection[ScoreLine]) -> bool:
+def is_below(bars: Iterable[Bar], *, severities: Collection[Severity], scores: Collection[Summary]) -> bool:
     return any(bar(severities, scores) for bar in bars)
 
 
@@ -57,5 +56,5 @@ def _bar_of(text: str) -> Bar | None:
         return lambda severities, scores: any(is_as_grave(each, severity) for each in severities)  # noqa: ARG005
     if found := _score_below(text):
         bound = int(found[1])
-        return lambda severities, scores: any(each.score < bound for each in scores)  # noqa: ARG005
+        return lambda severities, scores: any(each.score is not None and each.score < bound for each in scores)  # noqa: ARG005
     return (lambda severities, scores: False) if text == "never" else None  # noqa: ARG005

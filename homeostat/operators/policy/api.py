@@ -16,7 +16,8 @@ from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, 
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.objects.pool import Pool
-from homeostat.operators.policy.spec import ClusterPolicySpec, Count, Mode, Part, PolicySpec, Score, Severity
+from homeostat.objects.report.report import Severity
+from homeostat.operators.policy.spec import ClusterPolicySpec, Count, Mode, Part, PolicySpec, Score
 
 GROUP: Final = "devops.stochastic.io"
 FINALIZER: Final = f"{GROUP}/cleanup"

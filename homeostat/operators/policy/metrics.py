@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from homeostat.operators.policy.engine.check import SEVERITIES
+from homeostat.objects.report.report import SEVERITIES
 from homeostat.operators.policy.engine.tally import Totals
 
 if TYPE_CHECKING:

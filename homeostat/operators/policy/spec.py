@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.objects.crd.field_meta import keyed
+from homeostat.objects.report.report import Severity
 from homeostat.objects.schema.schema import Rule as SchemaRule
 
-Severity = Literal["critical", "high", "medium", "low"]
 Mode = Literal["audit", "enforce"]
 Scoring = Literal["plain", "severity"]
 AdmissionMode = Literal["deny", "warn", "off"]

@@ -21,7 +21,8 @@ import msgspec
 
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.policy.files.sources import read_file
-from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, Trouble, read_manifests
+from homeostat.objects.report.report import Problem
+from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, read_manifests
 
 _SHARE: Final = 50
 _WORTH_A_PROCESS: Final = 500
@@ -33,7 +34,7 @@ class Batch(msgspec.Struct):
 
     subjects: list[Subject] = []
     budgets: list[Budget] = []
-    troubles: list[Trouble] = []
+    problems: list[Problem] = []
 
 
 def read_batches(files: Sequence[str], *, with_bodies: bool) -> Iterator[tuple[int, Batch]]:
@@ -60,8 +61,8 @@ def read_batch(files: Iterable[str], *, with_bodies: bool) -> Batch:
     batch = Batch()
     for path in files:
         for document in read_file(path):
-            if isinstance(document, Trouble):
-                batch.troubles.append(document)
+            if isinstance(document, Problem):
+                batch.problems.append(document)
             else:
                 _take(batch, document, with_bodies=with_bodies)
     return batch
@@ -76,8 +77,8 @@ def _take(batch: Batch, document: Document, *, with_bodies: bool) -> None:
                 batch.subjects.append(msgspec.structs.replace(each, document=place, body=body))
             case Budget():
                 batch.budgets.append(msgspec.structs.replace(each, document=place))
-            case Trouble():
-                batch.troubles.append(each)
+            case Problem():
+                batch.problems.append(each)
 
 
 def _encoded_batch(files: list[str], *, with_bodies: bool) -> bytes:

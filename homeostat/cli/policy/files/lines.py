@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.cli.policy.files.sources import STDIN
+from homeostat.objects.report.report import Entry
 from homeostat.operators.policy.engine.location import locate, read_places
-from homeostat.operators.policy.report.report import Entry
 
 _MOST_BYTES: Final = 8 << 20
 

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from homeostat.objects.report.report import Summary
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.manifest import Subject
 from homeostat.operators.policy.engine.namespaces import is_system
-from homeostat.operators.policy.report.report import ScoreLine
 
 _MOST_NAMES: Final = 5
 _KINDS: Final = "Pods, Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs or CronJobs"
 
 
 def passed_over(
-    subjects: Sequence[Subject], policies: Sequence[PolicyDocument], scores: Sequence[ScoreLine], *, files: int
+    subjects: Sequence[Subject], policies: Sequence[PolicyDocument], scores: Sequence[Summary], *, files: int
 ) -> Iterator[str]:
     """`scores` are those of the policies, in their order."""
     if not subjects:
@@ -35,7 +35,7 @@ def passed_over(
             f"the system ({_names(system)})"
         )
     for policy, score in zip(policies, scores, strict=True):
-        if left and not score.pods:
+        if left and not score.subjects:
             yield (
                 f"policy {policy.title} judges nothing: its spec.selector matches none of the {left} Pods and "
                 "workloads; compare it with the labels of the Pods, which for a workload are those of its template"

@@ -1,7 +1,7 @@
 """Files with manifests: found, read and taken apart, with the line on which each document begins.
 
 A directory stands for the YAML and JSON files in it and below, except in hidden directories. Whatever cannot be read
-is a `Trouble` with its file and line, and reading goes on with the next document: a line of three dashes begins one
+is a `Problem` with its file and line, and reading goes on with the next document: a line of three dashes begins one
 wherever it stands, also after a broken one.
 """
 
@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from homeostat.objects.errors import ApiError
+from homeostat.objects.report.report import Problem
 from homeostat.objects.yaml.reader import YamlError, load_located
-from homeostat.operators.policy.engine.manifest import Document, Trouble
+from homeostat.operators.policy.engine.manifest import Document
 
 STDIN: Final = "stdin"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -80,12 +81,12 @@ def _refuse(error: OSError) -> None:
     raise NoManifestsError(f"cannot look into {error.filename}: {error.strerror}")
 
 
-def read_file(path: str) -> Iterator[Document | Trouble]:
+def read_file(path: str) -> Iterator[Document | Problem]:
     source = STDIN if path == "-" else path
     try:
         data = sys.stdin.buffer.read(_LIMIT_BYTES + 1) if path == "-" else _read(path)
     except OSError as error:
-        yield Trouble(source, 1, f"cannot be read: {error.strerror or error}")
+        yield Problem(source, 1, f"cannot be read: {error.strerror or error}")
         return
     yield from read_documents(source, data)
 
@@ -95,7 +96,7 @@ def _read(path: str) -> bytes:
         return file.read(_LIMIT_BYTES + 1)
 
 
-def read_documents(source: str, data: bytes) -> Iterator[Document | Trouble]:
+def read_documents(source: str, data: bytes) -> Iterator[Document | Problem]:
     above, told = 0, 0
     while told < _MOST_BROKEN:
         try:
@@ -103,14 +104,14 @@ def read_documents(source: str, data: bytes) -> Iterator[Document | Trouble]:
                 yield Document(source, value, above + line)
         except YamlError as error:
             told += 1
-            yield Trouble(source, above + max(error.line, 1), f"not YAML: {error.problem}")
+            yield Problem(source, above + max(error.line, 1), f"not YAML: {error.problem}")
             skipped = _next_document(data, error.line)
             if skipped is None:
                 return
             above += data.count(b"\n", 0, skipped)
             data = data[skipped:]
         except ApiError as error:
-            yield Trouble(source, 1, error.message)
+            yield Problem(source, 1, error.message)
             return
         else:
             return

@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from homeostat.operators.policy.spec import PolicySpec, Severity
+from homeostat.objects.report.report import Severity
+from homeostat.operators.policy.spec import PolicySpec
 
 MULTIPLIERS: Final[dict[Severity, int]] = {"critical": 3, "high": 2, "medium": 1, "low": 1}
-SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "high", "medium", "low")
 _RANKS: Final[dict[Severity, int]] = {"low": 0, "medium": 1, "high": 2, "critical": 3}
 
 

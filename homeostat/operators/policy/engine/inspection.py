@@ -7,33 +7,36 @@ cluster are judged in the same way (`manifest.live_subject`), and several cluste
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
+from homeostat.objects.report.report import Entry, Problem, Report, Summary, Terms
 from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.check import Finding
 from homeostat.operators.policy.engine.evaluator import Evaluator
-from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, Trouble, read_manifests
+from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, read_manifests
 from homeostat.operators.policy.engine.score import aggregate, classify
 from homeostat.operators.policy.engine.tally import Tally, Totals
-from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
 from homeostat.operators.policy.spec import Thresholds
+
+TERMS: Final = Terms(topic="policy", origin="policy", part="container", finding="violation", subject="pod")
 
 
 def inspect(documents: Iterable[Document], policies: Sequence[PolicyDocument], *, now: float) -> Report:
     subjects: list[Subject] = []
     budgets: list[DisruptionBudget] = []
-    troubles: list[Trouble] = []
+    problems: list[Problem] = []
     for each in read_manifests(documents):
         match each:
             case Subject():
                 subjects.append(each)
             case Budget():
                 budgets.append(each.budget)
-            case Trouble():
-                troubles.append(each)
-    return msgspec.structs.replace(judge(subjects, policies, now=now, budgets=tuple(budgets)), troubles=tuple(troubles))
+            case Problem():
+                problems.append(each)
+    return msgspec.structs.replace(judge(subjects, policies, now=now, budgets=tuple(budgets)), problems=tuple(problems))
 
 
 def judge(
@@ -45,12 +48,12 @@ def judge(
 ) -> Report:
     """A score for each policy, and what it found."""
     entries: list[Entry] = []
-    scores: list[ScoreLine] = []
+    summaries: list[Summary] = []
     for policy in policies:
         totals, found = _judge(policy, subjects, budgets, now)
         entries += found
-        scores.append(score_line(policy.title, policy.evaluator, totals))
-    return Report(tuple(entries), tuple(scores))
+        summaries.append(score_line(policy.title, policy.evaluator, totals))
+    return Report(tuple(entries), tuple(summaries), terms=TERMS)
 
 
 def _judge(
@@ -74,40 +77,40 @@ def _judge(
 def _entry(policy: str, subject: Subject, finding: Finding) -> Entry:
     check, document = finding.check, subject.document
     return Entry(
-        policy=policy,
+        origin=policy,
         source=document.source,
         line=document.line,
         kind=subject.kind,
         namespace=subject.namespace,
         name=subject.pod.name,
-        container=finding.container,
+        part=finding.container,
         type=check.type,
         severity=check.severity,
         message=finding.message,
     )
 
 
-def score_line(title: str, evaluator: Evaluator, totals: Totals) -> ScoreLine:
-    return ScoreLine(
+def score_line(title: str, evaluator: Evaluator, totals: Totals) -> Summary:
+    return Summary(
         title=title,
         score=totals.score,
         classification=classify(totals.score, evaluator.spec.thresholds),
-        pods=totals.pods,
-        violations=totals.violations,
+        subjects=totals.pods,
+        findings=totals.violations,
         exempted=totals.exempted,
     )
 
 
 def aggregate_line(
-    lines: Sequence[ScoreLine], *, title: str = "aggregate", thresholds: Thresholds | None = None
-) -> ScoreLine:
+    lines: Sequence[Summary], *, title: str = "aggregate", thresholds: Thresholds | None = None
+) -> Summary:
     """Several clusters as one, each weighed by its Pods; the thresholds are those of the policy that judged them."""
-    score = aggregate([(each.score, each.pods) for each in lines])
-    return ScoreLine(
+    score = aggregate([(each.score or 0, each.subjects) for each in lines])
+    return Summary(
         title=title,
         score=score,
         classification=classify(score, thresholds),
-        pods=sum(each.pods for each in lines),
-        violations=sum(each.violations for each in lines),
+        subjects=sum(each.subjects for each in lines),
+        findings=sum(each.findings for each in lines),
         exempted=sum(each.exempted for each in lines),
     )

@@ -23,7 +23,7 @@ from yaml.events import (
 )
 
 from homeostat.objects.json import MAX_DEPTH
-from homeostat.operators.policy.report.report import Entry
+from homeostat.objects.report.report import Entry
 
 _MOST_NESTED: Final = 8
 _TEMPLATES: Final = {"Pod": ("spec",), "CronJob": ("spec", "jobTemplate", "spec", "template", "spec")}
@@ -147,9 +147,9 @@ def _about(place: Place, entry: Entry) -> Place:
         found = place.at(_OF_WORKLOAD[entry.type])
         return found if found.text else place
     path = _TEMPLATES.get(entry.kind, _TEMPLATE)
-    if not entry.container:
+    if not entry.part:
         fields = _OF_POD.get(entry.type)
         return place if fields is None else place.at((*path, *fields))
     containers = place.at((*path, "containers")).items
-    container = next((each for each in containers if each.text_at("name") == entry.container), None)
+    container = next((each for each in containers if each.text_at("name") == entry.part), None)
     return place if container is None else container.at(_OF_CONTAINER.get(entry.type, ()))

@@ -1,6 +1,6 @@
 """Manifests as a policy sees them: Pods, and the Pods that the templates of workloads would become. Pure.
 
-What has no Pods is passed over. What does not fit is a `Trouble` with the file and the path, and the rest is read.
+What has no Pods is passed over. What does not fit is a `Problem` with the file and the path, and the rest is read.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.report.report import Problem
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import DisruptionBudget, Workload, WorkloadSpec, given_labels, pod_of
 
@@ -71,15 +72,7 @@ class Budget(msgspec.Struct, frozen=True):
     budget: DisruptionBudget
 
 
-class Trouble(msgspec.Struct, frozen=True):
-    """A place that could not be read."""
-
-    source: str
-    line: int
-    message: str
-
-
-Read = Subject | Budget | Trouble
+Read = Subject | Budget | Problem
 _NO_FILE: Final = Document("", None)
 
 
@@ -95,12 +88,12 @@ def read_manifests(documents: Iterable[Document]) -> Iterator[Read]:
 
 def _read(document: Document, value: Json, path: str, depth: int) -> Iterator[Read]:
     if not isinstance(value, dict):
-        yield Trouble(document.source, document.line, f"{path or 'document'}: expected an object")
+        yield Problem(document.source, document.line, f"{path or 'document'}: expected an object")
         return
     kind = value.get("kind")
     if isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list):
         if depth >= _MOST_NESTED:
-            yield Trouble(document.source, document.line, f"{path}: lists are nested too deeply")
+            yield Problem(document.source, document.line, f"{path}: lists are nested too deeply")
             return
         for at, item in enumerate(value["items"]):
             yield from _read(document, item, f"{path}items[{at}].", depth + 1)
@@ -127,7 +120,7 @@ def _one(document: Document, kind: str, value: JsonObject, path: str) -> Read:
             case _:
                 return _template(document, kind, value)
     except msgspec.ValidationError as error:
-        return Trouble(document.source, document.line, f"{path}{kind} {_name(value)}: {error}")
+        return Problem(document.source, document.line, f"{path}{kind} {_name(value)}: {error}")
 
 
 def _job_spec(cron_job: JsonObject) -> Json:

@@ -16,10 +16,10 @@ from typing import TypeVar
 
 import msgspec
 
-from homeostat.operators.policy.engine.check import SEVERITIES, Finding
+from homeostat.objects.report.report import SEVERITIES, Severity
+from homeostat.operators.policy.engine.check import Finding
 from homeostat.operators.policy.engine.evaluator import Result
 from homeostat.operators.policy.engine.score import score_of
-from homeostat.operators.policy.spec import Severity
 
 K = TypeVar("K")
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.report.report import Severity
 from homeostat.objects.schema.prune import unknown_fields
 from homeostat.objects.schema.validate import Validator
 from homeostat.objects.wire.builtin_schema import builtin_schema
@@ -19,7 +20,6 @@ from homeostat.operators.policy.spec import (
     Exemption,
     PolicySpec,
     Rule,
-    Severity,
     SeverityOverrides,
 )
 from tests.operators.policy.worlds import ALL, NOW, container, evaluator_of, pod_json

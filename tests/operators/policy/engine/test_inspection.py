@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from homeostat.objects.json import JsonObject
+from homeostat.objects.report.report import Problem, Report, Summary
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import aggregate_line, inspect, judge
-from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, Trouble, live_subject, read_manifests
-from homeostat.operators.policy.report.report import Report, ScoreLine
+from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, live_subject, read_manifests
 from homeostat.operators.policy.spec import (
     POLICY_FREE,
     Exemption,
@@ -94,8 +94,8 @@ def test_the_pods_of_a_manifest_are_judged(value: JsonObject, kind: str, namespa
     assert [each.type for each in result.entries] == ["latest_tag", "missing_liveness", "missing_readiness"]
     first = result.entries[0]
     assert (first.kind, first.namespace, first.source, first.line) == (kind, namespace, "web.yaml", 3)
-    (score,) = result.scores
-    assert (score.title, score.score, score.pods, score.violations) == ("default/strict", 90, 1, 3)
+    (score,) = result.summaries
+    assert (score.title, score.score, score.subjects, score.findings) == ("default/strict", 90, 1, 3)
 
 
 PASSED_OVER = [
@@ -116,13 +116,13 @@ def test_lists_are_taken_apart() -> None:
     assert [type(each) for each in found(nested)] == [Subject, Subject]
 
 
-def test_lists_without_end_are_a_trouble() -> None:
+def test_lists_without_end_are_a_problem() -> None:
     value: JsonObject = pod_json()
     for _ in range(50):
         value = {"kind": "List", "items": [value]}
-    (trouble,) = found(value)
-    assert isinstance(trouble, Trouble)
-    assert "nested too deeply" in trouble.message
+    (problem,) = found(value)
+    assert isinstance(problem, Problem)
+    assert "nested too deeply" in problem.message
 
 
 TROUBLES = [
@@ -150,9 +150,9 @@ TROUBLES = [
 @pytest.mark.parametrize(("value", "told"), TROUBLES)
 def test_what_does_not_fit_is_named_and_the_rest_is_judged(value: Any, told: str) -> None:
     result = report(ALL, value, pod_json(BARE))
-    (trouble,) = result.troubles
-    assert told in trouble.message
-    assert (trouble.source, trouble.line) == ("web.yaml", 3)
+    (problem,) = result.problems
+    assert told in problem.message
+    assert (problem.source, problem.line) == ("web.yaml", 3)
     assert len(result.entries) == 3
     assert not result.is_clean
 
@@ -167,7 +167,7 @@ def test_a_budget_among_the_manifests_covers_its_workload() -> None:
 
 def test_a_workload_without_findings_of_its_own_does_not_change_the_score() -> None:
     spec = msgspec.structs.replace(ALL, min_replicas=1)
-    assert report(spec, workload("Deployment")).scores == report(ALL, workload("Deployment")).scores
+    assert report(spec, workload("Deployment")).summaries == report(ALL, workload("Deployment")).summaries
 
 
 def test_rules_see_the_pod_that_a_template_becomes() -> None:
@@ -190,18 +190,18 @@ EMPTY = [
 def test_an_empty_manifest_counts_as_one_pod(value: JsonObject) -> None:
     spec = msgspec.structs.replace(ALL, rules=(Rule(name="own", expression="has(object.spec) || true"),))
     result = report(spec, value)
-    assert (result.entries, result.troubles, result.scores[0].pods) == ((), (), 1)
+    assert (result.entries, result.problems, result.summaries[0].subjects) == ((), (), 1)
 
 
 def test_every_policy_judges_every_manifest() -> None:
     policies = [policy(ALL, "a"), policy(PolicySpec(forbid_latest_tag=True), "b"), policy(PolicySpec(), "c")]
     result = inspect([Document("x", pod_json(BARE))], policies, now=NOW)
-    assert [(each.title, each.score) for each in result.scores] == [
+    assert [(each.title, each.score) for each in result.summaries] == [
         ("default/a", 90),
         ("default/b", 95),
         ("default/c", 100),
     ]
-    assert [each.policy for each in result.entries] == ["default/a"] * 3 + ["default/b"]
+    assert [each.origin for each in result.entries] == ["default/a"] * 3 + ["default/b"]
 
 
 def test_the_pods_of_a_cluster_are_judged_like_manifests() -> None:
@@ -211,17 +211,17 @@ def test_the_pods_of_a_cluster_are_judged_like_manifests() -> None:
         to_pod(pod_json(BARE, namespace="kube-system")),
     ]
     result = judge([live_subject(each) for each in pods], [policy(POLICY_FREE)], now=NOW)
-    assert (result.scores[0].score, result.scores[0].pods, result.scores[0].violations) == (95, 2, 3)
+    assert (result.summaries[0].score, result.summaries[0].subjects, result.summaries[0].findings) == (95, 2, 3)
     assert {(each.source, each.kind, each.name) for each in result.entries} == {("", "Pod", "a")}
 
 
-def line(score: int, pods: int) -> ScoreLine:
-    return ScoreLine(title="c", score=score, classification="", pods=pods, violations=1, exempted=2)
+def line(score: int, pods: int) -> Summary:
+    return Summary(title="c", score=score, classification="", subjects=pods, findings=1, exempted=2)
 
 
 def test_clusters_add_up_by_their_pods() -> None:
-    assert aggregate_line([line(95, 50), line(60, 20), line(40, 10)]) == ScoreLine(
-        title="aggregate", score=79, classification="Stable", pods=80, violations=3, exempted=6
+    assert aggregate_line([line(95, 50), line(60, 20), line(40, 10)]) == Summary(
+        title="aggregate", score=79, classification="Stable", subjects=80, findings=3, exempted=6
     )
     assert aggregate_line([]).classification == "Healthy"
 

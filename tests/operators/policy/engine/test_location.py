@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.objects.report.report import Entry
 from homeostat.objects.yaml.reader import load_located
 from homeostat.operators.policy.engine.location import locate, read_places
-from homeostat.operators.policy.report.report import Entry
 
 TEXT = """\
 # a comment
@@ -69,8 +69,8 @@ SHARED: dict[str, Any] = {"kind": "Pod", "name": "shared", "line": 40}
 
 
 def entry(check: str, container: str = "", **fields: Any) -> Entry:
-    given = {"policy": "p", "severity": "low", "message": "m", "source": "a.yaml", "namespace": "default"}
-    return Entry(**{**given, "type": check, "container": container, **fields})
+    given = {"origin": "p", "severity": "low", "message": "m", "source": "a.yaml", "namespace": "default"}
+    return Entry(**{**given, "type": check, "part": container, **fields})
 
 
 FOUND = {

@@ -3,11 +3,12 @@
 import msgspec
 import pytest
 
+from homeostat.objects.report.report import Severity
 from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.engine.check import CHECKS
 from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.engine.score import aggregate, classify, is_healthy, mean_score, score_of, summary
-from homeostat.operators.policy.spec import PolicySpec, Severity, SeverityOverrides, Thresholds, Weights
+from homeostat.operators.policy.spec import PolicySpec, SeverityOverrides, Thresholds, Weights
 from tests.operators.policy.worlds import ALL, BARE, GOOD, WORST, container, pod_json, to_pod, totals_of
 
 LIVE_ONLY = to_pod(pod_json(container("nginx:latest", readiness=False), restarts=10, phase="Pending"))

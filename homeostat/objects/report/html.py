@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from homeostat.operators.policy.engine.check import SEVERITIES
-from homeostat.operators.policy.report.report import Report, ScoreLine
-from homeostat.operators.policy.report.table import finding_rows
+from homeostat.objects.report.report import SEVERITIES, Report, Summary, Terms
+from homeostat.objects.report.table import finding_headings, finding_rows, score_text
 
-_HEADINGS: Final = ("Severity", "Check", "Namespace", "Object", "Container", "Message", "Source")
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --quiet: #777; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
@@ -28,19 +26,22 @@ td { overflow-wrap: anywhere; }
 """
 
 
-def render(report: Report, *, title: str = "Policy report") -> str:
+def render(report: Report, *, title: str = "") -> str:
+    terms = report.terms
+    title = title or f"{terms.topic.capitalize()} report"
     counts = {each: sum(entry.severity == each for entry in report.entries) for each in SEVERITIES}
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "no violations"
+    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or f"no {terms.findings}"
     sections = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{escape(told)}; {len(report.troubles)} files or objects could not be read.</p>",
-        f'<div class="cards">{"".join(map(_card, report.scores))}</div>',
+        f"<p>{escape(told)}; {len(report.problems)} files or objects could not be read.</p>",
+        f'<div class="cards">{"".join(_card(each, terms) for each in report.summaries)}</div>',
     ]
     if report.entries:
         rows = (_finding(row) for row in finding_rows(report))
-        sections.append(f"<h2>Violations</h2>{_table(_HEADINGS, rows)}")
-    if report.troubles:
-        rows = (_cells((f"{each.source}:{each.line}", each.message)) for each in report.troubles)
+        headings = [each.capitalize() for each in finding_headings(terms)]
+        sections.append(f"<h2>{terms.findings.capitalize()}</h2>{_table(headings, rows)}")
+    if report.problems:
+        rows = (_cells((f"{each.source}:{each.line}", each.message)) for each in report.problems)
         sections.append(f"<h2>Unreadable</h2>{_table(('Source', 'Message'), rows)}")
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -48,12 +49,12 @@ def render(report: Report, *, title: str = "Policy report") -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}{view}</head>\n<body><main>\n{body}\n</main></body></html>\n'
 
 
-def _card(score: ScoreLine) -> str:
-    name = escape(score.classification)
+def _card(summary: Summary, terms: Terms) -> str:
+    name = escape(summary.classification)
     return (
-        f'<div class="card">{escape(score.title)}<strong class="{name}">{score.score}</strong>'
+        f'<div class="card">{escape(summary.title)}<strong class="{name}">{score_text(summary)}</strong>'
         f'<span class="{name}">{name}</span> '
-        f'<span class="quiet">{score.violations} violations, {score.pods} pods</span></div>'
+        f'<span class="quiet">{summary.findings} {terms.findings}, {summary.subjects} {terms.subjects}</span></div>'
     )
 
 

@@ -2,31 +2,35 @@
 
 import json
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from homeostat.operators.policy.engine.manifest import Trouble
-from homeostat.operators.policy.report import github, html, sarif, table
-from homeostat.operators.policy.report import json as json_report
-from homeostat.operators.policy.report.report import Entry, Report, ScoreLine
+from homeostat.objects.report import github, html, junit, sarif, table
+from homeostat.objects.report import json as json_report
+from homeostat.objects.report.report import Entry, Problem, Report, Summary, Terms
 
 EVIL = "<script>alert(1)</script>\r\n::error::x, y: 100%"
 ENTRY = Entry(
-    policy="default/strict",
+    origin="default/strict",
     kind="Deployment",
     namespace="shop",
     name="web",
     type="missing_readiness",
     severity="low",
     message="container 'main' missing readiness probe",
-    container="main",
+    part="main",
     source="./k8s/my web.yaml",
     line=12,
 )
-GRAVE = Entry(policy="p", kind="Pod", namespace="shop", name="a", type="privileged", severity="critical", message=EVIL)
-SCORE = ScoreLine(title="default/strict", score=83, classification="Healthy", pods=3, violations=7)
-REPORT = Report((ENTRY, GRAVE), (SCORE,), (Trouble("bad.yaml", 4, EVIL),))
-EMPTY = Report()
+GRAVE = Entry(origin="p", kind="Pod", namespace="shop", name="a", type="privileged", severity="critical", message=EVIL)
+SCORE = Summary(title="default/strict", score=83, classification="Healthy", subjects=3, findings=7)
+TERMS = Terms(topic="policy", origin="policy", part="container", finding="violation", subject="pod")
+REPORT = Report((ENTRY, GRAVE), (SCORE,), (Problem("bad.yaml", 4, EVIL),), TERMS)
+EMPTY = Report(terms=TERMS)
 
 
 def test_rows_come_gravest_first() -> None:
@@ -35,9 +39,9 @@ def test_rows_come_gravest_first() -> None:
         ("critical", "privileged", "shop", "Pod/a"),
         ("low", "missing_readiness", "shop", "Deployment/web"),
     ]
-    assert all(len(row) == len(table.FINDINGS) for row in rows)
-    assert table.score_rows(REPORT.scores) == [("default/strict", "83", "3", "7", "Healthy")]
-    assert len(table.SCORES) == 5
+    assert all(len(row) == len(table.finding_headings(TERMS)) for row in rows)
+    assert table.summary_rows(REPORT.summaries) == [("default/strict", "83", "3", "7", "Healthy")]
+    assert table.summary_headings(TERMS) == ("POLICY", "SCORE", "PODS", "VIOLATIONS", "STATUS")
 
 
 def test_json_has_scores_violations_and_errors() -> None:
@@ -118,3 +122,53 @@ def test_html_shows_scores_findings_and_troubles() -> None:
     for told in ("83", "Healthy", "missing_readiness", "container &#x27;main&#x27;", "bad.yaml:4", "1 critical, 1 low"):
         assert told in page
     assert "no violations" in html.render(EMPTY)
+
+
+def test_junit_has_a_suite_for_each_policy_and_a_case_for_each_violation() -> None:
+    root = ElementTree.fromstring(junit.render(REPORT))
+    assert (root.get("name"), root.get("tests"), root.get("failures"), root.get("errors")) == (
+        "homeostat policy",
+        "3",
+        "2",
+        "1",
+    )
+    assert [(each.get("name"), each.get("tests")) for each in root] == [
+        ("default/strict", "1"),
+        ("p", "1"),
+        ("unreadable", "1"),
+    ]
+    case = root[0][0]
+    assert (case.get("classname"), case.get("name")) == ("Deployment/shop/web/main", "missing_readiness")
+    assert (case.get("file"), case.get("line")) == ("./k8s/my web.yaml", "12")
+    assert (case[0].tag, case[0].get("type"), case[0].text) == (
+        "failure",
+        "low",
+        "./k8s/my web.yaml:12: container 'main' missing readiness probe",
+    )
+    assert root[1][0][0].get("message") == EVIL
+    assert (root[2][0][0].tag, root[2][0].get("name")) == ("error", "bad.yaml:4")
+
+
+def test_junit_of_a_policy_without_violations_is_a_case_that_passed() -> None:
+    (suite,) = ElementTree.fromstring(junit.render(Report(summaries=(SCORE,))))
+    assert (suite.get("tests"), suite.get("failures"), len(suite[0])) == ("1", "0", 0)
+
+
+@given(st.text())
+def test_junit_is_xml_whatever_a_message_says(text: str) -> None:
+    entry = msgspec.structs.replace(ENTRY, message=text, name=text, origin=text)
+    ElementTree.fromstring(junit.render(Report((entry,), problems=(Problem(text, 1, text),))))
+
+
+def test_terms_name_the_parts_of_a_report() -> None:
+    terms = Terms(topic="contract", origin="contract", part="interface", subject="service")
+    body = json.loads(
+        json_report.render(
+            Report((ENTRY,), (Summary(title="a", classification="Compliant", subjects=1, findings=0),), terms=terms)
+        )
+    )
+    assert (body["findings"][0]["contract"], body["findings"][0]["interface"]) == ("default/strict", "main")
+    assert body["scores"] == [
+        {"title": "a", "score": None, "classification": "Compliant", "services": 1, "findings": 0, "exempted": 0}
+    ]
+    assert "Contract report" in html.render(Report(terms=terms))

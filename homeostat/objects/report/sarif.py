@@ -8,8 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.operators.policy.report.report import Entry, Report
-from homeostat.operators.policy.spec import Severity
+from homeostat.objects.report.report import Entry, Report, Severity, Terms
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final[dict[Severity, str]] = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
@@ -26,20 +25,20 @@ def render(report: Report, *, version: str) -> bytes:
                 "name": "homeostat",
                 "version": version,
                 "informationUri": _HOME,
-                "rules": [_rule(name, entry) for name, entry in rules],
+                "rules": [_rule(name, entry, report.terms) for name, entry in rules],
             }
         },
-        "results": [_result(each, places[each.type]) for each in report.entries],
+        "results": [_result(each, places[each.type], report.terms) for each in report.entries],
         "invocations": [
             {
-                "executionSuccessful": not report.troubles,
+                "executionSuccessful": not report.problems,
                 "toolExecutionNotifications": [
                     {
                         "level": "error",
                         "message": {"text": each.message},
                         "locations": [_location(each.source, each.line)],
                     }
-                    for each in report.troubles
+                    for each in report.problems
                 ],
             }
         ],
@@ -48,28 +47,28 @@ def render(report: Report, *, version: str) -> bytes:
     return msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n"
 
 
-def _rule(name: str, entry: Entry) -> JsonObject:
+def _rule(name: str, entry: Entry, terms: Terms) -> JsonObject:
     return {
         "id": name,
         "name": "".join(word.capitalize() for word in name.replace("-", "_").split("_")),
         "shortDescription": {"text": name.replace("_", " ")},
         "defaultConfiguration": {"level": _LEVELS[entry.severity]},
-        "properties": {"security-severity": _RANKS[entry.severity], "tags": ["kubernetes", "policy"]},
+        "properties": {"security-severity": _RANKS[entry.severity], "tags": ["kubernetes", terms.topic]},
     }
 
 
-def _result(entry: Entry, rule: int) -> JsonObject:
+def _result(entry: Entry, rule: int, terms: Terms) -> JsonObject:
     where = f"{entry.kind}/{entry.namespace}/{entry.name}"
     location = _location(entry.source, entry.line) if entry.source else {}
     location["logicalLocations"] = [{"fullyQualifiedName": where, "kind": "resource"}]
-    identity = "/".join((entry.policy, where, entry.container, entry.type))
+    identity = "/".join((entry.origin, where, entry.part, entry.type))
     return {
         "ruleId": entry.type,
         "ruleIndex": rule,
         "level": _LEVELS[entry.severity],
         "message": {"text": f"{entry.object}: {entry.message}"},
         "locations": [location],
-        "partialFingerprints": {"violation/v1": identity},
+        "partialFingerprints": {f"{terms.finding}/v1": identity},
     }
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from homeostat.operators.policy.report.report import Entry, Report
-from homeostat.operators.policy.spec import Severity
+from homeostat.objects.report.report import Entry, Report, Severity
 
 _COMMANDS: Final[dict[Severity, str]] = {"critical": "error", "high": "error", "medium": "warning", "low": "notice"}
 
@@ -14,7 +13,7 @@ def render(report: Report) -> str:
     lines = [_command(each) for each in report.entries]
     lines += [
         f"::error file={_property(each.source)},line={each.line},title=unreadable::{_data(each.message)}"
-        for each in report.troubles
+        for each in report.problems
     ]
     return "".join(f"{line}\n" for line in lines)
 

@@ -1,0 +1,67 @@
+"""A report as JUnit XML, as CI systems list test results: a suite for each summary, a failed case for each finding.
+
+A summary without findings is one case that passed. What could not be read is a suite of errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.sax.saxutils import escape, quoteattr
+
+from homeostat.objects.report.report import Entry, Problem, Report
+
+
+def render(report: Report) -> str:
+    origins: dict[str, list[Entry]] = {each.title: [] for each in report.summaries}
+    for entry in report.entries:
+        origins.setdefault(entry.origin, []).append(entry)
+    suites = [_suite(title, map(_failed, entries), failures=len(entries)) for title, entries in origins.items()]
+    if report.problems:
+        suites.append(_suite("unreadable", map(_unreadable, report.problems), errors=len(report.problems)))
+    tests = sum(max(len(entries), 1) for entries in origins.values()) + len(report.problems)
+    total = f'tests="{tests}" failures="{len(report.entries)}" errors="{len(report.problems)}"'
+    body = "".join(suites)
+    name = quoteattr(f"homeostat {report.terms.topic}")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={name} {total}>\n{body}</testsuites>\n'
+
+
+def _suite(title: str, cases: Iterable[str], *, failures: int = 0, errors: int = 0) -> str:
+    name = _attribute(title)
+    shown = "".join(cases) or f"    <testcase classname={name} name={name}/>\n"
+    counts = f'tests="{max(failures + errors, 1)}" failures="{failures}" errors="{errors}"'
+    return f"  <testsuite name={name} {counts}>\n{shown}  </testsuite>\n"
+
+
+def _failed(entry: Entry) -> str:
+    where = "/".join(each for each in (entry.kind, entry.namespace, entry.name, entry.part) if each)
+    told = f"{entry.location}: {entry.message}" if entry.source else entry.message
+    failure = f"<failure type={_attribute(entry.severity)} message={_attribute(entry.message)}>{_text(told)}</failure>"
+    return _case(where, entry.type, entry.source, entry.line, failure)
+
+
+def _unreadable(problem: Problem) -> str:
+    told = f'<error type="unreadable" message={_attribute(problem.message)}/>'
+    return _case(problem.source, problem.location, problem.source, problem.line, told)
+
+
+def _case(group: str, name: str, source: str, line: int, outcome: str) -> str:
+    place = f' file={_attribute(source)} line="{line}"' if source else ""
+    named = f"classname={_attribute(group)} name={_attribute(name)}"
+    return f"    <testcase {named}{place}>{outcome}</testcase>\n"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_allowed(text))
+
+
+def _text(text: str) -> str:
+    return escape(_allowed(text))
+
+
+def _allowed(text: str) -> str:
+    """XML has no way to write most control characters and half surrogate pairs, not even escaped."""
+    return "".join(each if _is_allowed(ord(each)) else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
+def _is_allowed(code: int) -> bool:
+    return code in (0x9, 0xA, 0xD) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000

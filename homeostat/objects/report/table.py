@@ -1,0 +1,43 @@
+"""A report as rows, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from homeostat.objects.report.report import SEVERITIES, Entry, Report, Summary, Terms
+
+_RANKS: Final = {each: rank for rank, each in enumerate(SEVERITIES)}
+
+Row = tuple[str, ...]
+
+
+def finding_headings(terms: Terms) -> Row:
+    return ("SEVERITY", "CHECK", "NAMESPACE", "OBJECT", terms.part.upper(), "MESSAGE", "SOURCE")
+
+
+def summary_headings(terms: Terms) -> Row:
+    return (terms.origin.upper(), "SCORE", terms.subjects.upper(), terms.findings.upper(), "STATUS")
+
+
+def gravest_first(entries: Iterable[Entry]) -> list[Entry]:
+    """Entries of one severity by where they are."""
+    return sorted(entries, key=lambda each: (_RANKS[each.severity], each.source, each.namespace, each.name))
+
+
+def finding_rows(report: Report) -> list[Row]:
+    return [
+        (each.severity, each.type, each.namespace, each.object, each.part, each.message, each.location)
+        for each in gravest_first(report.entries)
+    ]
+
+
+def summary_rows(summaries: Sequence[Summary]) -> list[Row]:
+    return [
+        (each.title, score_text(each), str(each.subjects), str(each.findings), each.classification)
+        for each in summaries
+    ]
+
+
+def score_text(summary: Summary) -> str:
+    return "" if summary.score is None else str(summary.score)
