@@ -19,7 +19,8 @@ from msgspec import Meta
 
 from homeostat.external.secrets.secrets import SecretReference
 from homeostat.operators.actions.inputs.message import Withdrawal, read_message
-from homeostat.operators.actions.inputs.plugin import Desk, InputError, InputJob, RefusedError, Tools
+from homeostat.operators.actions.inputs.plugin import Desk, InputError, InputJob, Tools
+from homeostat.operators.actions.inputs.reading import RefusedError
 
 if TYPE_CHECKING:
     from aiormq.abc import AbstractChannel, DeliveredMessage

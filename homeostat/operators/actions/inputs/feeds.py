@@ -18,7 +18,8 @@ from homeostat.objects.decision import Stalled
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
 from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
 from homeostat.operators.actions.inputs.jobs import InputMeans, prepare, trouble_of
-from homeostat.operators.actions.inputs.plugin import Declaration, Feed, InputError, RefusedError
+from homeostat.operators.actions.inputs.plugin import Feed, InputError
+from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest, live_of
 from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.control.reconcile import is_paused

@@ -12,7 +12,8 @@ from homeostat.external.git.access import Access, SshKey, Token
 from homeostat.external.git.repository import Limits, Remote, Repository, TreeEntry
 from homeostat.external.secrets.secrets import SecretReference, SecretText
 from homeostat.operators.actions.inputs.declaration import Declared, read_declarations
-from homeostat.operators.actions.inputs.plugin import Broken, InputError, InputJob, Reading, Tools
+from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Tools
+from homeostat.operators.actions.inputs.reading import Broken, Reading
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 

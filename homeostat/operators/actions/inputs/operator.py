@@ -26,7 +26,8 @@ from homeostat.operators.actions.inputs.decide import (
     decide_input,
 )
 from homeostat.operators.actions.inputs.jobs import InputMeans, prepare, trouble_of
-from homeostat.operators.actions.inputs.plugin import Declaration, Feed, Reading, RefusedError, Source
+from homeostat.operators.actions.inputs.plugin import Feed, Source
+from homeostat.operators.actions.inputs.reading import Declaration, Reading, RefusedError
 from homeostat.operators.actions.inputs.wanted import Found, Live, declared_digest, live_of
 from homeostat.operators.actions.inputs.writer import Writer, all_of
 

@@ -8,7 +8,7 @@
 
 A `Source` is read as a whole, again and again. What cannot be read is an `InputError` and never an empty `Reading`:
 resources that are declared no more are deleted. A `Feed` brings one thing after the other to a `Desk`; when the desk
-returns, it is on disk. What all plugins have besides is in `anyplugin.py`.
+returns, it is on disk. What all plugins have besides is in `plugins/configuration.py`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-import msgspec
-
-from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.inputs.reading import Broken, Declaration, Reading, RefusedError
 from homeostat.operators.actions.plugins.configuration import AnyJob, AnyPlugin, C, C_co, PluginError, Tools
 
 __all__ = [
@@ -40,44 +38,6 @@ Input = AnyPlugin
 
 class InputError(PluginError):
     """The source cannot be read."""
-
-
-class RefusedError(Exception):
-    """A declaration that will not do, however often it comes."""
-
-
-class Declaration(msgspec.Struct, frozen=True, kw_only=True):
-    """A resource as somebody declares it. `body` has its labels, annotations, spec and action."""
-
-    kind: str
-    version: str
-    name: str
-    body: JsonObject
-    source: str
-    """Where it stands, for people: a file, say."""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return (self.kind, self.name)
-
-    @property
-    def title(self) -> str:
-        return f"{self.kind} {self.name}"
-
-
-class Broken(msgspec.Struct, frozen=True):
-    """A part of the source that cannot be understood: nobody knows what it declares."""
-
-    source: str
-    message: str
-
-
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is declared at a revision, which another content always changes."""
-
-    revision: str
-    declarations: tuple[Declaration, ...] = ()
-    broken: tuple[Broken, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

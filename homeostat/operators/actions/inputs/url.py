@@ -19,7 +19,8 @@ from homeostat.external.rest.addresses import is_elsewhere
 from homeostat.external.rest.client import Answer, Ask, Http
 from homeostat.external.secrets.secrets import SecretText
 from homeostat.operators.actions.inputs.declaration import read_declarations
-from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Reading, Tools
+from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Tools
+from homeostat.operators.actions.inputs.reading import Reading
 
 _LARGEST: Final = 16 << 20
 _LONGEST_MARK: Final = 1024

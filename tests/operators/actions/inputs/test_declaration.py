@@ -8,7 +8,7 @@ from homeostat.objects.json import Json, encode
 from homeostat.operators.actions.api import METADATA
 from homeostat.operators.actions.inputs.declaration import read_declarations
 from homeostat.operators.actions.inputs.message import LARGEST, Withdrawal, read_message
-from homeostat.operators.actions.inputs.plugin import Declaration, RefusedError
+from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
 from tests.operators.actions.inputs.estate import thing
 
 BODY = {
