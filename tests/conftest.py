@@ -5,10 +5,13 @@ A process that runs away in memory fails by itself and does not take the machine
 
 from __future__ import annotations
 
+import os
 import resource
+from pathlib import Path
 
 import pytest
 
+import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
 from tools.build_cluster import is_built
 
 pytest_plugins = ("tests.cluster.fixtures",)
@@ -21,6 +24,9 @@ def pytest_configure() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = _MOST_BYTES if hard == resource.RLIM_INFINITY else min(_MOST_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    guard = str(Path(__file__).parent / "guard")
+    path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([guard, *(each for each in path if each not in {"", guard})])
 
 
 @pytest.hookimpl(tryfirst=True)

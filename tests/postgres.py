@@ -13,7 +13,6 @@ import re
 import secrets
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import tempfile
@@ -23,6 +22,8 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+
+from tests.ports import free_port
 
 _DEBIAN = Path("/usr/lib/postgresql")
 _USERS = ("postgres", "nobody")
@@ -85,7 +86,7 @@ class Postgres:
         self._settings = {**_SETTINGS, "unix_socket_directories": str(folder), **(settings or {})}
         self._process: subprocess.Popen[bytes] | None = None
         self._password = secrets.token_hex(16)
-        self.port = _free_port()
+        self.port = free_port()
 
     @property
     def url(self) -> str:
@@ -229,10 +230,3 @@ def _as_unprivileged(*options: str) -> Sequence[str]:
         user = _unprivileged()
         options = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", *options)
     return ("setpriv", *options) if options and shutil.which("setpriv") else ()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -106,7 +106,8 @@ class Up:
 
 def make_cli(data: Path, bytecode: Path) -> Cli:
     """With a home of its own, so that nothing of the machine's user is seen or changed."""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(data.parent), "HOMEOSTAT_DATA": str(data), "LANG": "C.UTF-8"}
+    environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH")}
+    environment |= {"HOME": str(data.parent), "HOMEOSTAT_DATA": str(data), "LANG": "C.UTF-8"}
     if sys.dont_write_bytecode:
         environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
     return Cli(environment)
@@ -114,8 +115,8 @@ def make_cli(data: Path, bytecode: Path) -> Cli:
 
 @contextmanager
 def running(cli: Cli, *arguments: str) -> Iterator[Up]:
-    port = () if "--port" in arguments else ("--port", "0")
-    process = cli.start("up", *port, *arguments)
+    ports = [word for option in ("--port", "--rest-port") if option not in arguments for word in (option, "0")]
+    process = cli.start("up", *ports, *arguments)
     assert process.stdout is not None
     assert process.stderr is not None
     errors: list[str] = []

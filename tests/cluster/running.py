@@ -12,7 +12,6 @@ import asyncio
 import http.client
 import json
 import shutil
-import socket
 import ssl
 import subprocess
 import time
@@ -28,6 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from homeostat.client.endpoint.endpoint import Endpoint
 from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.json import JsonObject
+from tests.ports import free_port
 from tools.build_cluster import CACHE
 
 TOKEN = "administrator"
@@ -164,21 +164,13 @@ class Cluster:
 @contextmanager
 def run_cluster(directory: Path) -> Iterator[Cluster]:
     """A cluster that is ready; ended when the block is left."""
-    etcd, peers, apiserver = _free_ports(3)
+    etcd, peers, apiserver = (free_port() for _ in range(3))
     cluster = Cluster(directory, etcd_port=etcd, peer_port=peers, port=apiserver)
     try:
         cluster.start()
         yield cluster
     finally:
         cluster.stop()
-
-
-def _free_ports(count: int) -> list[int]:
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 def _is_ready(port: int) -> bool:

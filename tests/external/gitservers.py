@@ -18,6 +18,7 @@ from pathlib import Path
 from aiohttp import web
 
 from tests.external.servers import serving
+from tests.ports import free_port
 from tools.fetch_servers import find_program, library_path
 
 _WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
@@ -119,7 +120,7 @@ class Sshd:
 
 @contextmanager
 def running_sshd(folder: Path) -> Iterator[Sshd]:
-    program, port = find_program("sshd"), _free_port()
+    program, port = find_program("sshd"), free_port()
     for name in ("host", "user"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(folder / name)]
         subprocess.run(command, check=True, timeout=20)
@@ -159,13 +160,6 @@ def _with_user(folder: Path) -> list[str]:
         return []
     (folder / "passwd").write_text(f"{users}sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n")
     return ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/passwd && exec "$@"', str(folder / "passwd")]
-
-
-def _free_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port: int = held.getsockname()[1]
-        return port
 
 
 def _await_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

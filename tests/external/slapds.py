@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.ports import free_port
 from tests.web.reviewing import write_certificates
 from tools.fetch_servers import MissingProgramError, find_program, library_path
 
@@ -54,7 +55,7 @@ def run_slapd(program: Path, directory: Path, people: list[str]) -> Iterator[Sla
     environment = {**os.environ, **library_path()}
     filling: list[str | Path] = [program, "-Tadd", "-q", "-f", config, "-l", entries]
     subprocess.run(filling, check=True, capture_output=True, env=environment)
-    ports = _free_ports()
+    ports = free_port(), free_port()
     url, tls_url = (f"{scheme}://127.0.0.1:{port}" for scheme, port in zip(("ldap", "ldaps"), ports, strict=True))
     command: list[str | Path] = [program, "-d", "0", "-f", config, "-h", f"{url} {tls_url}"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
@@ -92,13 +93,6 @@ access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact="{ADMIN}" read by * none
 """
     return "\n".join([*schemas, *loading]) + rest
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("127.0.0.1", 0))
-        two.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], two.getsockname()[1]
 
 
 def _wait_for(port: int) -> None:

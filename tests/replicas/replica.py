@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from homeostat.client.base import Client
 from homeostat.client.endpoint.endpoint import Endpoint
 from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.client.http.transport import open_transport
+from tests.ports import free_port
 
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 _BYTECODE = Path(__file__).parents[2] / ".cache" / "bytecode"
@@ -30,8 +30,8 @@ class Replica:
     """One process on a port that it keeps over restarts. What it prints is in `log`."""
 
     def __init__(self, data: Path, database: str, *arguments: str) -> None:
-        self.data, self.port = data, _free_port()
-        given = ["--data", str(data), "--database", database, "--port", str(self.port)]
+        self.data, self.port = data, free_port()
+        given = ["--data", str(data), "--database", database, "--port", str(self.port), "--rest-port", "0"]
         self._command = [PROGRAM, "up", *given, *arguments]
         self.log = data.parent / f"replica-{self.port}.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -155,10 +155,3 @@ async def open_clients(endpoints: Sequence[Endpoint]) -> AsyncIterator[list[Clie
     """Clients that do not try again, so that no refusal is hidden."""
     async with AsyncExitStack() as stack:
         yield [Client(await stack.enter_async_context(open_transport(each))) for each in endpoints]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

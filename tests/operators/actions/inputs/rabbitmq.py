@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.ports import free_port
 from tools.fetch_servers import CACHE, find_program, library_path
 
 _START_TRIES = 900
@@ -25,7 +26,7 @@ class RabbitMq:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._program = _program()
-        self.port, self._node_port, self._mapper_port = _free_ports(3)
+        self.port, self._node_port, self._mapper_port = (free_port() for _ in range(3))
         self._process: subprocess.Popen[bytes] | None = None
         self._mapper: subprocess.Popen[bytes] | None = None
         (folder / "enabled_plugins").write_text("[].")
@@ -144,14 +145,3 @@ def _give_away(folder: Path) -> None:
         user = pwd.getpwnam("nobody")
         for path in (folder, *folder.iterdir()):
             os.chown(path, user.pw_uid, user.pw_gid)
-
-
-def _free_ports(count: int) -> list[int]:
-    held = [socket.socket() for _ in range(count)]
-    try:
-        for each in held:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in held]
-    finally:
-        for each in held:
-            each.close()

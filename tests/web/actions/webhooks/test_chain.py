@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +14,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.restapi import RestWebhookSpec
 from homeostat.web.actions.webhooks.chain import Chain
 from homeostat.web.kit.refusal import RefusalError
+from tests.ports import free_port
 from tests.web.actions.webhooks.hookserver import HookServer, add
 
 RESOURCE: JsonObject = {
@@ -127,13 +127,6 @@ async def test_an_answer_counts_whatever_the_failure_policy(
             await admit([validating(url, failure_policy=policy)])
         else:
             await denied(validating(url, failure_policy=policy))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 FAILURES = {
