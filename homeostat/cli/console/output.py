@@ -19,6 +19,12 @@ def output_option(*forms: str) -> Callable[[F], F]:
     return click.option("-o", "--output", type=click.Choice(forms), help="How to print.  [default: a table]")
 
 
+documents_option = click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="How to print."
+)
+"""Of a command that prints objects for `kubectl apply`."""
+
+
 def print_object(obj: JsonObject, form: str, *, is_first: bool = True) -> None:
     """`form` is json, yaml or name. Documents that follow another are parted from it."""
     write = sys.stdout.buffer.write
@@ -41,10 +47,6 @@ def print_objects(objects: Sequence[JsonObject], form: str) -> None:
         print_object(each, form, is_first=number == 0)
 
 
-def list_of(items: list[JsonObject]) -> JsonObject:
-    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
-
-
 def title(obj: JsonObject) -> str:
     """`configmap/web`, `deployment.apps/web`."""
     group = obj.get("apiVersion", "").rpartition("/")[0]
@@ -54,6 +56,22 @@ def title(obj: JsonObject) -> str:
 
 def name_of(obj: JsonObject) -> str:
     return str((obj.get("metadata") or {}).get("name", ""))
+
+
+def print_list(
+    objects: Sequence[JsonObject], form: str, *, is_single: bool = False, name: Callable[[JsonObject], str] = title
+) -> None:
+    """A name on each line where `form` is name, else one list, as `kubectl get` prints them; the object itself where
+    it is the `is_single` one that was asked for.
+    """
+    if form == "name":
+        click.echo("".join(f"{name(each)}\n" for each in objects), nl=False)
+    else:
+        print_object(objects[0] if is_single else list_of(list(objects)), form)
+
+
+def list_of(items: list[JsonObject]) -> JsonObject:
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
 
 
 def without_managed_fields(obj: JsonObject) -> JsonObject:

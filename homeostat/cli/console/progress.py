@@ -1,18 +1,29 @@
-"""How far a long command is: a bar on the terminal, nothing where there is none."""
+"""How far a long command is, on standard error: bars, counters and lines. On a terminal they are redrawn in place and
+leave nothing behind; where there is none, nothing is shown.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
+
+from homeostat.cli.console.failure import one_line
 
 Advance = Callable[[int], None]
+Text = Callable[[float], str]
+"""What a line says, given the time."""
+Show = Callable[[str, Text | None], None]
+_MOST_LINES: Final = 20
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Advance]:
-    if not sys.stderr.isatty():
-        yield lambda _: None
+def progress(what: str, total: int, *, worth: int = 0) -> Iterator[Advance]:
+    """A bar of how much of the total is done, unless the total is less than what is `worth` one."""
+    if total < worth or not sys.stderr.isatty():
+        yield _pass
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -21,3 +32,53 @@ def progress(what: str, total: int) -> Iterator[Advance]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def counting(names: Sequence[str], unit: str) -> Iterator[dict[str, Advance]]:
+    """A line for each name that counts, where nobody knows how many there will be."""
+    if not sys.stderr.isatty():
+        yield dict.fromkeys(names, _pass)
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn(f"{{task.completed:,}} {unit}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as counters:
+
+        def advance_of(name: str) -> Advance:
+            task = counters.add_task(one_line(name), total=None)
+            return lambda count: counters.advance(task, count)
+
+        yield {name: advance_of(name) for name in names}
+
+
+@contextmanager
+def status_lines() -> Iterator[Show]:
+    """Some lines by their titles, each until its text is None. For a terminal."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text as RichText
+
+    texts: dict[str, Text] = {}
+
+    def lines() -> RichText:
+        shown, now = list(texts.items()), time.time()
+        told = [f"{title} {one_line(text(now))}" for title, text in shown[:_MOST_LINES]]
+        more = [f"and {len(shown) - _MOST_LINES} more"] if len(shown) > _MOST_LINES else []
+        return RichText("\n".join([*told, *more]), style="dim")
+
+    with Live(console=Console(stderr=True), get_renderable=lines, refresh_per_second=2, transient=True) as live:
+
+        def show(title: str, text: Text | None) -> None:
+            if text is None:
+                texts.pop(title, None)
+            else:
+                texts[title] = text
+            live.refresh()
+
+        yield show
+
+
+def _pass(count: int) -> None:
+    del count

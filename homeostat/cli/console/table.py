@@ -25,7 +25,7 @@ class Table:
 
     def print(self, rows: Iterable[Sequence[object]], *, style: str = "") -> None:
         """The rows under the headings, which are printed the first time."""
-        cells = [[one_line(_text(cell)) for cell in row] for row in rows]
+        cells = [[one_line(cell_text(cell)) for cell in row] for row in rows]
         headings = [] if self._is_begun else [list(self._headings)]
         self._is_begun = True
         for index, width in enumerate(self._widths):
@@ -64,7 +64,7 @@ class Table:
             sys.stdout.write(" " * self._indent + line.rstrip() + "\n")
 
 
-def _text(cell: object) -> str:
+def cell_text(cell: object) -> str:
     match cell:
         case None:
             return ""

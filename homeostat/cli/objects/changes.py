@@ -7,13 +7,14 @@ compared with what was known.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Final
 
 from homeostat.cli.objects.follow import AGAIN_S
+from homeostat.cli.objects.kinds import whole
 from homeostat.client.base import Client, Event
-from homeostat.objects.errors import ExpiredError
+from homeostat.objects.errors import ExpiredError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 
@@ -41,6 +42,21 @@ async def changes_of(client: Client, path: str, **query: str) -> AsyncGenerator[
                     yield event
         except ExpiredError:
             continue
+
+
+async def objects_of(
+    client: Client, kind: Kind, namespace: str, *, name: str = "", missing: Callable[[], Exception]
+) -> AsyncGenerator[Event, None]:
+    """The changes of a kind, or of one object of it, each with its kind; `missing` is raised where the server does
+    not have the kind.
+    """
+    query = {"fieldSelector": f"metadata.name={name}"} if name else {}
+    try:
+        async with aclosing(changes_of(client, kind.path(namespace), **query)) as events:
+            async for event in events:
+                yield Event(event.type, whole(kind, event.obj))
+    except NotFoundError as error:
+        raise missing() from error
 
 
 async def versions_of(client: Client, kind: Kind, namespace: str, name: str) -> AsyncGenerator[JsonObject | None, None]:

@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 import click
 
+from homeostat.cli.console.live import EVENT
 from homeostat.cli.console.output import print_object, without_managed_fields
 from homeostat.cli.console.table import Table
+from homeostat.cli.objects.kinds import whole
 from homeostat.cli.objects.rows import TABLE, Columns, as_table, fetch_table
 from homeostat.cli.objects.targets import Target
 from homeostat.client.base import Client, Event
@@ -22,8 +24,6 @@ from homeostat.objects.json import JsonObject
 _WATCH_S = 300
 AGAIN_S = 0.2
 _STYLES = {"ADDED": "green", "DELETED": "red"}
-_EVENT = "EVENT".ljust(len("MODIFIED"))
-"""A heading as wide as what comes under it, for rows that are printed already cannot move."""
 
 
 async def follow(
@@ -51,8 +51,7 @@ async def _follow_objects(client: Client, target: Target, path: str, query: dict
 
     def show(event: Event) -> None:
         nonlocal count
-        obj = {"apiVersion": target.kind.api_version, "kind": target.kind.kind} | without_managed_fields(event.obj)
-        print_object(obj, output, is_first=not count)
+        print_object(whole(target.kind, without_managed_fields(event.obj)), output, is_first=not count)
         count += 1
 
     while True:
@@ -118,7 +117,7 @@ class _RowPrinter:
                 with_namespace=self._with_namespace,
                 with_kind=False,
             )
-            self._table = Table([_EVENT, *self._columns.headings] if self._with_event else self._columns.headings)
+            self._table = Table([EVENT, *self._columns.headings] if self._with_event else self._columns.headings)
         rows = self._columns.cells(table)
         style = _STYLES.get(event, "")
         self._table.print(([event, *row] for row in rows) if self._with_event else rows, style=style)

@@ -7,10 +7,10 @@ import asyncio
 import click
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.console.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.console.output import output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.follow import follow
-from homeostat.cli.objects.kinds import discover
+from homeostat.cli.objects.kinds import discover, whole
 from homeostat.cli.objects.rows import Columns, fetch_table
 from homeostat.cli.objects.targets import Target, parse_targets
 from homeostat.objects.json import JsonObject
@@ -57,7 +57,8 @@ async def command(
         found = await _objects(connection, targets, namespace, selector)
         if not show_managed_fields:
             found = [without_managed_fields(obj) for obj in found]
-        _print_objects(found, output, is_single=len(targets) == 1 and bool(targets[0].name))
+        is_single = len(targets) == 1 and bool(targets[0].name)
+        print_list(found, output, is_single=is_single)
     else:
         await _print_tables(connection, targets, namespace, selector, is_wide=output == "wide")
 
@@ -68,18 +69,9 @@ async def _objects(connection: Connection, targets: list[Target], namespace: str
         if target.name:
             return [await connection.client.get(path)]
         items, _ = await connection.client.list(path, labelSelector=selector)
-        kind = {"apiVersion": target.kind.api_version, "kind": target.kind.kind}
-        return [kind | item for item in items]
+        return [whole(target.kind, item) for item in items]
 
     return [obj for found in await asyncio.gather(*map(fetch, targets)) for obj in found]
-
-
-def _print_objects(found: list[JsonObject], output: str, *, is_single: bool) -> None:
-    if output == "name":
-        for obj in found:
-            print_object(obj, output)
-    else:
-        print_object(found[0] if is_single else list_of(found), output)
 
 
 async def _print_tables(

@@ -13,9 +13,10 @@ from difflib import get_close_matches
 from homeostat.cli.console.failure import Failure
 from homeostat.client import discovery
 from homeostat.client.base import Client
+from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 
-__all__ = ["Kind", "Kinds", "discover"]
+__all__ = ["Kind", "Kinds", "discover", "whole"]
 
 
 class Kinds:
@@ -76,3 +77,8 @@ def _readings(rest: str) -> Iterable[tuple[str, str]]:
 async def discover(client: Client) -> Kinds:
     told = await discovery.discover(client)
     return Kinds(told.kinds, stale=told.stale)
+
+
+def whole(kind: Kind, obj: JsonObject) -> JsonObject:
+    """With its kind, which a member of a list lacks."""
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **obj}

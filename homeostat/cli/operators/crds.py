@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.console.output import print_objects
+from homeostat.cli.console.output import documents_option, print_objects
 from homeostat.cli.operators.choice import chosen_operators, operators_option
 
 
 @click.command(short_help="Print the CustomResourceDefinitions of operators.")
 @operators_option
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@documents_option
 def command(operators: str, output: str) -> None:
     """Print the CustomResourceDefinitions of operators, to be applied to a cluster.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.console.output import print_objects
+from homeostat.cli.console.output import documents_option, print_objects
 from homeostat.cli.operators.choice import chosen_operators, operators_option
 from homeostat.objects.json import JsonObject
 from homeostat.objects.names import name_rule
@@ -48,7 +48,7 @@ _NAME: Final = "homeostat"
     "--lease-namespace.",
 )
 @click.option("--rest", "served", metavar="NS", help="With what the REST API for a namespace does.")
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@documents_option
 def command(
     operators: str,
     namespace: str,

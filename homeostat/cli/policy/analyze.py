@@ -10,14 +10,14 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 import msgspec
 
 from homeostat.cli.console.connection import kubeconfig_paths, reporting_errors, told
-from homeostat.cli.console.failure import UnreachableFailure, one_line
+from homeostat.cli.console.failure import UnreachableFailure
+from homeostat.cli.console.progress import counting
 from homeostat.cli.console.table import Table
 from homeostat.cli.policy.report import print_report, report_options
 from homeostat.cli.policy.selection import chosen_policies, policy_options
@@ -125,8 +125,8 @@ async def _survey_all(
             problem = Problem(name, 0, told(error) if isinstance(error, ApiError) else str(error))
         return problem
 
-    with _progress(names) as hear:
-        found = await asyncio.gather(*(one(name, hear(name)) for name in names))
+    with counting(names, "Pods") as counters:
+        found = await asyncio.gather(*(one(name, counters[name]) for name in names))
     surveys = [survey for each in found if isinstance(each, list) for survey in each]
     return surveys, [each for each in found if isinstance(each, Problem)]
 
@@ -164,18 +164,3 @@ def _print_counts(surveys: Sequence[Survey], *, per_cluster: bool) -> None:
         headings = ("CLUSTER", "CHECK", "UNITS") if per_cluster else ("CHECK", "UNITS")
         Table(headings).print([(*key, units) for key, units in counts.items()])
         click.echo()
-
-
-@contextmanager
-def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Callable[[int], None]]]:
-    """For each cluster a line on the terminal that counts Pods."""
-    if not sys.stderr.isatty():
-        yield lambda name: lambda count: None  # noqa: ARG005
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed:,} Pods"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        tasks = {name: progress.add_task(one_line(name), total=None) for name in names}
-        yield lambda name: lambda count: progress.advance(tasks[name], count)

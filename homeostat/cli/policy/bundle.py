@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from homeostat.cli.console.output import print_object
+from homeostat.cli.console.output import documents_option, print_object
 from homeostat.cli.policy.selection import PolicyFailure
 from homeostat.operators.policy.bundle import UnknownBundleError, load_bundle, policy_of
 
@@ -13,7 +13,7 @@ from homeostat.operators.policy.bundle import UnknownBundleError, load_bundle, p
 @click.argument("name")
 @click.option("-n", "--namespace", default="default", show_default=True, metavar="NS", help="Namespace of the policy.")
 @click.option("--policy-name", default="devops-policy", show_default=True, metavar="NAME", help="Name of the policy.")
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@documents_option
 def command(name: str, namespace: str, policy_name: str, output: str) -> None:
     """Print a policy that ships with the operator as a DevOpsPolicy. The case of NAME does not matter.
 

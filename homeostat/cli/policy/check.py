@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Final
 
 import click
 import msgspec
 
 from homeostat.cli.console.failure import one_line
+from homeostat.cli.console.progress import progress
 from homeostat.cli.policy.files.batch import Batch, read_batches
 from homeostat.cli.policy.files.skipped import passed_over
 from homeostat.cli.policy.files.sources import NoManifestsError, find_files, usual_paths
@@ -27,6 +27,8 @@ from homeostat.cli.policy.threshold import FOUND, UNREADABLE, Bar, bar_option, i
 from homeostat.objects.report.report import Report
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import judge
+
+_WORTH_A_BAR: Final = 200
 
 
 @click.command(short_help="Judge manifests, without any cluster.")
@@ -94,7 +96,7 @@ def _read(files: Sequence[str], *, with_bodies: bool) -> Batch:
     batches = read_batches(files, with_bodies=with_bodies)
     # The bar has a thread, and the processes of the batches are better begun without one.
     first = next(batches)
-    with _progress(len(files)) as advance:
+    with progress("reading", len(files), worth=_WORTH_A_BAR) as advance:
         for count, batch in chain((first,), batches):
             whole.subjects += batch.subjects
             whole.budgets += batch.budgets
@@ -107,21 +109,3 @@ def _judge(read: Batch, policies: Sequence[PolicyDocument]) -> Report:
     budgets = tuple(each.budget for each in read.budgets)
     report = judge(read.subjects, policies, now=time.time(), budgets=budgets)
     return msgspec.structs.replace(report, problems=tuple(read.problems))
-
-
-class _Advance(Protocol):
-    def __call__(self, count: int) -> None: ...
-
-
-@contextmanager
-def _progress(files: int) -> Iterator[_Advance]:
-    """A bar on the terminal while it takes long enough to be worth one."""
-    if files < 200 or not sys.stderr.isatty():
-        yield lambda count: None  # noqa: ARG005
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("reading", total=files)
-        yield lambda count: progress.advance(task, count)

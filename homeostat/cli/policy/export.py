@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from homeostat.cli.console.connection import Connection, connected, kubeconfig_paths
-from homeostat.cli.console.output import list_of, print_object
+from homeostat.cli.console.output import documents_option, print_objects
 from homeostat.cli.policy.stored import list_policies
 from homeostat.client.endpoint.kubeconfig import load_contexts
 from homeostat.operators.policy.document import export_policies
@@ -15,7 +15,7 @@ from homeostat.operators.policy.document import export_policies
 
 @click.command(short_help="Print the policies of a cluster as files.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces, and those of the cluster.")
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@documents_option
 @connected
 async def command(connection: Connection, all_namespaces: bool, output: str) -> None:
     """Print policies without what a server adds, with annotations that say when and where they come from.
@@ -31,11 +31,7 @@ async def command(connection: Connection, all_namespaces: bool, output: str) -> 
         click.echo(f"There are no policies{f' in namespace {namespace}' if namespace else ''}.", err=True)
         return
     policies = export_policies(found, context=_context(), now=datetime.now(UTC))
-    if output == "json":
-        print_object(list_of(policies), output)
-        return
-    for number, each in enumerate(policies):
-        print_object(each, output, is_first=number == 0)
+    print_objects(policies, output)
 
 
 def _context() -> str:

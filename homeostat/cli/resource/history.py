@@ -10,10 +10,11 @@ import click
 import msgspec
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.console.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.console.output import output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
+from homeostat.cli.objects.kinds import whole
 from homeostat.cli.resource.complete import complete_resources
-from homeostat.cli.resource.kinds import ResourceKinds, discover_resources, whole
+from homeostat.cli.resource.kinds import ResourceKinds, discover_resources
 from homeostat.cli.resource.state import changes_text
 from homeostat.cli.type.stored import no_types
 from homeostat.client.base import Client
@@ -128,7 +129,7 @@ def _moment(entry: JsonObject) -> tuple[str, int, str]:
 
 def _print(entries: Sequence[JsonObject], output: str | None, *, is_across: bool) -> None:
     if output in {"json", "yaml"}:
-        print_object(list_of([without_managed_fields(each) for each in entries]), output)
+        print_list([without_managed_fields(each) for each in entries], output)
         return
     if not entries:
         click.echo("No reconciliations found.", err=True)

@@ -59,8 +59,3 @@ def resource_title(kind: str, name: str) -> str:
 
 def title_of(obj: JsonObject) -> str:
     return resource_title(obj["kind"], obj["metadata"]["name"])
-
-
-def whole(kind: Kind, obj: JsonObject) -> JsonObject:
-    """With its kind, which a member of a list lacks."""
-    return {"apiVersion": kind.api_version, "kind": kind.kind, **obj}

@@ -11,11 +11,12 @@ import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
-from homeostat.cli.console.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.console.output import output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
+from homeostat.cli.objects.kinds import whole
 from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.complete import complete_resources
-from homeostat.cli.resource.kinds import resources_of, title_of, whole
+from homeostat.cli.resource.kinds import resources_of, title_of
 from homeostat.cli.resource.state import next_look, status_of
 from homeostat.client.base import Client
 from homeostat.objects.age import epoch_of, human_duration
@@ -55,11 +56,8 @@ async def command(
     fetch = _objects if words else _allowed_objects
     lists = await asyncio.gather(*(fetch(connection.client, each, namespace, selector) for each in targets))
     found = [obj for each in lists for obj in each if phase is None or status_of(obj).phase == phase]
-    if output == "name":
-        for obj in found:
-            click.echo(title_of(obj))
-    elif output is not None:
-        print_object(list_of([without_managed_fields(obj) for obj in found]), output)
+    if output is not None:
+        print_list([without_managed_fields(obj) for obj in found], output, name=title_of)
     elif not found:
         click.echo(f"No resources found{f' in namespace {namespace}' if namespace else ''}.", err=True)
     else:

@@ -12,8 +12,9 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.output import output_option, print_object, without_managed_fields
 from homeostat.cli.console.table import Table
+from homeostat.cli.objects.kinds import whole
 from homeostat.cli.resource.complete import complete_resources
-from homeostat.cli.resource.kinds import named_resources, whole
+from homeostat.cli.resource.kinds import named_resources
 from homeostat.cli.resource.state import changes_text, next_look, run_url, status_of
 from homeostat.objects import yaml
 from homeostat.objects.age import epoch_of, human_duration

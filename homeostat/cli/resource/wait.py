@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import click
 
 from homeostat.cli.console.failure import Failure, one_line
+from homeostat.cli.console.progress import status_lines
 from homeostat.cli.objects.changes import versions_of
 from homeostat.cli.objects.kinds import Kind
 from homeostat.cli.resource.kinds import resource_title
@@ -28,7 +29,6 @@ from homeostat.runtime.control.reconcile import PAUSE
 
 F = TypeVar("F", bound=Callable[..., Any])
 Show = Callable[[str, Standing | None], None]
-_MOST_LINES: Final = 20
 _AGAIN_S: Final = 1.0
 
 
@@ -145,8 +145,8 @@ def _failure(obj: JsonObject) -> str:
 def _progress() -> Iterator[Show]:
     """`Show` tells how a resource stands; None where it is not waited for any more."""
     if sys.stderr.isatty():
-        with _on_terminal() as show:
-            yield show
+        with status_lines() as draw:
+            yield lambda title, standing: draw(title, None if standing is None else standing.text)
         return
     shown: dict[str, Standing] = {}
 
@@ -162,30 +162,3 @@ def _progress() -> Iterator[Show]:
         click.echo(f"{title} {one_line(lasting.text(0))}", err=True)
 
     yield show_line
-
-
-@contextmanager
-def _on_terminal() -> Iterator[Show]:
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    standings: dict[str, Standing] = {}
-
-    def lines() -> Text:
-        shown = list(standings.items())
-        texts = [f"{title} {one_line(each.text(time.time()))}" for title, each in shown[:_MOST_LINES]]
-        more = [f"and {len(shown) - _MOST_LINES} more"] if len(shown) > _MOST_LINES else []
-        return Text("\n".join([*texts, *more]), style="dim")
-
-    console = Console(stderr=True)
-    with Live(console=console, get_renderable=lines, refresh_per_second=2, transient=True) as live:
-
-        def show(title: str, standing: Standing | None) -> None:
-            if standing is None:
-                standings.pop(title, None)
-            else:
-                standings[title] = standing
-            live.refresh()
-
-        yield show

@@ -7,11 +7,12 @@ import time
 import click
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.console.output import list_of, output_option, print_object, without_managed_fields
+from homeostat.cli.console.output import output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
-from homeostat.cli.type.stored import FoundType, list_types
+from homeostat.cli.type.stored import FoundType, found_type, list_types
 from homeostat.objects.age import Since, since
 from homeostat.objects.conditions import READY, find
+from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceTypeStatus
 from homeostat.operators.actions.types.naming import resource_kind
 
@@ -28,15 +29,16 @@ async def command(connection: Connection, output: str | None) -> None:
       homeostat type list -o name
     """
     found = await list_types(connection.client)
-    if output == "name":
-        for each in found:
-            click.echo(each.title)
-    elif output is not None:
-        print_object(list_of([without_managed_fields(each.obj) for each in found]), output)
+    if output is not None:
+        print_list([without_managed_fields(each.obj) for each in found], output, name=_title)
     elif not found:
         click.echo("No resource types found; to add one: homeostat type add -f FILE", err=True)
     else:
         Table(("NAME", "VERSION", "RESOURCES", "PLUGIN", "READY", "AGE", "MESSAGE")).print(map(_row, found))
+
+
+def _title(obj: JsonObject) -> str:
+    return found_type(obj).title
 
 
 def _row(found: FoundType) -> list[str]:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 import msgspec
 
 from homeostat.cli.console.failure import Failure
+from homeostat.cli.objects.kinds import whole
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
@@ -36,11 +37,11 @@ class FoundType(msgspec.Struct, frozen=True):
 
 
 def found_type(obj: JsonObject) -> FoundType:
-    envelope = {"apiVersion": RESOURCE_TYPE.kind.api_version, "kind": RESOURCE_TYPE.kind.kind}
     try:
-        return FoundType(envelope | obj, msgspec.json.decode(msgspec.json.encode(obj), type=ResourceType))
+        typed = msgspec.json.decode(msgspec.json.encode(obj), type=ResourceType)
     except msgspec.ValidationError as error:
         raise Failure(f'the resource type "{obj["metadata"]["name"]}": {error}') from error
+    return FoundType(whole(RESOURCE_TYPE.kind, obj), typed)
 
 
 async def list_types(client: Client, *, patience_s: float = 0.0) -> list[FoundType]:

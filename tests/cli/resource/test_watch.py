@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from homeostat.cli.resource.watch import table_of
+from homeostat.cli.console.live import table_of
+from homeostat.cli.resource.watch import VIEW
 from tests.cli.resource.applying import applied
 from tests.cli.running import HOMEOSTAT, Cli
 from tests.cli.shelf import Shelf, crate
@@ -77,6 +78,6 @@ def test_a_table_that_lives_is_no_longer_than_the_terminal_and_shows_trouble_fir
         {"kind": "Crate", "metadata": {"namespace": "default", "name": f"c-{at}"}, "status": {"phase": phase}}
         for at, phase in enumerate(phases)
     ]
-    table = table_of(objects, 0.0, most=5)
+    table = table_of(VIEW, objects, 0.0, most=5)
     assert (table.row_count, table.caption) == (5, "and 9997 more")
     assert [str(each) for each in table.columns[3].cells][:3] == ["failed", "reconciling", "ready"]

@@ -7,12 +7,11 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from homeostat.cli.console.output import list_of, print_object
+from homeostat.cli.console.output import documents_option, print_objects
 from homeostat.cli.policy.deploy.monitoring import monitoring_documents
 from homeostat.cli.policy.deploy.roles import access_documents, lone_access_documents
 from homeostat.cli.policy.deploy.site import Site
 from homeostat.cli.policy.deploy.workloads import workload_documents
-from homeostat.objects.json import JsonObject
 from homeostat.operators.policy.api import KINDS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,7 +47,7 @@ def command() -> None:
 
 def _site_options(function: F) -> F:
     for option in (
-        click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True),
+        documents_option,
         click.option("--read-only", is_flag=True, help="Without the right to change workloads: nothing is enforced."),
         click.option("--replicas", default=_USUAL.replicas, show_default=True, type=click.IntRange(1)),
         click.option("--image", default=_USUAL.image, show_default=True, help="Image with the homeostat command."),
@@ -69,7 +68,7 @@ def everything(is_monitored: bool, output: str, **options: Any) -> None:
     """Print definitions of kinds, access, Deployments, budgets and Services, in the order in which to apply them."""
     site = _site(**options)
     documents = [*(each.definition() for each in KINDS), *access_documents(site), *workload_documents(site)]
-    _print([*documents, *(monitoring_documents(site) if is_monitored else [])], output)
+    print_objects([*documents, *(monitoring_documents(site) if is_monitored else [])], output)
 
 
 @command.command()
@@ -78,26 +77,18 @@ def everything(is_monitored: bool, output: str, **options: Any) -> None:
 def rbac(is_alone: bool, output: str, **options: Any) -> None:
     """Print the namespace, service accounts, roles and bindings; with --alone an account, a role and its binding."""
     documents = lone_access_documents if is_alone else access_documents
-    _print(documents(_site(**options)), output)
+    print_objects(documents(_site(**options)), output)
 
 
 @command.command()
 @_site_options
 def deployments(output: str, **options: Any) -> None:
     """Print Deployments, PodDisruptionBudgets and Services."""
-    _print(workload_documents(_site(**options)), output)
+    print_objects(workload_documents(_site(**options)), output)
 
 
 @command.command()
 @_site_options
 def monitoring(output: str, **options: Any) -> None:
     """Print ServiceMonitors of the Prometheus operator, and the Grafana dashboard in a ConfigMap."""
-    _print(monitoring_documents(_site(**options)), output)
-
-
-def _print(documents: list[JsonObject], output: str) -> None:
-    if output == "json":
-        print_object(list_of(documents), output)
-        return
-    for number, document in enumerate(documents):
-        print_object(document, output, is_first=number == 0)
+    print_objects(monitoring_documents(_site(**options)), output)
