@@ -10,7 +10,7 @@ from __future__ import annotations
 from homeostat.cel.check.cost import CALL_LIMIT, OBJECT_LIMIT, Budget
 from homeostat.cel.check.estimate import size_limit
 from homeostat.cel.environment import Environment, Program
-from homeostat.cel.errors import CelError, CompileError, CostLimitError, EvaluationError, Issue
+from homeostat.cel.errors import CelError, CompileError, CostLimitError, EvaluationError, Issue, NoSuchOverloadError
 from homeostat.cel.names import escape_field
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.timestamps import Duration, Timestamp
@@ -58,6 +58,7 @@ __all__ = [
     "Issue",
     "ListType",
     "MapType",
+    "NoSuchOverloadError",
     "ObjectType",
     "Opaque",
     "OpaqueType",

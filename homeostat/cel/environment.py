@@ -16,7 +16,7 @@ from homeostat.cel.check.estimate import MAX_COST, estimate
 from homeostat.cel.compile.compiler import Compiler
 from homeostat.cel.compile.frame import Code
 from homeostat.cel.compile.scope import Scope
-from homeostat.cel.errors import CompileError, CostLimitError, EvaluationError, Issue
+from homeostat.cel.errors import CompileError, CostLimitError, EvaluationError, Issue, NoSuchOverloadError
 from homeostat.cel.functions import standard
 from homeostat.cel.registry import Overload, registry
 from homeostat.cel.syntax.parser import parse
@@ -68,7 +68,7 @@ class Program:
                 raise CostLimitError
             return self._code(frame)
         except _CONFUSED as error:
-            raise EvaluationError(f"no such overload: {error}") from error
+            raise NoSuchOverloadError(f"no such overload: {error}") from error
         finally:
             if budget is not None:
                 budget.remaining -= limit - frame[0]

@@ -20,6 +20,8 @@ class Issue:
 
     offset: int
     text: str
+    undeclared: str = ""
+    """The name that is not declared, if that is the complaint."""
 
 
 class CompileError(CelError):
@@ -35,15 +37,18 @@ class EvaluationError(CelError):
     """The expression has no value for these bindings: a missing key, a division by zero, an overflow."""
 
 
+class NoSuchOverloadError(EvaluationError):
+    """No function or operator takes values of these types."""
+
+    def __init__(self, text: str = "no such overload") -> None:
+        super().__init__(text)
+
+
 class CostLimitError(CelError):
     """The evaluation was stopped because it cost more than its budget."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
-
-
-def no_such_overload() -> EvaluationError:
-    return EvaluationError("no such overload")
 
 
 def no_such_key(key: object) -> EvaluationError:

@@ -127,3 +127,9 @@ def test_a_long_chain_of_conditions_is_not_deep() -> None:
 def test_an_expression_that_is_too_long_is_refused() -> None:
     with pytest.raises(CompileError, match="exceeds limit"):
         ENVIRONMENT.compile("1" + " " * 100_001)
+
+
+def test_an_undeclared_name_is_an_attribute_of_the_complaint() -> None:
+    with pytest.raises(CompileError) as refused:
+        Environment({}).compile("authorizer.path('/') == 'undeclared'")
+    assert refused.value.issues[0].undeclared == "authorizer"

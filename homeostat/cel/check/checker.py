@@ -93,7 +93,8 @@ class Checker:
         return ERROR
 
     def undeclared(self, position: int, name: str) -> Type:
-        return self.complain(position, f"undeclared reference to '{name}' (in container '')")
+        self.issues.append(Issue(position, f"undeclared reference to '{name}' (in container '')", undeclared=name))
+        return ERROR
 
     def shown(self, type_: Type) -> str:
         return str(self.inference.resolve(type_, final=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 from homeostat.cel.compile.coercion import coercion
 from homeostat.cel.compile.frame import Code, Frame, spend
-from homeostat.cel.errors import no_such_overload
+from homeostat.cel.errors import NoSuchOverloadError
 from homeostat.cel.registry import Cost, Overload
 from homeostat.cel.syntax.tree import Call, Node
 from homeostat.cel.timestamps import Duration, Timestamp
@@ -103,4 +103,4 @@ def _choose(overloads: tuple[Overload, ...], classes: tuple[type, ...]) -> Overl
     for overload in overloads:
         if all(map(accepts, overload.params, classes)):
             return overload
-    raise no_such_overload()
+    raise NoSuchOverloadError()

@@ -14,7 +14,7 @@ from homeostat.cel.compile import calls, logic, loops, operators, selection
 from homeostat.cel.compile.coercion import coercion
 from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.compile.scope import Scope
-from homeostat.cel.errors import CelError, EvaluationError, no_such_overload
+from homeostat.cel.errors import CelError, EvaluationError, NoSuchOverloadError
 from homeostat.cel.syntax.tree import (
     Bind,
     Call,
@@ -117,7 +117,7 @@ class Compiler:
         def run(frame: Frame) -> Any:
             held = operand(frame)
             if type(held) is not Optional:
-                raise no_such_overload()
+                raise NoSuchOverloadError()
             if not held.has_value:
                 return NONE
             frame[slot] = held.value

@@ -10,7 +10,7 @@ from typing import Any
 
 from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.compile.scope import Compiling
-from homeostat.cel.errors import EvaluationError, no_such_overload
+from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
 from homeostat.cel.syntax.tree import Call, Node
 from homeostat.cel.types import BOOL
 
@@ -35,7 +35,7 @@ def boolean(compiler: Compiling, node: Node) -> Code:
         value = code(frame)
         if value is True or value is False:
             return value
-        raise no_such_overload()
+        raise NoSuchOverloadError()
 
     return run
 

@@ -14,7 +14,7 @@ from homeostat.cel.check.cost import iteration_cost
 from homeostat.cel.compile.frame import Code, Frame, spend
 from homeostat.cel.compile.logic import boolean
 from homeostat.cel.compile.scope import Compiling
-from homeostat.cel.errors import EvaluationError, no_such_overload
+from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
 from homeostat.cel.syntax.tree import Comprehension
 from homeostat.cel.types import ListType, MapType
 
@@ -43,7 +43,7 @@ def _items(source: Code, cost: int, *, is_certain: bool) -> Begin:
     def begin(frame: Frame) -> Iterator[Any]:
         held = source(frame)
         if not is_certain and type(held) is not list and type(held) is not dict:
-            raise no_such_overload()
+            raise NoSuchOverloadError()
         frame[0] -= cost * len(held)
         if frame[0] < 0:
             spend(frame, 0)
@@ -61,7 +61,7 @@ def _pairs(source: Code, cost: int) -> Begin:
         if type(held) is list:
             spend(frame, cost * len(held))
             return iter(list(enumerate(held)))
-        raise no_such_overload()
+        raise NoSuchOverloadError()
 
     return begin
 

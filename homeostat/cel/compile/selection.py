@@ -11,7 +11,7 @@ from typing import Any
 from homeostat.cel.compile.coercion import coercion
 from homeostat.cel.compile.frame import Code, Frame
 from homeostat.cel.compile.scope import Compiling
-from homeostat.cel.errors import EvaluationError, no_such_key, no_such_overload
+from homeostat.cel.errors import EvaluationError, NoSuchOverloadError, no_such_key
 from homeostat.cel.syntax.tree import Ident, Node, Select
 from homeostat.cel.types import ObjectType, OptionalType, Type
 from homeostat.cel.values import NONE, Optional
@@ -33,7 +33,7 @@ class _Step:
         """The member of a value, or `_MISSING`."""
         if type(value) is not dict:
             if value is None or isinstance(value, str | int | float | bytes | list):
-                raise EvaluationError(f"no such field '{self.name}'") if self.is_object else no_such_overload()
+                raise EvaluationError(f"no such field '{self.name}'") if self.is_object else NoSuchOverloadError()
             raise EvaluationError(f"no such field '{self.name}'")
         found = value.get(self.name, _MISSING)
         return _MISSING if found is None and self.is_object else found

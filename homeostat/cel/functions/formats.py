@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from homeostat.cel.errors import EvaluationError
-from homeostat.cel.functions.urls import parse_url
+from homeostat.cel.functions.urls import UrlError, parse_url
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import NONE, Opaque, Optional
 
@@ -104,8 +103,8 @@ def _qualified_name(value: str) -> list[str]:
 def _uri(value: str) -> list[str]:
     try:
         parse_url(value)
-    except EvaluationError as error:
-        return [str(error).removeprefix("URL parse error during conversion from string: ")]
+    except UrlError as error:
+        return [error.complaint]
     return []
 
 

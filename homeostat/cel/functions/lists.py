@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from homeostat.cel.check.estimate import MAX_REQUEST_SIZE
-from homeostat.cel.errors import EvaluationError, no_such_overload
+from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
 from homeostat.cel.functions.operations import checked_int, checked_uint
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.timestamps import Duration, duration_of
@@ -23,7 +23,7 @@ def _guarded(items: list[Any]) -> list[Any]:
     """The items, if they can be compared with each other."""
     kinds = set(map(type, items))
     if len(kinds) > 1 and not kinds <= {int, Uint, float}:
-        raise no_such_overload()
+        raise NoSuchOverloadError()
     return items
 
 
@@ -55,7 +55,7 @@ def _sum(zero: Any, items: list[Any]) -> Any:
         return duration_of(sum(item.nanoseconds for item in items))
     if kinds <= {int, float}:
         return float(sum(items))
-    raise no_such_overload()
+    raise NoSuchOverloadError()
 
 
 def _index_of(items: list[Any], value: Any) -> int:

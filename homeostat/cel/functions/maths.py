@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from homeostat.cel.errors import EvaluationError, no_such_overload
+from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
 from homeostat.cel.functions.operations import checked_int, checked_uint
 from homeostat.cel.registry import Overload, function
 from homeostat.cel.values import UINT_MAX, Uint
@@ -19,7 +19,7 @@ def _extreme(name: str, choose: Callable[..., Any]) -> list[Overload]:
         if not items:
             raise EvaluationError(f"math.{name}(list) argument must not be empty")
         if not set(map(type, items)) <= {int, Uint, float}:
-            raise no_such_overload()
+            raise NoSuchOverloadError()
         return choose(items)
 
     return [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import copysign, inf, nan
 from typing import Any
 
-from homeostat.cel.errors import EvaluationError, no_such_key, no_such_overload
+from homeostat.cel.errors import EvaluationError, NoSuchOverloadError, no_such_key
 from homeostat.cel.registry import Overload, function
 from homeostat.cel.timestamps import duration_of, timestamp_of
 from homeostat.cel.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, Uint, contains, equal, lookup
@@ -91,7 +91,7 @@ def index_any(held: Any, key: Any) -> Any:
         return _index_map(held, key)
     if type(held) is Optional:
         return _index_optionally(held, key)
-    raise no_such_overload()
+    raise NoSuchOverloadError()
 
 
 def _index_optionally(held: Any, key: Any) -> Optional:
@@ -101,10 +101,10 @@ def _index_optionally(held: Any, key: Any) -> Optional:
         held = held.value
     if type(held) is list:
         if type(key) not in (int, Uint):
-            raise no_such_overload()
+            raise NoSuchOverloadError()
         return Optional(held[key]) if 0 <= key < len(held) else NONE
     if type(held) is not dict:
-        raise no_such_overload()
+        raise NoSuchOverloadError()
     try:
         return Optional(lookup(held, key))
     except KeyError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from homeostat.cel.errors import EvaluationError, no_such_overload
+from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import NONE, Optional
 
@@ -25,7 +25,7 @@ def _value(held: Optional) -> Any:
 
 def _unwrap(items: list[Any]) -> list[Any]:
     if any(type(item) is not Optional for item in items):
-        raise no_such_overload()
+        raise NoSuchOverloadError()
     return [item.value for item in items if item.has_value]
 
 

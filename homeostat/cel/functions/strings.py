@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from homeostat.cel.check.estimate import MAX_REQUEST_SIZE
-from homeostat.cel.errors import EvaluationError
+from homeostat.cel.errors import EvaluationError, NoSuchOverloadError
 from homeostat.cel.functions.formatting import format_text, quote
 from homeostat.cel.registry import Overload, function, member
 
@@ -64,7 +64,7 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
 
 def _join(items: list[str], separator: str = "") -> str:
     if any(type(item) is not str for item in items):
-        raise EvaluationError("no such overload")
+        raise NoSuchOverloadError()
     return separator.join(items)
 
 

@@ -57,9 +57,17 @@ def unquote_to_text(text: str) -> str:
     return unquote_plus(text.replace("+", "%2B"))
 
 
+class UrlError(EvaluationError):
+    """`complaint` is Go's own, without what the conversion puts before it."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        self.complaint = f'parse "{text}": {reason}'
+        super().__init__(f"URL parse error during conversion from string: {self.complaint}")
+
+
 def parse_url(text: str) -> Url:
-    def fail(reason: str) -> EvaluationError:
-        return EvaluationError(f'URL parse error during conversion from string: parse "{text}": {reason}')
+    def fail(reason: str) -> UrlError:
+        return UrlError(text, reason)
 
     if not text:
         raise fail("empty url")

@@ -90,9 +90,10 @@ def told(error: ApiError) -> str:
     match error:
         case UnauthorizedError():
             return f"{error.message}: the server does not accept this credential; choose another with --context"
-        # Admission refuses with the same reason, and no role changes that; only the words of the two differ.
-        case ForbiddenError() if " cannot " in error.message:
-            return f"{error.message}; a RoleBinding or ClusterRoleBinding can allow it"
+        # Admission refuses with the same reason, and a Status does not always tell the two apart. A webhook names no
+        # kind of object, a policy or a terminating namespace gives causes, an authorizer does neither.
+        case ForbiddenError() if error.kind and not error.causes:
+            return f"{error.message}; if a permission is missing, grant it with a RoleBinding or ClusterRoleBinding"
     return error.message
 
 

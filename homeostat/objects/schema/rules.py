@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from homeostat.cel import Budget, CostLimitError, EvaluationError
+from homeostat.cel import Budget, CostLimitError, EvaluationError, NoSuchOverloadError
 from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, invalid, required
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.explain import is_same
@@ -197,7 +197,7 @@ def _keys_of(item: Json, keys: tuple[str, ...]) -> Json:
 
 
 def _fault(error: EvaluationError, program: RuleProgram) -> str:
-    if str(error).startswith("no such overload"):
+    if isinstance(error, NoSuchOverloadError):
         told = "call arguments did not match a supported operator, function or macro signature for rule"
         return f"'{error}': {told}: {program.shown}"
     return f"{error} evaluating rule: {program.shown}"

@@ -100,12 +100,16 @@ def check_kind(call: Call, obj: JsonObject) -> None:
         raise BadRequestError(f"the kind in the data ({name}) does not match the expected kind ({kind.kind})")
 
 
+class StrictDecodingError(BadRequestError):
+    """A body has unknown or duplicate fields, and the request asked for `fieldValidation=Strict`."""
+
+
 def report(call: Call, messages: list[str]) -> None:
     """Field problems as `fieldValidation` wants them: an error, warnings, or nothing."""
     if not messages:
         return
     if call.options.field_validation == "Strict":
-        raise BadRequestError(f"strict decoding error: {', '.join(messages[:_MAX_TOLD])}")
+        raise StrictDecodingError(f"strict decoding error: {', '.join(messages[:_MAX_TOLD])}")
     call.warnings.extend(message for message in messages[:_MAX_WARNINGS] if message not in call.warnings)
 
 

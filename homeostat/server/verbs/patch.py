@@ -20,7 +20,7 @@ from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch.json import json_patch, merge_patch
 from homeostat.objects.patch.strategic import strategic_merge_patch
-from homeostat.server.request.body import check_kind, conform, duplicate_keys, report
+from homeostat.server.request.body import StrictDecodingError, check_kind, conform, duplicate_keys, report
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import aside
 from homeostat.server.view.answer import one
@@ -93,9 +93,9 @@ def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
             metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
     try:
         return conform(call, patched, clean=old["metadata"])
+    except StrictDecodingError:
+        raise
     except BadRequestError as error:
-        if call.options.field_validation == "Strict" and error.message.startswith("strict decoding"):
-            raise
         raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)]) from error
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -30,15 +30,18 @@ class FirstAdmin(msgspec.Struct, frozen=True):
 
 
 def first_admin(environment: Mapping[str, str]) -> FirstAdmin | None:
-    """None unless both are told; `SettingError` where they are no good."""
+    """None unless both are set; `SettingError` if one of them is invalid."""
     username, password = environment.get(USERNAME), environment.get(PASSWORD)
     if not username or not password:
         return None
+    return FirstAdmin(_checked(USERNAME, username, Username), _checked(PASSWORD, password, Password))
+
+
+def _checked(variable: str, value: str, form: Any) -> str:
     try:
-        return msgspec.convert({"username": username, "password": password}, FirstAdmin)
+        return str(msgspec.convert(value, form))
     except msgspec.ValidationError as error:
-        field = PASSWORD if "$.password" in str(error) else USERNAME
-        raise SettingError(f"{field} cannot be taken: {str(error).partition(' - at')[0]}") from error
+        raise SettingError(f"{variable} is invalid: {error}") from error
 
 
 async def make_first_admin(registers: Registers, users: Users, wanted: FirstAdmin) -> None:

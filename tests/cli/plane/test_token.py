@@ -45,7 +45,7 @@ def test_a_user_without_a_role_is_refused(up: Up, tmp_path: Path) -> None:
     refused = up.cli.here("get", "secrets", "--kubeconfig", kubeconfig_with(up, made.out.strip(), tmp_path / "guest"))
     assert refused.code == 1
     assert 'User "guest" cannot list' in refused.err
-    assert "RoleBinding can allow it" in refused.err
+    assert "grant it with a RoleBinding" in refused.err
 
 
 def test_a_token_comes_in_a_kubeconfig_that_is_its_users_alone(up: Up, tmp_path: Path) -> None:
