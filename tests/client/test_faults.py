@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.client import in_process as inprocess
+from homeostat.client import in_process
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.endpoint.endpoint import Endpoint, KubeconfigError
 from homeostat.client.http import dialer
@@ -228,8 +228,8 @@ async def test_a_server_that_greets_nobody_is_given_up_and_has_seen_nothing(monk
 
 
 async def test_a_reader_in_process_that_falls_behind_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inprocess, "_LIMIT_BYTES", 20)
-    stream = inprocess.LocalStream()
+    monkeypatch.setattr(in_process, "_LIMIT_BYTES", 20)
+    stream = in_process.LocalStream()
     for text in (b"one\n", b"two\n", b"three\n", b"four\n"):
         stream.send(frame(text))
     assert stream.closed

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from homeostat.objects.apply import field_set as fieldset
+from homeostat.objects.apply import field_set
 from homeostat.objects.apply.field_diff import compare, created_fields
 from homeostat.objects.apply.field_set import LEAF, FieldSet, difference, union, without
 from homeostat.objects.apply.shape import shape_of
@@ -131,7 +131,7 @@ def read_entries(entries: Json) -> list[JsonObject]:
             raise BadRequestError("apiVersion must not be empty")
         if entry.get("fieldsType") != "FieldsV1":
             raise BadRequestError(f"missing or invalid fieldsType in managed fields entry {place}")
-        fieldset.check(entry.get("fieldsV1") or {})
+        field_set.check(entry.get("fieldsV1") or {})
     return [{**entry, "fieldsV1": entry.get("fieldsV1") or {}} for entry in entries]
 
 

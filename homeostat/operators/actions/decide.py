@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from homeostat.objects.decision import Decision, Notice, Wait
 from homeostat.objects.timestamp import format_micro_time, parse_time
-from homeostat.operators.actions import conditions as verdict
+from homeostat.operators.actions import conditions
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import REQUESTED, Resource, ResourceStatus
 from homeostat.operators.actions.runs.conclusion import Action, Look, fail, finish_destroy, succeed
@@ -81,8 +81,8 @@ def decide(resource: Resource, world: World) -> Decision[Action]:
 def _rest(look: Look) -> Decision[Action]:
     wait = wait_until(look.status.next_run, look.world.now)
     if look.resource.is_terminating:
-        raise Wait(verdict.DESTROY_FAILED, wait, message=look.status.message)
-    return Decision(conditions=verdict.of_rest(look.status), requeue_after=wait)
+        raise Wait(conditions.DESTROY_FAILED, wait, message=look.status.message)
+    return Decision(conditions=conditions.of_rest(look.status), requeue_after=wait)
 
 
 def _after_plan(look: Look) -> Decision[Action]:
@@ -120,9 +120,9 @@ def _begin(look: Look, purpose: Purpose, plan: Plan | None = None) -> Decision[A
         # Looking for drift is no reason to doubt what was seen before.
         return Decision((Begin(run.ticket),), status=status)
     phase = "deleting" if purpose == "destroy" else "reconciling"
-    status |= {"phase": phase, "message": verdict.started_message(purpose)}
+    status |= {"phase": phase, "message": conditions.started_message(purpose)}
     notices = (_drift_notice(run),) if run.is_drift else ()
-    return Decision((Begin(run.ticket),), verdict.of_start(purpose), status=status, notices=notices)
+    return Decision((Begin(run.ticket),), conditions.of_start(purpose), status=status, notices=notices)
 
 
 def _new_run(look: Look, purpose: Purpose, plan: Plan) -> Run:
@@ -192,9 +192,9 @@ def _abandon(look: Look, run: Run) -> Decision[Action]:
 
 def _wait(look: Look, run: Run, after: timedelta) -> Decision[Action]:
     if look.resource.is_terminating:
-        raise Wait(verdict.STARTED, after, message=verdict.started_message(run.purpose))
+        raise Wait(conditions.STARTED, after, message=conditions.started_message(run.purpose))
     is_quiet = run.purpose == "plan" and look.status.phase == "ready"
-    return Decision(conditions=() if is_quiet else verdict.of_start(run.purpose), requeue_after=after)
+    return Decision(conditions=() if is_quiet else conditions.of_start(run.purpose), requeue_after=after)
 
 
 def _conclude(look: Look) -> Decision[Action]:

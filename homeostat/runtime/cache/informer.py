@@ -26,7 +26,7 @@ from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.decoding import Projected, Projection, Unfit, name_of, version_of
 from homeostat.runtime.cache.deletion import Deletion
 from homeostat.runtime.cache.index import KeysOf
-from homeostat.runtime.cache.unreadable import Handler as UnfitHandler
+from homeostat.runtime.cache.unreadable import Handler as UnreadableHandler
 from homeostat.runtime.cache.unreadable import Unreadable, UnreadableError
 from homeostat.runtime.cache.writer import CacheWriter
 from homeostat.runtime.watch.comparison import Comparison
@@ -80,11 +80,11 @@ class Informer(Generic[V]):
     def unreadable_error(self, unfit: Unfit) -> UnreadableError:
         return self._unreadable.error((unfit.namespace, unfit.name))
 
-    def add_unfit_handler(self, handler: UnfitHandler) -> None:
+    def add_unfit_handler(self, handler: UnreadableHandler) -> None:
         """Told of each object that does not fit: that it came, changed, or is one no more."""
         self._unreadable.add_handler(handler)
 
-    def remove_unfit_handler(self, handler: UnfitHandler) -> None:
+    def remove_unfit_handler(self, handler: UnreadableHandler) -> None:
         self._unreadable.remove_handler(handler)
 
     async def synced(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.errors import NotFoundError
-from homeostat.server.discovery import groups as discovery
+from homeostat.server.discovery import groups
 from homeostat.server.discovery.document import Document
 from homeostat.server.discovery.openapi import OpenApi
 from homeostat.server.kinds.registry import Kind, Registry
@@ -41,7 +41,7 @@ class Catalog:
         """Of all groups and versions."""
         self._refresh()
         paths = ["/api", "/apis", "/openapi/v3"]
-        for group, versions in discovery.groups(self._kinds).items():
+        for group, versions in groups.groups(self._kinds).items():
             paths += [f"/apis/{group}"] if group else []
             paths += [f"/apis/{group}/{version}" if group else f"/api/{version}" for version in versions]
         return paths
@@ -49,15 +49,15 @@ class Catalog:
     def _make(self, path: str, *, is_aggregated: bool) -> Document | None:
         match path.strip("/").split("/"):
             case ["api"]:
-                return discovery.aggregated_core(self._kinds) if is_aggregated else discovery.api_versions()
+                return groups.aggregated_core(self._kinds) if is_aggregated else groups.api_versions()
             case ["apis"]:
-                return discovery.aggregated_groups(self._kinds) if is_aggregated else discovery.group_list(self._kinds)
+                return groups.aggregated_groups(self._kinds) if is_aggregated else groups.group_list(self._kinds)
             case ["apis", group]:
-                return discovery.group(self._kinds, group)
+                return groups.group(self._kinds, group)
             case ["api", version]:
-                return discovery.resource_list(self._kinds, "", version)
+                return groups.resource_list(self._kinds, "", version)
             case ["apis", group, version]:
-                return discovery.resource_list(self._kinds, group, version)
+                return groups.resource_list(self._kinds, group, version)
         return None
 
     def _refresh(self) -> None:

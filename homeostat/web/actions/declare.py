@@ -18,7 +18,7 @@ from homeostat.objects.errors import AlreadyExistsError, ConflictError, InvalidE
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import FINALIZER, ID, METADATA, REQUESTED
 from homeostat.operators.actions.plugins.discovery import PluginOffError, UnknownPluginError
-from homeostat.web.actions import spec_check as speccheck
+from homeostat.web.actions import spec_check
 from homeostat.web.actions.face import Face, check_right
 from homeostat.web.actions.forms import Declaration
 from homeostat.web.actions.index.entry import VERSION, TypeEntry
@@ -77,7 +77,7 @@ async def apply(face: Face, request: Request, found: Found, wanted: Declaration)
     """As `update`, but what is there already is not written again."""
     await check_seen(face, request, found)
     if wanted.spec is not None:
-        spec, trouble = speccheck.checker_of(found.type).settle(wanted.spec)
+        spec, trouble = spec_check.checker_of(found.type).settle(wanted.spec)
         if not trouble and _says(found, wanted, spec):
             return found
     return await update(face, request, found, wanted)
@@ -174,9 +174,9 @@ async def _admitted(
 
 
 def _check(resource_type: TypeEntry, spec: JsonObject) -> None:
-    _, trouble = speccheck.checker_of(resource_type).settle(spec)
+    _, trouble = spec_check.checker_of(resource_type).settle(spec)
     if trouble:
-        raise RefusalError(400, f"{speccheck.FAILED}: {trouble}")
+        raise RefusalError(400, f"{spec_check.FAILED}: {trouble}")
 
 
 def _as_asked(found: Found) -> JsonObject:
@@ -227,7 +227,7 @@ def _is_there(wanted: Declaration) -> RefusalError:
 def _misfit(error: InvalidError) -> RefusalError:
     """What only the server finds: rules between fields, and what the schema of another version has."""
     if error.causes and all(each.field.startswith("spec") or not each.field for each in error.causes):
-        return RefusalError(400, f"{speccheck.FAILED}: {speccheck.told(error.causes)}")
+        return RefusalError(400, f"{spec_check.FAILED}: {spec_check.told(error.causes)}")
     return refusal_of(error)
 
 

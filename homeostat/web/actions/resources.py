@@ -9,7 +9,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import REQUESTED
-from homeostat.web.actions import declare as declaring
+from homeostat.web.actions import declare
 from homeostat.web.actions.bodies import kept_finalizers, plugin_of, resource_body
 from homeostat.web.actions.face import API, Face, check_right
 from homeostat.web.actions.forms import (
@@ -38,7 +38,7 @@ class Resources:
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, wanted = await self._face.identify(request), read_body(request, Declaration)
         wanted.check_sizes()
-        return await self._tell_made(caller, await declaring.create(self._face, caller, wanted))
+        return await self._tell_made(caller, await declare.create(self._face, caller, wanted))
 
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, ResourceQuery)
@@ -72,7 +72,7 @@ class Resources:
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, form = await self._face.identify(request), read_body(request, Changed)
         found = await find_numbered(self._face, caller, read_number(captured, "id"), "UPDATE")
-        changed = await declaring.update(self._face, request, found, _declaration(found, form))
+        changed = await declare.update(self._face, request, found, _declaration(found, form))
         return await self._tell(200, caller, changed)
 
     async def apply(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -84,15 +84,15 @@ class Resources:
         if found is None:
             if "if-match" in request.headers:
                 raise mismatch()
-            return await self._tell_made(caller, await declaring.create(self._face, caller, wanted))
+            return await self._tell_made(caller, await declare.create(self._face, caller, wanted))
         await check_right(caller, wanted.resource_type_name, wanted.resource_type_version, "UPDATE")
-        return await self._tell(200, caller, await declaring.apply(self._face, request, found, wanted))
+        return await self._tell(200, caller, await declare.apply(self._face, request, found, wanted))
 
     async def delete(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, number = await self._face.identify(request), read_number(captured, "id")
         found = await find_numbered(self._face, caller, number, "DELETE")
-        await declaring.check_seen(self._face, request, found)
-        await declaring.remove(self._face, request, found)
+        await declare.check_seen(self._face, request, found)
+        await declare.remove(self._face, request, found)
         return Reply(202, encode({"message": "Resource marked for deletion", "resource_id": number}))
 
     async def reconcile(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -114,9 +114,9 @@ class Resources:
         caller, form = await self._face.identify(request), read_body(request, Finalizers)
         number = read_number(captured, "id")
         found = await find_numbered(self._face, caller, number, "UPDATE")
-        await declaring.check_seen(self._face, request, found)
+        await declare.check_seen(self._face, request, found)
         plugin = plugin_of(found.entry, found.type, await self._face.claim_on(found.type))
-        changed = await declaring.rewrite(self._face, request, found, _finalizers(form, plugin))
+        changed = await declare.rewrite(self._face, request, found, _finalizers(form, plugin))
         metadata = changed.entry.metadata
         if metadata.deletion_timestamp and not metadata.finalizers:
             return Reply(200, encode({"message": "Resource deleted", "resource_id": number}))

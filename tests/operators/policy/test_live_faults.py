@@ -12,7 +12,7 @@ from homeostat.objects.errors import ForbiddenError, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import DEPLOYMENT, POD, REPLICA_SET
 from homeostat.operators.policy import act
-from homeostat.operators.policy.live import workloads as estate
+from homeostat.operators.policy.live import workloads
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api
@@ -141,7 +141,7 @@ def _pods(found: list[JsonObject]) -> int:
 async def test_who_may_not_see_workloads_says_so_and_holds_nobody_up(
     plane: Api, obstacle: Obstacle, manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estate, "_SYNC_WITHIN_S", 0.3)
+    monkeypatch.setattr(workloads, "_SYNC_WITHIN_S", 0.3)
     obstacle.refuses = lambda method, path: path == DEPLOYMENT.path(plane.namespace)
     async with operating(plane, manager) as live:
         await live.run_pod("web", BARE)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from homeostat.edge.reply import Reply
-from homeostat.server.admission import webhook_client as webhookcall
+from homeostat.server.admission import webhook_client
 from homeostat.server.admission.webhook_client import Address, CallError, WebhookClient
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
@@ -66,7 +66,7 @@ async def test_only_success_is_an_answer_and_redirects_are_not_followed(
 async def test_an_answer_without_end_is_given_up(
     client: WebhookClient, hooks: Hooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhookcall, "MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(webhook_client, "MAX_ANSWER_BYTES", 1000)
     hooks.on("/v", lambda _: Reply(200, b"x" * 1001))
     with pytest.raises(CallError, match="larger than 1000 bytes"):
         await post(client, hooks)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.server.discovery import groups as discovery
+from homeostat.server.discovery import groups
 from homeostat.server.discovery.document import Document
 from homeostat.server.kinds.registry import Kind, ScalePaths
 
@@ -41,20 +41,20 @@ def read(document: Document | None) -> Any:
 
 
 def test_the_core_group_has_one_version() -> None:
-    found = read(discovery.api_versions("10.0.0.1:7443"))
+    found = read(groups.api_versions("10.0.0.1:7443"))
     assert found["kind"] == "APIVersions"
     assert found["versions"] == ["v1"]
     assert found["serverAddressByClientCIDRs"][0]["serverAddress"] == "10.0.0.1:7443"
 
 
 def test_groups_stand_in_the_order_of_kubernetes_and_custom_ones_last() -> None:
-    found = read(discovery.group_list(KINDS))
+    found = read(groups.group_list(KINDS))
     names = [each["name"] for each in found["groups"]]
     assert names == ["apps", "authorization.k8s.io", "rbac.authorization.k8s.io", "example.com"]
 
 
 def test_the_most_stable_version_is_preferred() -> None:
-    found = read(discovery.group(KINDS, "example.com"))
+    found = read(groups.group(KINDS, "example.com"))
     assert [each["version"] for each in found["versions"]] == ["v1", "v2beta1", "v1alpha1", "foo"]
     assert found["preferredVersion"] == {"groupVersion": "example.com/v1", "version": "v1"}
 
@@ -64,24 +64,24 @@ def test_the_most_stable_version_is_preferred() -> None:
     [("v2", "v1"), ("v10", "v9"), ("v1", "v2beta1"), ("v1beta2", "v1beta1"), ("v1beta1", "v3alpha1"), ("v1", "x1")],
 )
 def test_versions_are_ordered_as_kubernetes_orders_them(preferred: str, other: str) -> None:
-    assert discovery.version_order(preferred) < discovery.version_order(other)
+    assert groups.version_order(preferred) < groups.version_order(other)
 
 
 @pytest.mark.parametrize("name", ["", "nothing.example.com", "apiregistration.k8s.io"])
 def test_a_group_that_is_not_served_has_no_document(name: str) -> None:
-    assert discovery.group(KINDS, name) is None
-    assert discovery.resource_list(KINDS, name, "v9") is None
+    assert groups.group(KINDS, name) is None
+    assert groups.resource_list(KINDS, name, "v9") is None
 
 
 def test_a_resource_list_has_kinds_and_subresources_by_name() -> None:
-    found = read(discovery.resource_list(KINDS, "", "v1"))
+    found = read(groups.resource_list(KINDS, "", "v1"))
     assert found["groupVersion"] == "v1"
     names = [each["name"] for each in found["resources"]]
     assert names == ["configmaps", "namespaces", "namespaces/finalize", "namespaces/status"]
 
 
 def test_a_resource_says_what_clients_need_of_it() -> None:
-    deployments, scale, status = read(discovery.resource_list(KINDS, "apps", "v1"))["resources"]
+    deployments, scale, status = read(groups.resource_list(KINDS, "apps", "v1"))["resources"]
     assert len(deployments.pop("storageVersionHash")) == 12
     assert deployments == {
         "name": "deployments",
@@ -104,13 +104,13 @@ def test_a_resource_says_what_clients_need_of_it() -> None:
 
 
 def test_a_review_can_only_be_created() -> None:
-    (found,) = read(discovery.resource_list(KINDS, "authorization.k8s.io", "v1"))["resources"]
+    (found,) = read(groups.resource_list(KINDS, "authorization.k8s.io", "v1"))["resources"]
     assert found["verbs"] == ["create"]
     assert "storageVersionHash" not in found
 
 
 def test_aggregated_discovery_has_the_core_group_at_one_address_and_the_others_at_another() -> None:
-    core, others = read(discovery.aggregated_core(KINDS)), read(discovery.aggregated_groups(KINDS))
+    core, others = read(groups.aggregated_core(KINDS)), read(groups.aggregated_groups(KINDS))
     assert core["kind"] == others["kind"] == "APIGroupDiscoveryList"
     assert core["apiVersion"] == "apidiscovery.k8s.io/v2"
     assert [each["metadata"].get("name") for each in core["items"]] == [None]
@@ -118,7 +118,7 @@ def test_aggregated_discovery_has_the_core_group_at_one_address_and_the_others_a
 
 
 def test_an_aggregated_resource_says_the_same_as_the_old_form() -> None:
-    (version,) = read(discovery.aggregated_groups(KINDS))["items"][0]["versions"]
+    (version,) = read(groups.aggregated_groups(KINDS))["items"][0]["versions"]
     assert version["freshness"] == "Current"
     (found,) = version["resources"]
     assert found == {
@@ -145,9 +145,9 @@ def test_an_aggregated_resource_says_the_same_as_the_old_form() -> None:
 
 
 def test_the_etag_moves_with_the_kinds_and_not_with_their_order() -> None:
-    etag = discovery.aggregated_groups(KINDS).etag
-    assert discovery.aggregated_groups(KINDS[::-1]).etag == etag
-    assert discovery.aggregated_groups(KINDS[1:]).etag != etag
+    etag = groups.aggregated_groups(KINDS).etag
+    assert groups.aggregated_groups(KINDS[::-1]).etag == etag
+    assert groups.aggregated_groups(KINDS[1:]).etag != etag
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_client_that_has_the_document_is_told_so(sent: str, is_known: bool) ->
 
 
 def test_a_packed_document_gives_the_same_bytes() -> None:
-    plain = discovery.group_list(KINDS)
+    plain = groups.group_list(KINDS)
     body = plain.body
     assert plain.pack().body == body
     assert len(plain.gzip) < len(body)

@@ -8,7 +8,7 @@ from typing import Literal
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import format_micro_time, parse_time
-from homeostat.operators.actions import conditions as verdict
+from homeostat.operators.actions import conditions
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
 from homeostat.operators.actions.runs.history import Prune, Record, plan_history
@@ -73,7 +73,7 @@ def succeed(look: Look, outcome: Outcome) -> Decision[Action]:
     told = outcome.message or "the world was brought to what is declared"
     return Decision(
         _recorded(look, outcome),
-        verdict.of_success(look.status, outcome.conditions),
+        conditions.of_success(look.status, outcome.conditions),
         status=fields,
         notices=(Notice("Normal", "Reconciled", told),) if is_applied else (),
     )
@@ -99,7 +99,7 @@ def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") 
         fields["appliedDigest"] = None
     return Decision(
         _recorded(look, outcome, error=message, plan=plan),
-        verdict.of_failure(message, outcome.conditions, is_deleting=is_deleting),
+        conditions.of_failure(message, outcome.conditions, is_deleting=is_deleting),
         status=fields,
         notices=(Notice("Warning", "ReconcileFailed", message),),
     )
@@ -107,7 +107,7 @@ def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") 
 
 def finish_destroy(look: Look, outcome: Outcome) -> Decision[Action]:
     fields = _closed(look) | {"phase": "deleting", "message": "", "retries": 0, "isDestroyed": True, "outputs": None}
-    return Decision(_recorded(look, outcome), verdict.of_destruction(), status=fields)
+    return Decision(_recorded(look, outcome), conditions.of_destruction(), status=fields)
 
 
 def _closed(look: Look) -> JsonObject:
