@@ -5,7 +5,7 @@ from __future__ import annotations
 from homeostat.server.access.user import NOBODY
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
-from tests.fulldisk import full_disk
+from tests.full_disk import full_disk
 
 
 async def test_a_plane_that_cannot_write_is_not_ready_until_it_can(api: Api) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.consistency.clients import Step
-from tests.consistency.httplog import Row, Translation
-from tests.consistency.httprun import check
+from tests.consistency.http_log import Row, Translation
+from tests.consistency.http_run import check
 from tests.consistency.messages import Answer, Found, Read, Stored, Told, Write
 from tests.consistency.verdict import violations
 from tests.postgres import MissingPostgresError, Postgres, running_postgres

@@ -23,11 +23,11 @@ from tests.cli.running import Cli, make_cli, running
 from tests.cli.shelf import serving_shelf, text_of
 from tests.docs.documents import table_rows
 from tests.docs.documents import text_of as document
-from tests.external.fakegithub import TOKEN as GITHUB_TOKEN
-from tests.external.fakegitlab import TOKEN as GITLAB_TOKEN
+from tests.external.fake_github import TOKEN as GITHUB_TOKEN
+from tests.external.fake_gitlab import TOKEN as GITLAB_TOKEN
 from tests.operators.actions.hosted import HostedLife
-from tests.operators.actions.test_github_actions import Town as GitHubTown
-from tests.operators.actions.test_gitlab_ci import Town as GitLabTown
+from tests.operators.actions.plugins.test_github_actions import Town as GitHubTown
+from tests.operators.actions.plugins.test_gitlab_ci import Town as GitLabTown
 
 _TEXT = document("docs/actions.md")
 _fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -19,7 +19,7 @@ from tests.cli.running import Cli, make_cli, running
 from tests.cli.shelf import serving_shelf
 from tests.docs.documents import table_rows
 from tests.docs.documents import text_of as document
-from tests.external.gitservers import Origin, serving_git
+from tests.external.git_servers import Origin, serving_git
 
 _TEXT = document("docs/inputs.md")
 _TYPE = '{"name": "Page", "version": "v1", "schema": {"type": "object"}, "action_plugin": "http", "plugin_config": %s}'

@@ -53,7 +53,7 @@ def test_a_file_does_not_hide_a_module_of_the_same_name(tmp_path: Path) -> None:
 
 
 def test_a_module_is_named_with_its_package() -> None:
-    assert load_operator("tests.runtime.plainoperator").KINDS != ()
+    assert load_operator("tests.runtime.plain_operator").KINDS != ()
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_one_that_is_not_there_is_told(name: str, told: str) -> None:
 
 
 def test_installed_packages_bring_operators(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = EntryPoint("stock", "tests.runtime.plainoperator", catalog.GROUP)
+    found = EntryPoint("stock", "tests.runtime.plain_operator", catalog.GROUP)
 
     def entry_points(*, group: str, name: str = "stock") -> list[EntryPoint]:
         return [found] if (group, name) == (catalog.GROUP, "stock") else []

@@ -20,7 +20,7 @@ from homeostat.store.seal import Seal
 from homeostat.store.sqlite import SqliteStore
 from homeostat.store.sqlite.journal import JOURNAL_BYTES
 from homeostat.store.sqlite.writer import Writer
-from tests.fulldisk import full_disk
+from tests.full_disk import full_disk
 from tests.store.contract import PODS, Told, draft, names, pod, put, remove
 
 OPEN = """

@@ -13,7 +13,7 @@ import pytest
 
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
-from tests.cli.policyfiles import BARE, PROBED, deployment, pod, write
+from tests.cli.policy_files import BARE, PROBED, deployment, pod, write
 from tests.cli.running import HOMEOSTAT, Cli
 
 RULES: JsonObject = {

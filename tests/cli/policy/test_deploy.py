@@ -29,7 +29,7 @@ from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from tests.cli.applying import apply
-from tests.cli.policyfiles import BARE, deployment
+from tests.cli.policy_files import BARE, deployment
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
 

@@ -12,7 +12,7 @@ from homeostat.cli.policy import COMMANDS
 from homeostat.cli.policy.watch import row_of
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
-from tests.cli.policyfiles import BARE, PROBED, deployment, pod, write
+from tests.cli.policy_files import BARE, PROBED, deployment, pod, write
 from tests.cli.running import Cli, Up, running
 
 PORT = "https://127.0.0.1:1"

@@ -16,7 +16,7 @@ from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from tests.cli.applying import apply
-from tests.cli.policyfiles import BARE, deployment, pod
+from tests.cli.policy_files import BARE, deployment, pod
 from tests.cli.rights import Noting, Used, acting_as, granted_by
 from tests.cluster.fixtures import Api
 

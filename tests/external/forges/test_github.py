@@ -11,7 +11,7 @@ from aiohttp import web
 from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
 from homeostat.external.forges.github import GitHub, Repository
 from homeostat.external.rest.client import Http
-from tests.external.fakegithub import TOKEN, FakeGitHub, Workflow
+from tests.external.fake_github import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
 
 INFRA = Repository("acme", "infra")

@@ -20,7 +20,7 @@ from homeostat.external.git.repository import (
     TreeEntry,
 )
 from homeostat.external.process import ProgramBusyError, locked
-from tests.external.gitservers import Origin, Sshd, running_sshd, serving_git
+from tests.external.git_servers import Origin, Sshd, running_sshd, serving_git
 from tests.external.servers import own_authority
 from tools.fetch_servers import MissingProgramError
 

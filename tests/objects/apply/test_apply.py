@@ -12,7 +12,7 @@ from homeostat.objects.apply.managed import update_managed
 from homeostat.objects.apply.merge import merge
 from homeostat.objects.apply.shape import shape_of
 from homeostat.objects.errors import BadRequestError, Cause, ConflictError, InvalidError
-from tests.objects.applycases import CASES, CONFLICTS, ONE, TWO
+from tests.objects.apply_cases import CASES, CONFLICTS, ONE, TWO
 from tests.objects.ownership import (
     KIND,
     Apply,

@@ -15,7 +15,7 @@ from homeostat.objects.crd.definition import validate_crd
 from homeostat.objects.crd.field_meta import rule
 from homeostat.objects.schema.schema import Rule
 from homeostat.objects.yaml.printer import dump
-from tests.objects.customkinds import GREETING
+from tests.objects.custom_kinds import GREETING
 
 GOLDEN = Path(__file__).parents[1] / "data" / "greeting.yaml"
 

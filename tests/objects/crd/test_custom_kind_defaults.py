@@ -21,8 +21,8 @@ from homeostat.objects.schema.prune import prune
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.structure import check_structure
 from homeostat.objects.schema.validate import Validator
-from tests.objects.customkinds import GreetingSpec, Mood, Voice
-from tests.objects.typestrategies import partial, plain, structs
+from tests.objects.custom_kinds import GreetingSpec, Mood, Voice
+from tests.objects.type_strategies import partial, plain, structs
 
 UNWRITTEN = object()
 

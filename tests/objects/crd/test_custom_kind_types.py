@@ -17,7 +17,7 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.crd.field_meta import NULLABLE, keyed
 from homeostat.objects.crd.type_schema import struct_schema
 from homeostat.objects.json import JsonObject
-from tests.objects.customkinds import GREETING
+from tests.objects.custom_kinds import GREETING
 
 T = TypeVar("T")
 ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}

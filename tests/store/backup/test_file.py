@@ -15,7 +15,7 @@ from homeostat.store.backup.file import BackupError, BackupWriter, Header, writi
 from homeostat.store.backup.rows import Row
 from homeostat.store.base import StoreError
 from homeostat.store.seal import Seal
-from tests.fulldisk import full_disk
+from tests.full_disk import full_disk
 from tests.store.backups import SqlitePlace, backed_up, restored
 from tests.store.contract import PODS, pod, put
 

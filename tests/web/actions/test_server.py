@@ -20,7 +20,7 @@ from homeostat.web.actions.serving import serve_rest
 from homeostat.web.identity.identity import open_identity
 from homeostat.web.identity.token import SettingError
 from tests.web.actions.shelf import ShelfPlugin, World
-from tests.web.actions.webhooks.hookserver import HookServer, add, open_hook_server
+from tests.web.actions.webhooks.hook_server import HookServer, add, open_hook_server
 from tests.web.faces import ADMIN, CHEAP, Caller
 
 SCHEMA: JsonObject = {

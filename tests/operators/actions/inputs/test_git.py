@@ -11,7 +11,7 @@ import pytest
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import SECRET
 from homeostat.testing.status import check_status, condition_of
-from tests.external.gitservers import HttpGit, Origin, running_sshd, serving_git
+from tests.external.git_servers import HttpGit, Origin, running_sshd, serving_git
 from tests.operators.actions.inputs.estate import Estate, thing
 from tools.fetch_servers import MissingProgramError
 

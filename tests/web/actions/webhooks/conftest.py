@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from homeostat.plane import Plane
-from tests.web.actions.webhooks.hookserver import HookServer, open_hook_server
+from tests.web.actions.webhooks.hook_server import HookServer, open_hook_server
 from tests.web.faces import ADMIN, Caller, Face, open_face
 
 

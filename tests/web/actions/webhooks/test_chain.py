@@ -15,7 +15,7 @@ from homeostat.operators.actions.restapi import RestWebhookSpec
 from homeostat.web.actions.webhooks.chain import Chain
 from homeostat.web.kit.refusal import RefusalError
 from tests.ports import free_port
-from tests.web.actions.webhooks.hookserver import HookServer, add
+from tests.web.actions.webhooks.hook_server import HookServer, add
 
 RESOURCE: JsonObject = {
     "name": "pg",

@@ -11,7 +11,7 @@ from homeostat.operators.actions.restapi import REST_WEBHOOK
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from homeostat.web.kit.refusal import RefusalError
-from tests.web.actions.webhooks.hookserver import HookServer, add
+from tests.web.actions.webhooks.hook_server import HookServer, add
 from tests.web.actions.webhooks.test_chain import RESOURCE
 from tests.web.faces import ADMIN, Caller, Face, open_face
 

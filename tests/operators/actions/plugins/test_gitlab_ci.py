@@ -14,7 +14,7 @@ from aiohttp import web
 from homeostat.external.rest.client import Http
 from homeostat.operators.actions.plugins.gitlab_ci import ACTION, SPEC, GitLabCiPlugin
 from homeostat.operators.actions.plugins.plugin import Tools
-from tests.external.fakegitlab import TOKEN, FakeGitLab
+from tests.external.fake_gitlab import TOKEN, FakeGitLab
 from tests.external.servers import serving
 from tests.operators.actions.hosted import HostedLife
 

@@ -12,13 +12,13 @@ from homeostat.objects.errors import InvalidError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
 from homeostat.runtime.installation import install
-from tests.api.test_customkind import REFUSED
+from tests.api.test_custom_kind import REFUSED
 from tests.cluster.fixtures import Api
-from tests.objects import customkinds
+from tests.objects import custom_kinds
 
 # Of a group of its own: others have Greetings too, and a cluster is shared.
 GREETING = msgspec.structs.replace(
-    customkinds.GREETING, kind=msgspec.structs.replace(customkinds.GREETING.kind, group="types.example")
+    custom_kinds.GREETING, kind=msgspec.structs.replace(custom_kinds.GREETING.kind, group="types.example")
 )
 
 

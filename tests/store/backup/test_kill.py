@@ -13,7 +13,7 @@ from tests.store.backups import PostgresPlace, SqlitePlace, backed_up, restored,
 from tests.store.contract import pod, put
 from tests.store.refill import MOMENTS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 async def kill_at(moment: str, path: Path, *database: str) -> None:

@@ -1,6 +1,6 @@
 """The checker over HTTP: writers and watchers of three planes while planes, database and network fail.
 
-Run as `python -m tests.consistency.httprun --seconds 60`. The verdict is that of the run on stores.
+Run as `python -m tests.consistency.http_run --seconds 60`. The verdict is that of the run on stores.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.consistency.clients import Watcher, Writer
-from tests.consistency.httpcluster import PlaneCluster
-from tests.consistency.httpfaults import PlaneFaults
-from tests.consistency.httplog import Row, Translation, read_log
+from tests.consistency.http_cluster import PlaneCluster
+from tests.consistency.http_faults import PlaneFaults
+from tests.consistency.http_log import Row, Translation, read_log
 from tests.consistency.proxy import running_proxy
 from tests.consistency.run import Report
 from tests.consistency.verdict import violations

@@ -10,7 +10,7 @@ import pytest
 from homeostat.objects.declared import Declared
 from tests.api.conftest import MERGE_PATCH, Api
 from tests.api.objects import CRDS
-from tests.objects.customkinds import GREETING, GreetingSpec, GreetingStatus, Guest, Mood, Voice
+from tests.objects.custom_kinds import GREETING, GreetingSpec, GreetingStatus, Guest, Mood, Voice
 
 GREETINGS = GREETING.kind.path("default")
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}

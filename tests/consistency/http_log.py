@@ -15,7 +15,7 @@ import asyncpg
 import msgspec
 
 from tests.consistency.clients import NAMES, Step
-from tests.consistency.httpcluster import NAMESPACE, text_of
+from tests.consistency.http_cluster import NAMESPACE, text_of
 from tests.consistency.messages import Answer, Found, Read, Refused, Stored, Told, Write
 
 _TYPES = ("ADDED", "MODIFIED", "DELETED")

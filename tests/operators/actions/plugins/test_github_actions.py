@@ -16,7 +16,7 @@ from homeostat.external.rest.client import Http
 from homeostat.operators.actions.api import ActionReference
 from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlugin
 from homeostat.operators.actions.plugins.plugin import Tools
-from tests.external.fakegithub import TOKEN, FakeGitHub, Workflow
+from tests.external.fake_github import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
 from tests.operators.actions.hosted import HostedLife
 

@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from homeostat.objects.json import JsonObject
-from tests.objects.customkinds import Mood
+from tests.objects.custom_kinds import Mood
 
 texts = st.sampled_from(["", "a", "b"])
 numbers = st.integers(-2, 2)

@@ -11,7 +11,7 @@ from homeostat.operators.actions.api import KINDS
 
 
 def test_the_definitions_that_are_kept_are_those_of_the_code() -> None:
-    kept = Path(__file__).parents[3] / "deploy" / "crds" / "actions.yaml"
+    kept = Path(__file__).parents[4] / "deploy" / "crds" / "actions.yaml"
     printed = CliRunner().invoke(command, ["--operators", "actions"]).stdout
     assert kept.read_text() == printed, "homeostat crds --operators actions > deploy/crds/actions.yaml"
 

@@ -6,7 +6,7 @@ import asyncio
 import random
 
 from tests.consistency.faults import Faults
-from tests.consistency.httpcluster import PlaneCluster
+from tests.consistency.http_cluster import PlaneCluster
 from tests.consistency.proxy import Proxy
 from tests.postgres import Postgres
 
