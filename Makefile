@@ -22,9 +22,10 @@ check: dev ## Format, lint, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-format: dev ## Format the code and fix what can be fixed
+format: dev ## Format the code, fix what can be fixed, describe the operators anew
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python -m tools.describe_operators
 
 test: dev ## Run every test (ARGS="tests/store -k watch" to choose)
 	$(BIN)/pytest -n auto --dist loadfile $(ARGS)

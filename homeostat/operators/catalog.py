@@ -5,7 +5,9 @@
     shop.operators.stock  a module
 
 An operator is a module with `register(setup)` and the `KINDS` that it declares; it may also have `RULES`
-(`access.py`). It is imported when it is asked for.
+(`access.py`), `FACES`, `WAKES` and `SETTINGS` (`runtime/description.py`). One of ours is a package here with a file
+`operator.json`, which says of it what the module says, so that it is described without being imported. To write these
+files anew: `python -m tools.describe_operators`.
 """
 
 from __future__ import annotations
@@ -20,14 +22,45 @@ from pathlib import Path
 from traceback import FrameSummary, extract_tb
 from types import ModuleType
 
+import msgspec
+
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import Kind
+from homeostat.runtime.description import Description, describe
+from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import OperatorModule
 
 GROUP = "homeostat.operators"
 _NOT_OWN = ("<", str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix)
 _unnameable = re.compile(r"[^a-z0-9]+").sub
-OURS = {"policy": "homeostat.operators.policy", "actions": "homeostat.operators.actions"}
+_FILE = "operator.json"
+_HERE = Path(__file__).parent
+OURS = {file.parent.name: f"{__package__}.{file.parent.name}" for file in sorted(_HERE.glob(f"*/{_FILE}"))}
 """Module by name, in the order in which they are listed."""
+
+
+class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
+    """A face all of whose parts are named and not imported."""
+
+    name: str
+    title: str
+    prefixes: tuple[str, ...]
+    open: str
+    port: int
+    pages: tuple[tuple[str, str], ...]
+    rules: str
+    settings: tuple[str, ...]
+    check: str | None
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `operator.json` holds."""
+
+    wakes: tuple[Kind, ...]
+    settings: tuple[str, ...] | None
+    guarded: tuple[str, ...]
+    faces: tuple[_KeptFace, ...]
+    definitions: tuple[JsonObject, ...]
 
 
 class UnknownOperatorError(Exception):
@@ -62,28 +95,66 @@ def load_operator(name: str) -> OperatorModule:
     return module
 
 
+def find_operator(name: str) -> Description:
+    """Imports the operator only if it is not one of ours; errors as of `load_operator`."""
+    if name in OURS:
+        return _described(name)
+    module = load_operator(name)
+    try:
+        return describe(operator_name(name), module)
+    except Exception as error:
+        raise BrokenOperatorError(operator_name(name), "say what its kinds are", error) from error
+
+
+def kept_description(name: str) -> bytes:
+    """What `operator.json` of one of ours has to hold, from its module."""
+    found = describe(name, load_operator(name))
+    kept = _Kept(
+        wakes=found.wakes,
+        settings=found.settings,
+        guarded=found.guarded,
+        faces=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptFace) for each in found.faces),
+        definitions=found.definitions,
+    )
+    return msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
+
+
+def kept_file(name: str) -> Path:
+    return _HERE / name / _FILE
+
+
+def _described(name: str) -> Description:
+    kept = msgspec.json.decode(kept_file(name).read_bytes(), type=_Kept)
+    return Description(
+        name=name,
+        definitions=kept.definitions,
+        guarded=kept.guarded,
+        faces=tuple(Face(**msgspec.structs.asdict(each)) for each in kept.faces),
+        wakes=kept.wakes,
+        settings=kept.settings,
+        load=lambda: load_operator(name),
+    )
+
+
 def _missing(module: OperatorModule) -> list[str]:
     has_register = callable(getattr(module, "register", None))
     has_kinds = hasattr(module, "KINDS")
     return ["register(setup)"] * (not has_register) + ["KINDS (may be empty)"] * (not has_kinds)
 
 
-def definitions_of(name: str, module: OperatorModule) -> list[JsonObject]:
-    """Of its kinds; `BrokenOperatorError` where a server would take one for none."""
-    try:
-        return [kind.definition() for kind in module.KINDS]
-    except Exception as error:
-        raise BrokenOperatorError(name, "say what its kinds are", error) from error
+def check_environment(operator: Description, environment: Mapping[str, str]) -> None:
+    """`BrokenOperatorError` where the operator could not be set up with these settings; it need not say beforehand.
 
-
-def check_environment(name: str, module: OperatorModule, environment: Mapping[str, str]) -> None:
-    """`BrokenOperatorError` where the operator could not be set up with these settings; it need not say beforehand."""
-    check = getattr(module, "check_environment", None)
+    One that names its `settings` is imported for this only if one of them is given.
+    """
+    if operator.settings is not None and not any(environment.get(each) for each in operator.settings):
+        return
+    check = getattr(operator.load(), "check_environment", None)
     try:
         if check is not None:
             check(environment)
     except ValueError as error:
-        raise BrokenOperatorError(name, "be set up", error) from error
+        raise BrokenOperatorError(operator.name, "be set up", error) from error
 
 
 def operator_name(name: str) -> str:

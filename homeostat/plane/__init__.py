@@ -19,11 +19,12 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.plane.assembly import assemble
 from homeostat.plane.chores import OPERATORS_GRACE_S, keep_house, supervisors_of, tick
 from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
+from homeostat.plane.faces import faces_served
 from homeostat.plane.plane import Plane
-from homeostat.plane.rest import RestUnavailableError, rest_served
-from homeostat.plane.settings import OPERATORS, Rest, Settings
+from homeostat.plane.settings import OPERATORS, Settings
 from homeostat.plane.storage import KeptStore, open_store
 from homeostat.runtime.control.outcome import sole_error
+from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.server.app import refusal
@@ -32,7 +33,7 @@ from homeostat.server.pki.directory import Pki, server_context
 from homeostat.server.pki.private_file import make_private_directory
 from homeostat.store.base import StoreError
 
-__all__ = ["OPERATORS", "Plane", "Rest", "RestUnavailableError", "Settings", "open_plane"]
+__all__ = ["OPERATORS", "FaceChoice", "FaceError", "Place", "Plane", "Settings", "open_plane"]
 
 _KINDS_WITHIN_S = 5.0
 
@@ -42,7 +43,7 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
     """A plane that serves until the block is left; then watches are closed and running requests finished.
 
     `StoreError` where the store cannot be had, and when it is lost for good: whoever runs the plane starts it again.
-    `RestUnavailableError` where the REST API was asked for and cannot be served.
+    `FaceError` where faces cannot be served as they were asked for.
     """
     make_private_directory(settings.data)
     store = await open_store(settings)
@@ -53,7 +54,7 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
             yield plane
     except BaseExceptionGroup as group:
         # Of all that ends with it, the store's end is what there is to tell, or what was missing from the start.
-        lost = group.subgroup((StoreError, RestUnavailableError))
+        lost = group.subgroup((StoreError, FaceError))
         raise (group if lost is None else sole_error(lost)) from None
     finally:
         await store.close()
@@ -83,7 +84,7 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(each) for each in work]
         try:
-            async with rest_served(plane, supervisors, context):
+            async with faces_served(plane, supervisors, context) as plane.faces:
                 await _installed(supervisors)
                 yield plane
         finally:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from homeostat.operators import housekeeping
-from homeostat.operators.catalog import load_operator, operator_name
+from homeostat.operators.catalog import find_operator
 from homeostat.plane.guarding import expect_guards, put_guards
 from homeostat.plane.plane import Plane
 from homeostat.runtime.leader import Election, LeadershipLostError, unique_identity
@@ -59,12 +59,11 @@ def supervisors_of(plane: Plane, tracer: Tracer) -> list[Supervisor]:
 
 
 def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
-    module, short, guards = load_operator(name), operator_name(name), plane.admission.guards
-    expect_guards(guards, short, module)
+    description, guards = find_operator(name), plane.admission.guards
+    expect_guards(guards, description)
     return Supervisor(
         plane.client,
-        short,
-        module,
+        description,
         grace_s=OPERATORS_GRACE_S,
         leases=LEASES if plane.settings.is_shared else "",
         directory=plane.settings.data / "operators",

@@ -9,6 +9,7 @@ from homeostat.client.in_process import InProcess
 from homeostat.edge.server import Server
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import KeptStore
+from homeostat.runtime.faces.hosting import ServedFace
 from homeostat.server.access.user import SELF
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.app import App
@@ -28,9 +29,7 @@ class Plane:
         self.admission = admission
         self.client = Client(InProcess(app.handle, {"user": SELF}))
         self.server: Server | None = None
-        self.rest_server: Server | None = None
-        self.rest_trouble = ""
-        """Why the REST API is not served, where it was to be."""
+        self.faces: tuple[ServedFace, ...] = ()
 
     @property
     def url(self) -> str:
@@ -38,10 +37,9 @@ class Plane:
             return self.settings.address
         return self._url(self.server.port if self.server else self.settings.port)
 
-    @property
-    def rest_url(self) -> str:
+    def face_url(self, name: str) -> str:
         """Empty where it is not served."""
-        return self._url(self.rest_server.port) if self.rest_server is not None else ""
+        return next((each.url for each in self.faces if each.face.name == name), "")
 
     def _url(self, port: int) -> str:
         scheme = "http" if self.settings.is_open else "https"

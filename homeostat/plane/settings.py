@@ -9,17 +9,9 @@ from pathlib import Path
 
 from homeostat.edge.limits import Limits
 from homeostat.operators.catalog import OURS
+from homeostat.runtime.faces.listeners import FaceChoice
 
 OPERATORS = frozenset({"housekeeping", *OURS})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
-    """Where the REST API of resources is served, if the operator of resources runs."""
-
-    port: int = 8000
-    is_required: bool = False
-    """Whether a port that cannot be had is an error; otherwise the plane goes on without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +31,8 @@ class Settings:
     """Which operators run in the plane's process: housekeeping, and whatever `operators/catalog.py` finds by name."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     """What operators read their settings from; it may hold secrets."""
-
-    rest: Rest | None = None
+    faces: FaceChoice | None = None
+    """Where the faces of the operators are served; None for nowhere."""
 
     @property
     def is_shared(self) -> bool:

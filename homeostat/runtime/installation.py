@@ -17,9 +17,13 @@ _ESTABLISHED_WITHIN_S = 30.0
 
 
 async def install(client: Client, kinds: Iterable[CustomKind]) -> None:
+    """As `install_definitions`, of these kinds."""
+    await install_definitions(client, (each.definition() for each in kinds))
+
+
+async def install_definitions(client: Client, definitions: Iterable[JsonObject]) -> None:
     """What is there already is brought up to date. `UnavailableError` where a server does not establish one."""
-    for kind in kinds:
-        definition = kind.definition()
+    for definition in definitions:
         path = DEFINITION.path("", definition["metadata"]["name"])
         found = await client.apply(path, definition, manager=_MANAGER, force=True)
         try:

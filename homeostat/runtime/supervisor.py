@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 from homeostat.client.base import Client
 from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.control.outcome import sole_error
-from homeostat.runtime.installation import install
+from homeostat.runtime.description import Description
+from homeostat.runtime.installation import install_definitions
 from homeostat.runtime.manager import Manager
-from homeostat.runtime.setup import OperatorModule, Setup
+from homeostat.runtime.setup import Setup
 from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 
@@ -41,8 +42,7 @@ class Supervisor:
     def __init__(
         self,
         client: Client,
-        name: str,
-        module: OperatorModule,
+        description: Description,
         *,
         grace_s: float,
         leases: str = "",
@@ -54,8 +54,8 @@ class Supervisor:
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.manager: Manager | None = None
-        self.name = name
-        self._client, self._module = client, module
+        self.description = description
+        self._client = client
         self._grace_s, self._tracer, self._directory, self._environment = grace_s, tracer, directory, environment
         self._backoff, self._chance, self._leases = backoff, chance, leases
         self._ready = ready
@@ -95,7 +95,7 @@ class Supervisor:
                 await self._ended.wait()
 
     async def _run_once(self) -> None:
-        await install(self._client, self._module.KINDS)
+        await install_definitions(self._client, self.description.definitions)
         self._tried.set()
         manager = Manager(
             self._client,
@@ -105,7 +105,8 @@ class Supervisor:
             environment=self._environment,
             tracer=self._tracer,
         )
-        self._ready(manager.add(self.name, self._module.register, self._module.KINDS))
+        module = self.description.load()
+        self._ready(manager.add(self.description.name, module.register, module.KINDS))
         self.manager = manager
         if not self._stopping.is_set():
             await manager.run()
@@ -114,7 +115,7 @@ class Supervisor:
         """Where it went wrong is told once; as long as it goes wrong in the same way, only that it does."""
         cause = sole_error(error)
         told = f"{type(cause).__name__}: {cause}"
-        extra = {"operator": self.name, "failures": failures, "reason": told}
+        extra = {"operator": self.description.name, "failures": failures, "reason": told}
         log.error("operator failed and begins anew", extra=extra, exc_info=None if told == self._told else error)
         self._told = told
 

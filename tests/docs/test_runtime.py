@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from types import ModuleType
 
+import aiohttp
 import pytest
 
 from homeostat.client.base import Client
@@ -19,13 +20,14 @@ from homeostat.objects.errors import ConflictError, InvalidError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, Kind
 from homeostat.operators.catalog import load_operator
+from homeostat.plane import FaceChoice, Place, Settings, open_plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.testing.status import condition_of
 from tests.docs.documents import text_of
 
 _RUNTIME = text_of("docs/runtime.md")
-(_EXAMPLE,) = re.findall(r"^```python\n(.*?)^```$", _RUNTIME, re.MULTILINE | re.DOTALL)
+_EXAMPLE, _FACE = re.findall(r"^```python\n(.*?)^```$", _RUNTIME, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -101,3 +103,14 @@ def test_every_kind_that_is_a_constant_is_told() -> None:
     (row,) = [line for line in _RUNTIME.splitlines() if line.startswith("| `NAMESPACE`")]
     told = set(re.findall(r"`(\w+)`", row.split("|")[1]))
     assert told == {name for name, value in vars(kinds).items() if isinstance(value, Kind)}
+
+
+async def test_the_face_of_the_example_is_served(tmp_path: Path) -> None:
+    file = tmp_path / "greetings.py"
+    file.write_text(_FACE)
+    faces = FaceChoice(shared=Place("127.0.0.1", 0))
+    settings = Settings(data=tmp_path / "data", port=0, is_open=True, operators=frozenset({str(file)}), faces=faces)
+    async with open_plane(settings) as plane, aiohttp.ClientSession() as session:
+        await plane.client.create(CONFIG_MAP.path("default"), CONFIG_MAP.new("morning"))
+        async with session.get(f"{plane.face_url('greetings')}/greetings") as answer:
+            assert await answer.json() == ["morning"]

@@ -11,7 +11,7 @@ from homeostat.operators import catalog
 from homeostat.operators.catalog import (
     BrokenOperatorError,
     UnknownOperatorError,
-    definitions_of,
+    find_operator,
     known_operators,
     load_operator,
     operator_name,
@@ -109,9 +109,9 @@ class Spec(msgspec.Struct):
 KINDS = (CustomKind(Kind("example.dev", "v1", "things", "Thing", is_namespaced=True), spec=Spec),)
 def register(setup): ...
 """
-    module = load_operator(write(tmp_path / "things.py", text))
+    path = write(tmp_path / "things.py", text)
     with pytest.raises(BrokenOperatorError, match=r'"things" cannot say what its kinds are: .*TypeError: Spec.tier'):
-        definitions_of("things", module)
+        find_operator(path)
 
 
 def test_a_file_that_failed_may_be_loaded_when_it_is_mended(tmp_path: Path) -> None:

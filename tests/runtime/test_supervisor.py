@@ -15,6 +15,7 @@ from homeostat.edge.exposition import exposition
 from homeostat.objects.errors import UnavailableError
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.control.backoff import Backoff
+from homeostat.runtime.description import describe
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.supervisor import Figures, Supervisor
 from homeostat.testing.clock import virtual_time
@@ -89,7 +90,7 @@ async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     fragile = Fragile(3)
-    supervisor = Supervisor(client, "widgets", fragile, grace_s=1, backoff=QUICK)
+    supervisor = Supervisor(client, describe("widgets", fragile), grace_s=1, backoff=QUICK)
     figures = Figures([supervisor])
     with caplog.at_level(logging.ERROR):
         async with supervised(supervisor):
@@ -111,7 +112,7 @@ async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
 @virtual_time
 async def test_the_figures_of_several_operators_stand_once_each() -> None:
     client = Client(Wire())
-    both = [Supervisor(client, name, Ticking(1000), grace_s=1) for name in ("one", "two")]
+    both = [Supervisor(client, describe(name, Ticking(1000)), grace_s=1) for name in ("one", "two")]
     async with supervised(both[0]), supervised(both[1]):
         await asyncio.sleep(1)
         lines = exposition(Figures(both)).decode().splitlines()
@@ -123,7 +124,7 @@ async def test_the_figures_of_several_operators_stand_once_each() -> None:
 async def test_a_server_that_refuses_definitions_at_first_gets_them_later(client: Client) -> None:
     faulty = FaultyTransport(client._transport)
     faulty.refusals.extend([UnavailableError("starting")] * 3)
-    supervisor = Supervisor(Client(faulty), "widgets", Widgets(), grace_s=1, backoff=QUICK)
+    supervisor = Supervisor(Client(faulty), describe("widgets", Widgets()), grace_s=1, backoff=QUICK)
     async with supervised(supervisor):
         await eventually(lambda: client.create(path(), widget("a")))
         await eventually(lambda: client.get(path("a")), has_text("hello"))
@@ -132,7 +133,7 @@ async def test_a_server_that_refuses_definitions_at_first_gets_them_later(client
 @virtual_time
 async def test_failures_in_a_row_wait_longer_and_those_after_long_work_do_not() -> None:
     ticking = Ticking(1, 1, 1, 700, 1)
-    supervisor = Supervisor(Client(Wire()), "t", ticking, grace_s=1, chance=lambda: 0.0)
+    supervisor = Supervisor(Client(Wire()), describe("t", ticking), grace_s=1, chance=lambda: 0.0)
     async with supervised(supervisor):
         await asyncio.sleep(2000)
         lives = [1, 1, 1, 700, 1]
@@ -142,7 +143,7 @@ async def test_failures_in_a_row_wait_longer_and_those_after_long_work_do_not() 
 
 @virtual_time
 async def test_a_stop_while_nothing_runs_comes_at_once() -> None:
-    supervisor = Supervisor(Client(Wire()), "t", Ticking(*[1] * 20), grace_s=20)
+    supervisor = Supervisor(Client(Wire()), describe("t", Ticking(*[1] * 20)), grace_s=20)
     async with supervised(supervisor):
         await asyncio.sleep(100)
         began = asyncio.get_running_loop().time()
@@ -169,7 +170,7 @@ class Hanging:
 @virtual_time
 async def test_a_stop_is_bounded_whatever_hangs() -> None:
     loop = asyncio.get_running_loop()
-    supervisor = Supervisor(Client(Wire()), "t", Hanging(), grace_s=5)
+    supervisor = Supervisor(Client(Wire()), describe("t", Hanging()), grace_s=5)
     task = asyncio.create_task(supervisor.run())
     await asyncio.sleep(1)
     began = loop.time()
@@ -197,7 +198,7 @@ async def test_nobody_waits_for_kinds_that_cannot_be_installed(client: Client) -
 
     refused = client.over(wrap)
     faulty[0].refusals.extend([UnavailableError("starting")] * 1000)
-    supervisor = Supervisor(refused, "fragile", Fragile(), grace_s=1.0, backoff=QUICK)
+    supervisor = Supervisor(refused, describe("fragile", Fragile()), grace_s=1.0, backoff=QUICK)
     async with supervised(supervisor), asyncio.timeout(5):
         await supervisor.installed()
         assert supervisor.manager is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -10,6 +10,7 @@ import click
 from homeostat.cli.console.failure import Failure
 
 if TYPE_CHECKING:
+    from homeostat.runtime.description import Description
     from homeostat.runtime.setup import OperatorModule
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,11 +28,16 @@ def operators_option(function: F) -> F:
 
 def chosen_operators(text: str) -> dict[str, OperatorModule]:
     """The modules by their short names, in the order in which they were named."""
+    return {name: each.load() for name, each in described_operators(text).items()}
+
+
+def described_operators(text: str) -> dict[str, Description]:
+    """By their short names, in the order in which they were named."""
     from homeostat.operators.catalog import (
         BrokenOperatorError,
         UnknownOperatorError,
+        find_operator,
         known_operators,
-        load_operator,
         operator_name,
     )
 
@@ -41,7 +47,7 @@ def chosen_operators(text: str) -> dict[str, OperatorModule]:
     if not names:
         raise click.UsageError("--operators names none; name one, or a file of your own (./greeter.py)")
     try:
-        found = {operator_name(name): load_operator(name) for name in names}
+        found = {operator_name(name): find_operator(name) for name in names}
     except UnknownOperatorError as error:
         raise click.UsageError(str(error)) from error
     except BrokenOperatorError as error:
@@ -51,12 +57,12 @@ def chosen_operators(text: str) -> dict[str, OperatorModule]:
     return found
 
 
-def check_environments(operators: Mapping[str, OperatorModule], environment: Mapping[str, str]) -> None:
-    """Settings that an operator cannot be set up with are told before anything is started."""
+def check_environments(operators: Iterable[Description], environment: Mapping[str, str]) -> None:
+    """Settings that an operator cannot be set up with are reported before anything is started."""
     from homeostat.operators.catalog import BrokenOperatorError, check_environment
 
     try:
-        for name, module in operators.items():
-            check_environment(name, module, environment)
+        for each in operators:
+            check_environment(each, environment)
     except BrokenOperatorError as error:
         raise Failure(str(error)) from error

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import documents_option, print_objects
-from homeostat.cli.operators.choice import chosen_operators, operators_option
+from homeostat.cli.operators.choice import described_operators, operators_option
 
 
 @click.command(short_help="Print the CustomResourceDefinitions of operators.")
@@ -21,11 +20,5 @@ def command(operators: str, output: str) -> None:
       homeostat crds --operators policy
       homeostat crds --operators ./greeter.py -o json
     """
-    from homeostat.operators.catalog import BrokenOperatorError, definitions_of
-
-    chosen = chosen_operators(operators)
-    try:
-        definitions = [each for name, module in chosen.items() for each in definitions_of(name, module)]
-    except BrokenOperatorError as error:
-        raise Failure(str(error)) from error
-    print_objects(definitions, output)
+    chosen = described_operators(operators).values()
+    print_objects([definition for each in chosen for definition in each.definitions], output)

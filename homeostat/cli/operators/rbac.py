@@ -157,17 +157,19 @@ def wide_resources(operators: Iterable[OperatorModule]) -> Resources:
 
 def rest_documents(*, served: str, namespace: str, account: str) -> list[JsonObject]:
     """For the REST API that serves a namespace, and tells who leads from the Leases beside the account. Pure."""
-    from homeostat.web.access import CLUSTER_RULES, LEASE_RULES, NAMESPACE_RULES
+    from homeostat.operators.catalog import OURS, find_operator
+    from homeostat.runtime.faces.face import rules_of_face
 
+    rules = [rules_of_face(face) for name in OURS for face in find_operator(name).faces]
     who, shared = service_account(_metadata(account, namespace=namespace)), f"{_NAME}-rest"
     place, leases = _metadata(shared, namespace=served), _metadata(f"{shared}-leases", namespace=namespace)
     bound = f"{_bound(namespace, account)}:rest"
     return [
-        role(_metadata(shared), CLUSTER_RULES),
+        role(_metadata(shared), [rule for each in rules for rule in each.cluster]),
         binding(_metadata(bound), shared, who),
-        role(place, NAMESPACE_RULES),
+        role(place, [rule for each in rules for rule in each.namespace]),
         binding({**place, "name": bound}, shared, who),
-        role(leases, LEASE_RULES),
+        role(leases, [rule for each in rules for rule in each.leases]),
         binding({**leases, "name": f"{account}-rest-leases"}, leases["name"], who),
     ]
 

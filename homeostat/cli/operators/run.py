@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,17 +14,28 @@ import click
 from homeostat.cli.console.connection import reporting_errors
 from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.operators.choice import check_environments, chosen_operators, operators_option
+from homeostat.cli.operators.choice import check_environments, described_operators, operators_option
+from homeostat.cli.operators.faces import (
+    RunFaceCommand,
+    RunFaces,
+    check_faces,
+    credential_options,
+    face_lines,
+    run_faces,
+    serve_beside,
+    wishes_of,
+)
 from homeostat.cli.operators.hosted import refuse_hosted
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
-from homeostat.cli.operators.rest import REST_OPTIONS, RestChoice, read_rest, rest_options, serve_beside
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
     from homeostat.client.endpoint.endpoint import Endpoint
+    from homeostat.objects.json import JsonObject
     from homeostat.runtime.control.controller import Plan
+    from homeostat.runtime.description import Description
+    from homeostat.runtime.faces.hosting import ServedFace
     from homeostat.runtime.manager import Manager
-    from homeostat.runtime.setup import OperatorModule
 
 _GRACE_S = 20.0
 _STOP_WITHIN_S = 28.0
@@ -36,17 +48,17 @@ class Choice:
     context: str
     namespace: str
     named: str
-    operators: dict[str, OperatorModule]
+    operators: dict[str, Description]
     allows_programs: bool
     has_election: bool
     leases: str
     is_dry_run: bool
     health: tuple[str, int] | None
-    rest: RestChoice | None
+    faces: RunFaces | None
     output: str | None
 
 
-@click.command(short_help="Run operators on a cluster.")
+@click.command(cls=RunFaceCommand, short_help="Run operators on a cluster.")
 @click.option(
     "--kubeconfig",
     default="",
@@ -67,10 +79,21 @@ class Choice:
     metavar="ADDR:PORT|none",
     help="Where /healthz, /readyz and /metrics are.",
 )
-@rest_options
+@credential_options
 @click.option("-o", "--output", type=click.Choice(["json"]), help="How a dry run prints.  [default: a table]")
 @click.option("-v", "--verbose", count=True, help="Log everything.")
-def command(operators: str, health: str, verbose: int, **options: Any) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    operators: str,
+    health: str,
+    faces_open: bool,
+    faces_cert: Path | None,
+    faces_key: Path | None,
+    verbose: int,
+    **options: Any,
+) -> None:
     """Run operators on a Kubernetes API until Ctrl-C or SIGTERM.
 
     Ends with 0 when it was told to end or has printed a dry run, with 1 where something is missing, an operator is
@@ -80,22 +103,25 @@ def command(operators: str, health: str, verbose: int, **options: Any) -> None:
     \b
     Examples:
       homeostat crds | kubectl apply --server-side -f -
-      homeostat run --context staging --operators policy
+      homeostat run --context staging
       homeostat run --operators ./greeter.py --namespace default
       homeostat run --dry-run
-      homeostat run --operators actions --rest 8000 --rest-open     # the REST API of resources, for this machine
+      homeostat run --faces-open       # the REST API and other faces at port 8000, for this machine
       homeostat run --leader-elect --health 0.0.0.0:8081      # in a Pod, several replicas
     """
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.edge.loop import run
     from homeostat.runtime.telemetry.settings import TelemetryError
 
-    if options["rest_open"]:
-        refuse_programs("--rest-open", allows_programs=options["allows_programs"])
-    chosen = chosen_operators(operators)
-    rest = read_rest({name: options.pop(name) for name in REST_OPTIONS}, chosen)
-    choice = Choice(named=operators, operators=chosen, rest=rest, health=_address(health), **options)
-    check_environments(choice.operators, environment_with(allows_programs=choice.allows_programs))
+    if faces_open:
+        refuse_programs("--faces-open", allows_programs=options["allows_programs"])
+    chosen = described_operators(operators)
+    faces = run_faces(wishes_of(ctx), chosen.values(), is_open=faces_open, cert=faces_cert, key=faces_key)
+    choice = Choice(named=operators, operators=chosen, faces=faces, health=_address(health), **options)
+    environment = environment_with(allows_programs=choice.allows_programs)
+    check_environments(chosen.values(), environment)
+    if faces is not None:
+        check_faces(chosen.values(), environment)
     set_up_logging(1 + verbose)
     try:
         with reporting_errors():
@@ -132,7 +158,8 @@ async def _run(choice: Choice) -> None:
             metrics=metrics,
             tracer=tracer,
         )
-        for name, module in choice.operators.items():
+        for name, description in choice.operators.items():
+            module = description.load()
             try:
                 manager.add(name, module.register, module.KINDS)
             except Exception as error:
@@ -144,8 +171,8 @@ async def _run(choice: Choice) -> None:
         else:
             await refuse_hosted(client, choice.operators, leases=leases)
             await _check_leases(client, leases)
-            where = await _serve_rest(stack, client, manager, choice, leases)
-            await _operate(stack, manager, choice, endpoint, where)
+            served = await _serve_faces(stack, client, manager, choice, leases)
+            await _operate(stack, manager, choice, endpoint, served)
 
 
 async def _check_kinds(client: Client, choice: Choice) -> None:
@@ -153,15 +180,20 @@ async def _check_kinds(client: Client, choice: Choice) -> None:
     from homeostat.client.discovery import fetch_kinds
 
     served = {(each.group, each.version, each.plural) for each in await fetch_kinds(client)}
-    for name, module in choice.operators.items():
-        kinds = [each.kind for each in module.KINDS]
-        missing = [each for each in kinds if (each.group, each.version, each.plural) not in served]
+    for name, description in choice.operators.items():
+        missing = [each for each in map(_kind_of, description.definitions) if each not in served]
         if missing:
-            told = ", ".join(f"{each.plural}.{each.group}/{each.version}" for each in missing)
+            told = ", ".join(f"{plural}.{group}/{version}" for group, version, plural in missing)
             raise Failure(
                 f"the server does not have {told}, which {name} works with; "
                 f"to install: homeostat crds --operators {choice.named} | kubectl apply --server-side -f -"
             )
+
+
+def _kind_of(definition: JsonObject) -> tuple[str, str, str]:
+    """Group, version and plural."""
+    spec = definition["spec"]
+    return spec["group"], spec["versions"][0]["name"], spec["names"]["plural"]
 
 
 async def _check_namespace(client: Client, namespace: str) -> None:
@@ -197,23 +229,31 @@ async def _check_leases(client: Client, namespace: str) -> None:
         )
 
 
-async def _serve_rest(stack: AsyncExitStack, client: Client, manager: Manager, choice: Choice, leases: str) -> str:
-    """Where it is served; empty where it is not."""
-    if choice.rest is None:
-        return ""
-    return await serve_beside(
-        stack,
-        client,
-        choice.rest,
-        namespace=choice.namespace,
-        environment=environment_with(allows_programs=choice.allows_programs),
-        identity=manager.identity,
-        leases=leases,
-        metrics=manager.metrics,
-    )
+async def _serve_faces(
+    stack: AsyncExitStack, client: Client, manager: Manager, choice: Choice, leases: str
+) -> tuple[ServedFace, ...]:
+    from homeostat.runtime.faces.face import Figures, Surroundings
+
+    if choice.faces is None:
+        return ()
+
+    def surroundings(is_open: bool, figures: Figures) -> Surroundings:
+        return Surroundings(
+            client=client,
+            namespace=choice.namespace or "default",
+            environment=environment_with(allows_programs=choice.allows_programs),
+            is_open=is_open,
+            identity=lambda: manager.identity,
+            leases=leases,
+            figures=figures,
+        )
+
+    return await serve_beside(stack, choice.faces, surroundings, manager.metrics)
 
 
-async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint, rest: str) -> None:
+async def _operate(
+    stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint, served: tuple[ServedFace, ...]
+) -> None:
     from homeostat.cli.console.stop import Stop
     from homeostat.runtime.telemetry.health import serve_health
 
@@ -230,7 +270,7 @@ async def _operate(stack: AsyncExitStack, manager: Manager, choice: Choice, endp
             told = why_not_listening(error, f"{host}:{port}", option="--health", purpose="serve health")
             raise Failure(told) from error
         where = f"http://{host}:{server.port}"
-    click.echo(_welcome(choice, endpoint, where, rest), err=True)
+    click.echo(_welcome(choice, endpoint, where, served), err=True)
     async with manager.running():
         await stop.wait()
 
@@ -239,15 +279,14 @@ def _told(manager: Manager) -> str:
     return "; ".join(manager.troubles())
 
 
-def _welcome(choice: Choice, endpoint: Endpoint, where: str, rest: str) -> str:
+def _welcome(choice: Choice, endpoint: Endpoint, where: str, served: tuple[ServedFace, ...]) -> str:
     lead = "by election" if choice.has_election else "from the start"
-    told = f"  REST API    {rest}\n  dashboard   {rest.removesuffix('/api/v1')}/dashboard\n" if rest else ""
     return (
         f"Homeostat runs {', '.join(choice.operators)} on {endpoint.server}\n"
         f"  namespaces  {choice.namespace or 'all'}\n"
         f"  leads       {lead}\n"
         f"  health      {where}\n"
-        f"{told}"
+        f"{face_lines(served)}"
         "  end it      Ctrl-C"
     )
 

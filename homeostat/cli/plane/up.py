@@ -18,6 +18,7 @@ import click
 from homeostat import __version__
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.operators.choice import check_environments
+from homeostat.cli.operators.faces import FaceCommand, check_faces, face_lines, up_choice, wishes_of
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 from homeostat.cli.plane.data_directory import data_option
 from homeostat.cli.plane.database import database_option
@@ -25,13 +26,14 @@ from homeostat.cli.plane.database import database_option
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from homeostat.plane import Plane, Rest, Settings
+    from homeostat.plane import Plane, Settings
+    from homeostat.runtime.description import Description
 
 _STOP_WITHIN_S = 4.8
 HOUSEKEEPING = "housekeeping"
 
 
-@click.command(short_help="Start the control plane.")
+@click.command(cls=FaceCommand, short_help="Start the control plane.")
 @data_option
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="ADDR", help="Address to listen on.")
 @click.option(
@@ -53,15 +55,11 @@ HOUSEKEEPING = "housekeeping"
     "deletion of namespaces and definitions) runs beside whatever is named; none leaves out that, too.",
 )
 @programs_option
-@click.option(
-    "--rest-port",
-    default=None,
-    type=click.IntRange(0, 65535),
-    help="Port of the REST API of resources; 0 takes a free one.  [default: 8000, if it is free]",
-)
-@click.option("--no-rest", "has_no_rest", is_flag=True, help="Do not serve the REST API.")
 @click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
+@click.pass_context
 def command(
+    ctx: click.Context,
+    /,
     data: Path,
     bind: str,
     port: int,
@@ -70,8 +68,6 @@ def command(
     is_open: bool,
     operators: str,
     allows_programs: bool,
-    rest_port: int | None,
-    has_no_rest: bool,
     verbose: int,
 ) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
@@ -83,7 +79,7 @@ def command(
       homeostat up --open            # plain HTTP for this machine, no credentials
       homeostat up --operators all,./greeter.py
       homeostat up --operators ./greeter.py   # that and housekeeping, neither policy nor actions
-      homeostat up --open --rest-port 8080    # the REST API of resources at http://127.0.0.1:8080
+      homeostat up --open --rest-port 8080    # the REST API at http://127.0.0.1:8080
       homeostat up --database postgresql://plane@db.example/plane    # replicas share a data directory
     """
     host = _host(bind, is_open=is_open)
@@ -97,6 +93,8 @@ def command(
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
 
+    named = _operators(operators, OPERATORS)
+    described = _described(named)
     settings = Settings(
         data=data.absolute(),
         bind=host,
@@ -104,18 +102,14 @@ def command(
         port=port,
         is_open=is_open,
         database=database,
-        operators=_operators(operators, OPERATORS),
+        operators=named,
         environment=environment_with(allows_programs=allows_programs),
-        rest=None if has_no_rest else _rest(rest_port),
+        faces=up_choice(wishes_of(ctx), described, host=host),
     )
-    _check(settings)
+    check_environments(described, settings.environment)
+    if settings.faces is not None:
+        check_faces(described, settings.environment)
     _serve(settings, verbose)
-
-
-def _rest(port: int | None) -> Rest:
-    from homeostat.plane import Rest
-
-    return Rest() if port is None else Rest(port=port, is_required=True)
 
 
 def _address(url: str) -> str:
@@ -145,17 +139,15 @@ def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
         raise click.UsageError("--operators names none; to run without any say none")
     if "all" in wanted:
         wanted = (wanted - {"all"}) | known
-    for name in wanted - known:
-        _load(name)
     return wanted | {HOUSEKEEPING}
 
 
-def _load(name: str) -> None:
-    """An operator that is not there, or has kinds that no server takes, is told of before anything is started."""
-    from homeostat.operators.catalog import BrokenOperatorError, UnknownOperatorError, definitions_of, load_operator
+def _described(names: frozenset[str]) -> list[Description]:
+    """An operator that is not there, or has kinds that no server accepts, is reported before anything is started."""
+    from homeostat.operators.catalog import BrokenOperatorError, UnknownOperatorError, find_operator
 
     try:
-        definitions_of(name, load_operator(name))
+        return [find_operator(name) for name in sorted(names - {HOUSEKEEPING})]
     except BrokenOperatorError as error:
         raise Failure(str(error)) from error
     except UnknownOperatorError as error:
@@ -164,17 +156,10 @@ def _load(name: str) -> None:
         ) from error
 
 
-def _check(settings: Settings) -> None:
-    from homeostat.operators.catalog import load_operator
-
-    names = settings.operators - {HOUSEKEEPING}
-    check_environments({name: load_operator(name) for name in names}, settings.environment)
-
-
 def _serve(settings: Settings, verbosity: int) -> None:
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.edge.loop import run
-    from homeostat.plane import RestUnavailableError
+    from homeostat.plane import FaceError
     from homeostat.runtime.telemetry.settings import TelemetryError
     from homeostat.server.pki.directory import PkiError
     from homeostat.store.base import StoreError
@@ -182,7 +167,7 @@ def _serve(settings: Settings, verbosity: int) -> None:
     set_up_logging(verbosity)
     try:
         run(_until_stopped(settings))
-    except (StoreError, PkiError, TelemetryError, RestUnavailableError) as error:
+    except (StoreError, PkiError, TelemetryError, FaceError) as error:
         raise Failure(str(error)) from error
     except OSError as error:
         raise Failure(_told(error, settings)) from error
@@ -220,18 +205,10 @@ def _welcome(plane: Plane) -> str:
         f"  kubeconfig  {path}\n"
         f"  use it      export KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
-        f"{_rest_line(plane)}"
+        f"{face_lines(plane.faces)}"
         f"{_housekeeping_line(plane)}"
         "  end it      Ctrl-C"
     )
-
-
-def _rest_line(plane: Plane) -> str:
-    if plane.rest_trouble:
-        return f"  REST API    not served: {plane.rest_trouble}\n"
-    if not plane.rest_url:
-        return ""
-    return f"  REST API    {plane.rest_url}/api/v1\n  dashboard   {plane.rest_url}/dashboard\n"
 
 
 def _housekeeping_line(plane: Plane) -> str:

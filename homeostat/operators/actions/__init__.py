@@ -21,11 +21,44 @@ from homeostat.operators.actions.types.naming import kind_name
 from homeostat.operators.actions.types.operator import TypeOperator
 from homeostat.runtime.cache.index import Name
 from homeostat.runtime.control.reconcile import Options
+from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.watch.predicates import generation_changed
 from homeostat.runtime.watch.routes import Route, to_mapped
 
-__all__ = ["KINDS", "RULES", "check_environment", "register"]
+__all__ = ["FACES", "KINDS", "RULES", "SETTINGS", "WAKES", "check_environment", "register"]
+
+FACES = (
+    Face(
+        name="rest",
+        title="REST API",
+        prefixes=("/",),
+        open="homeostat.web.actions.serving:open_app",
+        pages=(("REST API", "/api/v1"), ("dashboard", "/dashboard")),
+        rules="homeostat.web.actions.access:RULES",
+        settings=(
+            "INITIAL_ADMIN_PASSWORD",
+            "INITIAL_ADMIN_USERNAME",
+            "JWT_EXPIRY_HOURS",
+            "JWT_SECRET_KEY",
+            "LDAP_SYNC_INTERVAL",
+            "LDAP_URL",
+        ),
+        check="homeostat.web.identity.settings:check_settings",
+    ),
+)
+WAKES = KINDS
+SETTINGS = (
+    "BACKOFF_BASE_DELAY",
+    "BACKOFF_JITTER_FACTOR",
+    "BACKOFF_MAX_DELAY",
+    "ENABLED_ACTION_PLUGINS",
+    "MAX_CONCURRENT_RECONCILES",
+    "PLUGIN_CONFIGS",
+    "RECONCILE_INTERVAL",
+    "VAULT_ADDR",
+)
+"""Without VAULT_ADDR no other setting of a Vault is read."""
 
 FINALIZER = "homeostat.dev/definition"
 _LONGEST_LOOK_S = 3600.0

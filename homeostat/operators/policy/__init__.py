@@ -37,7 +37,10 @@ from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
 
-__all__ = ["KINDS", "RULES", "register"]
+__all__ = ["KINDS", "RULES", "WAKES", "register"]
+
+# The health of Pods is exported as metrics also where nobody declared a policy.
+WAKES = (*KINDS, POD)
 
 log = logging.getLogger(__name__)
 

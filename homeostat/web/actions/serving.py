@@ -12,6 +12,7 @@ from homeostat.client.base import Client
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Handler, Server, serve
 from homeostat.runtime.control.outcome import sole_error
+from homeostat.runtime.faces.face import Surroundings
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import open_events
 from homeostat.web.actions.face import Face
@@ -130,6 +131,21 @@ async def serve_rest(
             yield server
         finally:
             await server.stop(grace_s=GRACE_S)
+
+
+@asynccontextmanager
+async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
+    """The face that the operator declares."""
+    async with open_rest(
+        surroundings.client,
+        namespace=surroundings.namespace,
+        environment=surroundings.environment,
+        is_open=surroundings.is_open,
+        identity=surroundings.identity,
+        leases=surroundings.leases,
+        figures=surroundings.figures.once(RestFigures),
+    ) as app:
+        yield app
 
 
 def _floor(book: Book) -> Callable[[str], int]:

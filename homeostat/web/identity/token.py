@@ -98,15 +98,21 @@ def expiry_hours(environment: Mapping[str, str]) -> float:
     return hours
 
 
+def given_key(environment: Mapping[str, str]) -> bytes:
+    """Empty where there is none."""
+    key = environment.get(KEY_VARIABLE, "").encode()
+    if key and len(key) < _KEY_BYTES:
+        raise SettingError(
+            f"{KEY_VARIABLE} is shorter than {_KEY_BYTES} bytes and could be guessed; make one with:"
+            " openssl rand -hex 32; or leave it out to have one made"
+        )
+    return key
+
+
 async def load_key(client: Client, namespace: str, environment: Mapping[str, str]) -> bytes:
     """The environment's, or one that is made once and kept in a Secret, so that all servers have the same."""
-    if told := environment.get(KEY_VARIABLE):
-        if len(told.encode()) < _KEY_BYTES:
-            raise SettingError(
-                f"{KEY_VARIABLE} is shorter than {_KEY_BYTES} bytes and could be guessed; make one with:"
-                " openssl rand -hex 32; or leave it out to have one made"
-            )
-        return told.encode()
+    if given := given_key(environment):
+        return given
     path = SECRET.path(namespace, KEY_SECRET)
     try:
         return _kept(await client.get(path))

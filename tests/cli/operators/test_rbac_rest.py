@@ -22,8 +22,8 @@ from homeostat.operators.policy.api import KINDS as POLICY_KINDS
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
-from homeostat.web.access import CLUSTER_RULES, LEASE_RULES, NAMESPACE_RULES
 from homeostat.web.actions import serving
+from homeostat.web.actions.access import RULES
 from homeostat.web.actions.serving import serve_rest
 from homeostat.web.identity.identity import open_identity
 from tests.cli.applying import apply
@@ -115,7 +115,7 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
             await look_at_policies(session, admin, space)
             await check_token_of_the_server(api, nobody)
     assert sorted(set(refused)) == []
-    granted = granted_by([*CLUSTER_RULES, *NAMESPACE_RULES, *LEASE_RULES])
+    granted = granted_by([*RULES.cluster, *RULES.namespace, *RULES.leases])
     known = {name for name, _ in granted}
     seen = {(name if name in known else "*", verb) for name, verb in used}
     # A policy that keeps results shows the newest.

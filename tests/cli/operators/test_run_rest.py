@@ -24,14 +24,16 @@ PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--rest", "8000"], "--rest wants --rest-cert and --rest-key for TLS; or --rest-open"),
+        (["--rest", "8000"], "--rest-port wants --faces-cert and --faces-key for TLS; or --faces-open"),
         (["--rest", "0.0.0.0:8000", "--rest-open"], "0.0.0.0 is not a loopback address"),
-        (["--rest", "example.com:8000", "--rest-open"], "--rest takes a port, or an IP address and a port"),
-        (["--rest", "80000", "--rest-open"], "--rest takes a port"),
-        (["--rest-open"], "go with --rest, which is missing"),
-        (["--rest", "8000", "--rest-open", "--rest-cert", "a", "--rest-key", "b"], "--rest-open is plain HTTP"),
+        (["--rest", "example.com:8000", "--rest-open"], "--rest-port takes a port, or an IP address and a port"),
+        (["--rest", "80000", "--rest-open"], "--rest-port takes a port"),
+        (["--rest-cert", "a"], "--faces-port wants --faces-cert and --faces-key for TLS"),
+        (["--no-faces", "--rest", "8000", "--rest-open"], "--no-faces serves no face"),
+        (["--images-port", "8000", "--faces-open"], 'no operator that is to run has a face "images"; there are: rest'),
+        (["--rest", "8000", "--rest-open", "--rest-cert", "a", "--rest-key", "b"], "--faces-open is plain HTTP"),
         (["--rest", "8000", "--rest-open", "--allow-programs"], "each of them could run programs as you"),
-        (["--rest", "8000", "--rest-open", "--operators", "policy"], "the operator actions, which is not to run"),
+        (["--rest", "8000", "--rest-open", "--operators", "policy"], 'no operator that is to run has a face "rest"'),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: list[str], told: str) -> None:

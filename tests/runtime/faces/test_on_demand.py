@@ -1,24 +1,17 @@
-"""The REST API of a plane is opened when somebody asks, and what goes wrong in it does not end the plane."""
+"""An app is opened when somebody asks, and what goes wrong in it ends nothing else."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from io import BytesIO
-from pathlib import Path
 
 import aiohttp
-import pytest
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.server import Handler, serve
-from homeostat.plane import Plane, Rest, Settings, open_plane
-from homeostat.plane.rest import OnDemand
+from homeostat.runtime.faces.on_demand import OnDemand
 from homeostat.testing.eventually import eventually
-
-OPERATORS = frozenset({"housekeeping", "actions"})
 
 
 class Opening:
@@ -45,7 +38,7 @@ class Opening:
 
 async def test_it_is_opened_once_when_somebody_asks_and_again_when_it_failed() -> None:
     opening = Opening()
-    app = OnDemand(opening, again_after_s=0.01)
+    app = OnDemand("REST API", opening, again_after_s=0.01)
     async with app.running(), aiohttp.ClientSession() as session:
         server = await serve(app)
 
@@ -64,37 +57,3 @@ async def test_it_is_opened_once_when_somebody_asks_and_again_when_it_failed() -
         opening.trouble = ""
         await eventually(ask, lambda each: each[0] == 200)
         await server.stop()
-
-
-@pytest.fixture
-async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
-    settings = Settings(data=tmp_path / "plane", port=0, is_open=True, operators=OPERATORS, rest=Rest(port=0))
-    async with open_plane(settings) as plane:
-        yield plane
-
-
-async def test_a_plane_answers_for_what_is_on_it(plane: Plane) -> None:
-    assert plane.rest_url.startswith("http://127.0.0.1:")
-    async with aiohttp.ClientSession() as session:
-        async with session.get(f"{plane.rest_url}/api/v1/resource-types") as answer:
-            assert (answer.status, await answer.json()) == (200, [])
-        async with session.post(f"{plane.rest_url}/api/v1/resources", data=BytesIO(b"x" * (4 << 20))) as answer:
-            assert (answer.status, "detail" in await answer.json()) == (413, True)
-
-
-async def test_a_plane_that_nobody_asks_imports_nothing_of_it(tmp_path: Path) -> None:
-    program = f"""
-import asyncio, sys
-from pathlib import Path
-from homeostat.plane import Rest, Settings, open_plane
-async def main():
-    settings = Settings(data=Path({str(tmp_path / "plane")!r}), port=0, rest=Rest(port=0))
-    async with open_plane(settings) as plane:
-        await asyncio.sleep(0.5)
-        assert plane.rest_url
-        print([name for name in sys.modules if name.startswith(("homeostat.web", "aiohttp", "jwt"))])
-asyncio.run(main())
-"""
-    done = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
-    told, _ = await done.communicate()
-    assert told.decode().strip() == "[]"

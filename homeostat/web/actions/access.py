@@ -1,7 +1,7 @@
-"""What the REST API and the dashboard do in a cluster, beside what their operator does, as rules of roles. Pure.
+"""The permissions that the REST API and the dashboard need in a cluster, beside those of their operator. Pure.
 
-Who may do what there is for them to judge: they read and write on behalf of all their users. Of the cluster they want
-types, resources and what is asked of the server about tokens and rights; all else is in the one namespace they serve.
+They read and write on behalf of all their users, and check themselves what each user is allowed to do. They need types,
+resources and reviews of tokens and access in the whole cluster; everything else in the one namespace that they serve.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import READ, rule
 from homeostat.operators.actions.api import GROUP, RESOURCES
 from homeostat.operators.policy.api import GROUP as POLICY_GROUP
+from homeostat.runtime.faces.face import FaceRules
 
-CLUSTER_RULES: Final[list[JsonObject]] = [
+_CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule(GROUP, ["resourcetypes"], [*READ, "create", "update", "patch", "delete"]),
     rule(RESOURCES, ["*"], [*READ, "create", "update", "patch", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], ["get"]),
@@ -21,8 +22,8 @@ CLUSTER_RULES: Final[list[JsonObject]] = [
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     # Shown by the dashboard, where there are any.
     rule(POLICY_GROUP, ["devopspolicies", "clusterdevopspolicies", "policyauditresults"], ["get", "list"]),
-]
-NAMESPACE_RULES: Final[list[JsonObject]] = [
+)
+_NAMESPACE: Final[tuple[JsonObject, ...]] = (
     # What was declared otherwise is given its number by a patch.
     rule(GROUP, ["restusers", "restroles", "restwebhooks"], [*READ, "create", "update", "patch"]),
     rule(GROUP, ["restroles", "restwebhooks"], ["delete"]),
@@ -32,6 +33,7 @@ NAMESPACE_RULES: Final[list[JsonObject]] = [
     # Hashes of passwords and the key of tokens; the numbers that were given out.
     rule("", ["secrets"], ["get", "create", "patch", "delete"]),
     rule("", ["configmaps"], ["get", "create", "update"]),
-]
-LEASE_RULES: Final[list[JsonObject]] = [rule("coordination.k8s.io", ["leases"], ["list"])]
-"""Who leads is told from the Leases, in their namespace."""
+)
+# Which process leads is read from the Leases.
+_LEASES: Final[tuple[JsonObject, ...]] = (rule("coordination.k8s.io", ["leases"], ["list"]),)
+RULES: Final = FaceRules(cluster=_CLUSTER, namespace=_NAMESPACE, leases=_LEASES)

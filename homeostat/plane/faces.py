@@ -1,0 +1,66 @@
+"""The faces of a plane's operators, served from the plane's own process. Every replica serves them."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from homeostat.edge.server import Handler
+from homeostat.plane.chores import LEASES
+from homeostat.plane.plane import Plane
+from homeostat.runtime.faces.face import Face, Figures, Surroundings, opener_of
+from homeostat.runtime.faces.hosting import ServedFace, serve_faces
+from homeostat.runtime.faces.listeners import arrange
+from homeostat.runtime.supervisor import Supervisor
+
+_NAMESPACE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class _Hosted:
+    """A face, and the operator that it belongs to."""
+
+    supervisor: Supervisor
+    surroundings: Surroundings
+
+
+@asynccontextmanager
+async def faces_served(
+    plane: Plane, supervisors: Sequence[Supervisor], context: ssl.SSLContext | None
+) -> AsyncIterator[tuple[ServedFace, ...]]:
+    """Inside the block. `FaceError` where faces cannot be served as they were asked for."""
+    if plane.settings.faces is None:
+        yield ()
+        return
+    hosted = {face.name: _hosted(plane, each) for each in supervisors for face in each.description.faces}
+    listeners = arrange((face for each in supervisors for face in each.description.faces), plane.settings.faces)
+    async with serve_faces(listeners, partial(_opened, hosted), ssl=context) as served:
+        yield served
+
+
+def _hosted(plane: Plane, supervisor: Supervisor) -> _Hosted:
+    settings = plane.settings
+    surroundings = Surroundings(
+        client=plane.client,
+        namespace=_NAMESPACE,
+        environment=settings.environment,
+        is_open=settings.is_open,
+        identity=lambda: supervisor.manager.identity if supervisor.manager is not None else "",
+        leases=LEASES if settings.is_shared else "",
+        figures=Figures(plane.app.metrics.include),
+    )
+    return _Hosted(supervisor, surroundings)
+
+
+@asynccontextmanager
+async def _opened(hosted: dict[str, _Hosted], face: Face) -> AsyncIterator[Handler]:
+    # Some tenths of a second of imports, which would hold up everybody else in this process.
+    open_app = await asyncio.to_thread(opener_of, face)
+    found = hosted[face.name]
+    await found.supervisor.installed()
+    async with open_app(found.surroundings) as app:
+        yield app

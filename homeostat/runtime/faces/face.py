@@ -1,0 +1,128 @@
+"""A face: an HTTP app that an operator serves beside its controllers, for people or for other programs.
+
+    FACES = (
+        Face(
+            name="hello",
+            title="greetings",
+            prefixes=("/hello",),
+            open=open_hello,
+        ),
+    )
+
+An operator's module declares its faces as `FACES`. `homeostat up` and `homeostat run` serve them: a face costs a path
+prefix until the first request for it arrives, and only then is its app opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Final, TypeVar
+
+from homeostat.client.base import Client
+from homeostat.edge.exposition import Collector
+from homeostat.edge.server import Handler
+from homeostat.objects.json import JsonObject
+
+PORT: Final = 8000
+"""Faces of a process share it unless they, or whoever starts the process, say otherwise."""
+
+C = TypeVar("C", bound=Collector)
+
+
+class Figures:
+    """The metrics of a face: made when the face is first opened, and kept however often it is opened again."""
+
+    def __init__(self, include: Callable[[Collector], None]) -> None:
+        self._include = include
+        self._made: dict[type[Collector], Collector] = {}
+
+    def once(self, make: type[C]) -> C:
+        found = self._made.get(make)
+        if not isinstance(found, make):
+            found = self._made[make] = make()
+            self._include(found)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What an app is opened with."""
+
+    client: Client
+    namespace: str
+    """The one that the app serves, for what it keeps itself."""
+    environment: Mapping[str, str] = field(repr=False)
+    is_open: bool
+    """Callers are on this machine and show no credentials."""
+    identity: Callable[[], str]
+    """Of this process in the elections of the face's operator; empty while it takes part in none."""
+    leases: str
+    """The namespace of the Leases; empty where there is no election."""
+    figures: Figures
+
+
+Open = Callable[[Surroundings], AbstractAsyncContextManager[Handler]]
+Check = Callable[[Mapping[str, str]], None]
+"""Raises `ValueError` for an environment that the face cannot be opened with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaceRules:
+    """The permissions that a face needs beside those of its operator, as rules of RBAC."""
+
+    cluster: tuple[JsonObject, ...] = ()
+    namespace: tuple[JsonObject, ...] = ()
+    """In the namespace that it serves."""
+    leases: tuple[JsonObject, ...] = ()
+    """In the namespace of the Leases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Face:
+    """`open`, `rules` and `check` are the things themselves, or their places: `package.module:name`, imported when
+    needed.
+    """
+
+    name: str
+    """Names its options: `--NAME-port`, `--no-NAME`."""
+    title: str
+    prefixes: tuple[str, ...]
+    """Of the paths that it answers; the app sees whole paths. `/` takes whatever no other face takes."""
+    open: Open | str
+    port: int = PORT
+    pages: tuple[tuple[str, str], ...] = ()
+    """Printed when the process starts: what is there, and its path. Without any, the title and the first prefix."""
+    rules: FaceRules | str = FaceRules()
+    settings: tuple[str, ...] = ()
+    """Variables of the environment that `check` is asked about, at the start and only if one of them is set."""
+    check: Check | str | None = None
+
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        return self.pages or ((self.title, self.prefixes[0]),)
+
+
+def opener_of(face: Face) -> Open:
+    """Imports what the face is made of, which may take some tenths of a second."""
+    found: Open = _named(face.open) if isinstance(face.open, str) else face.open
+    return found
+
+
+def rules_of_face(face: Face) -> FaceRules:
+    found: FaceRules = _named(face.rules) if isinstance(face.rules, str) else face.rules
+    return found
+
+
+def check_settings(face: Face, environment: Mapping[str, str]) -> None:
+    """`ValueError` where the face could not be opened with this environment."""
+    if face.check is not None and any(environment.get(each) for each in face.settings):
+        check: Check = _named(face.check) if isinstance(face.check, str) else face.check
+        check(environment)
+
+
+def _named(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,92 @@
+"""Serves the faces of a process, each opened on demand, those of one address behind one listener.
+
+    async with serve_faces(listeners, open_app=..., ssl=context) as served:
+        print(served)
+
+A port that nobody asked for and that is taken is reported, and the process goes on without the faces behind it.
+"""
+
+from __future__ import annotations
+
+import errno
+import ssl as tls
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from homeostat.edge.limits import MIB, Limits
+from homeostat.edge.request import Request
+from homeostat.edge.server import Answer, Handler, serve
+from homeostat.runtime.faces.face import Face
+from homeostat.runtime.faces.listeners import FaceError, Listener, by_prefix, prefixes_of
+from homeostat.runtime.faces.on_demand import OnDemand, refuse
+
+LIMITS: Final = Limits(body_bytes=3 * MIB, max_connections=4096)
+_GRACE_S: Final = 3.0
+
+OpenFace = Callable[[Face], AbstractAsyncContextManager[Handler]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedFace:
+    face: Face
+    url: str
+    """Without a path; empty where it is not served."""
+    trouble: str = ""
+    """Why it is not served."""
+
+
+@asynccontextmanager
+async def serve_faces(
+    listeners: Sequence[Listener], open_face: OpenFace, *, ssl: tls.SSLContext | None
+) -> AsyncIterator[tuple[ServedFace, ...]]:
+    """Inside the block; at its end requests under way are finished. `FaceError` where a required port is taken."""
+    async with AsyncExitStack() as stack:
+        served: list[ServedFace] = []
+        for listener in listeners:
+            served += await _listen(stack, listener, open_face, ssl)
+        yield tuple(served)
+
+
+async def _listen(
+    stack: AsyncExitStack, listener: Listener, open_face: OpenFace, ssl: tls.SSLContext | None
+) -> list[ServedFace]:
+    apps = {face.name: OnDemand(face.title, partial(open_face, face)) for face in listener.faces}
+    prefixes, place = prefixes_of(listener.faces), listener.place
+
+    def route(request: Request) -> Answer | Awaitable[Answer]:
+        return route_to(apps, prefixes, request)
+
+    try:
+        server = await serve(route, host=place.host, port=place.port, ssl=ssl, limits=LIMITS, refuse=refuse)
+    except OSError as error:
+        trouble = _why(error, listener)
+        if listener.is_required:
+            titles = " and ".join(f"the {face.title}" for face in listener.faces)
+            raise FaceError(f"{titles}: {trouble}") from error
+        return [ServedFace(face=face, url="", trouble=trouble) for face in listener.faces]
+    for app in apps.values():
+        await stack.enter_async_context(app.running())
+    stack.push_async_callback(server.stop, grace_s=_GRACE_S)
+    url = f"{'http' if ssl is None else 'https'}://{_callable(place.host)}:{server.port}"
+    return [ServedFace(face=face, url=url) for face in listener.faces]
+
+
+def route_to(apps: Mapping[str, Handler], prefixes: Mapping[str, str], request: Request) -> Answer | Awaitable[Answer]:
+    app = apps.get(by_prefix(request.path, prefixes))
+    return refuse(404, "Not Found") if app is None else app(request)
+
+
+def _callable(host: str) -> str:
+    """An address that a client on this machine can connect to."""
+    host = f"[{host}]" if ":" in host else host
+    return {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
+
+
+def _why(error: OSError, listener: Listener) -> str:
+    where = f"{listener.place.host}:{listener.place.port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"{where} is in use; choose another port with {listener.option}"
+    return f"cannot serve at {where}: {error.strerror or error}; choose another port with {listener.option}"

@@ -1,0 +1,125 @@
+"""Which face listens where: all of a process on one port, unless one was given a port of its own. Pure.
+
+Promises, each tested: faces of the same address share one listener; two faces that answer the same path never do; a
+port that somebody asked for is required, and a default one is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from homeostat.runtime.faces.face import Face
+
+SHARED = "faces"
+"""Names the option of the port that all faces share, so no face is named so."""
+
+
+class FaceError(Exception):
+    """The faces of a process cannot be served as they were asked for: says why, and what to do."""
+
+
+class Place(NamedTuple):
+    """Port 0 takes a free one."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaceChoice:
+    """What whoever starts the process said about its faces."""
+
+    host: str = "127.0.0.1"
+    """Where faces listen that were given no place."""
+    shared: Place | None = None
+    """Of all that have no place of their own."""
+    own: Mapping[str, Place] = field(default_factory=dict)
+    """By the name of the face."""
+    without: frozenset[str] = frozenset()
+    only_own: bool = False
+    """Faces without a place of their own are not served."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    place: Place
+    faces: tuple[Face, ...]
+    is_required: bool
+    """Whether a port that is taken is an error; otherwise the process goes on without."""
+
+    @property
+    def option(self) -> str:
+        """Chooses another port."""
+        return port_option(self.faces[0].name if len(self.faces) == 1 else SHARED)
+
+
+def port_option(name: str) -> str:
+    return f"--{name}-port"
+
+
+def arrange(faces: Iterable[Face], choice: FaceChoice) -> list[Listener]:
+    """`FaceError` for a choice about faces that are not there, and for faces that stand in each other's way."""
+    offered = list(faces)
+    _check(offered, choice)
+    groups: dict[tuple[Place, str], list[Face]] = {}
+    required: set[tuple[Place, str]] = set()
+    for face in offered:
+        if face.name in choice.without or (choice.only_own and face.name not in choice.own):
+            continue
+        place = choice.own.get(face.name) or choice.shared or Place(choice.host, face.port)
+        # A free port that was asked for one face is for that one alone.
+        key = place, face.name if place.port == 0 and face.name in choice.own else ""
+        groups.setdefault(key, []).append(face)
+        if face.name in choice.own or choice.shared is not None:
+            required.add(key)
+    return [Listener(place=key[0], faces=_apart(group), is_required=key in required) for key, group in groups.items()]
+
+
+def by_prefix(path: str, prefixes: Mapping[str, str]) -> str:
+    """The name that the longest prefix of the path stands for; empty for none."""
+    rest = path
+    while rest:
+        if (name := prefixes.get(rest)) is not None:
+            return name
+        rest = rest.rpartition("/")[0]
+    return prefixes.get("/", "")
+
+
+def prefixes_of(faces: Iterable[Face]) -> dict[str, str]:
+    """The name of the face by prefix."""
+    return {_trimmed(prefix): face.name for face in faces for prefix in face.prefixes}
+
+
+def _apart(faces: Sequence[Face]) -> tuple[Face, ...]:
+    taken: dict[str, Face] = {}
+    for face in faces:
+        for prefix in face.prefixes:
+            other = taken.setdefault(_trimmed(prefix), face)
+            if other is not face:
+                raise FaceError(
+                    f'the faces "{other.name}" and "{face.name}" both answer at {prefix}; '
+                    f"give one a port of its own with {port_option(face.name)}"
+                )
+    return tuple(faces)
+
+
+def _trimmed(prefix: str) -> str:
+    return prefix.rstrip("/") or "/"
+
+
+def _check(faces: Sequence[Face], choice: FaceChoice) -> None:
+    names = [each.name for each in faces]
+    for name in names:
+        if name == SHARED or names.count(name) > 1:
+            raise FaceError(f'two faces of this process are named "{name}"; rename one')
+    ways: Sequence[tuple[Iterable[str], Callable[[str], str]]] = (
+        (choice.own, port_option),
+        (choice.without, lambda name: f"--no-{name}"),
+    )
+    for named, option in ways:
+        for name in named:
+            if name not in names:
+                there = f"there are: {', '.join(names)}" if names else "they have none"
+                raise FaceError(f'{option(name)}: no operator that is to run has a face "{name}"; {there}')

@@ -1,0 +1,86 @@
+"""An app that is opened when the first request for it arrives, and again after it failed.
+
+Promises, each tested: an app that nobody asks for is never opened; requests that arrive while it opens wait for it; an
+app that fails answers 503 with the reason and is opened again, and nothing else in the process ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
+from homeostat.edge.server import Answer, Handler
+from homeostat.objects.json import encode
+from homeostat.runtime.control.outcome import sole_error
+
+log = logging.getLogger(__name__)
+
+_OPEN_WITHIN_S = 30.0
+_AGAIN_AFTER_S = 5.0
+
+
+class OnDemand:
+    """Answers with the app that `open_app` opens. `title` names it in refusals."""
+
+    def __init__(
+        self,
+        title: str,
+        open_app: Callable[[], AbstractAsyncContextManager[Handler]],
+        *,
+        again_after_s: float = _AGAIN_AFTER_S,
+    ) -> None:
+        self._title, self._open, self._again_after_s = title, open_app, again_after_s
+        self._app: Handler | None = None
+        self._wanted, self._changed = asyncio.Event(), asyncio.Event()
+        self._trouble = ""
+
+    def __call__(self, request: Request) -> Answer | Awaitable[Answer]:
+        if self._app is not None:
+            return self._app(request)
+        self._wanted.set()
+        return self._later(request)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(self._run())
+            try:
+                yield
+            finally:
+                task.cancel()
+
+    async def _later(self, request: Request) -> Answer:
+        try:
+            async with asyncio.timeout(_OPEN_WITHIN_S):
+                await self._changed.wait()
+        except TimeoutError:
+            return refuse(503, f"the {self._title} is still being opened")
+        if self._app is None:
+            return refuse(503, f"the {self._title} cannot be served now: {self._trouble}")
+        answer = self._app(request)
+        return await answer if isinstance(answer, Awaitable) else answer
+
+    async def _run(self) -> None:
+        await self._wanted.wait()
+        while True:
+            try:
+                async with self._open() as app:
+                    self._app, self._trouble = app, ""
+                    self._changed.set()
+                    await asyncio.Event().wait()
+            except Exception as error:
+                self._app = None
+                self._trouble = str(sole_error(error))
+                self._changed.set()
+                told = {"face": self._title, "reason": self._trouble}
+                log.error("face failed; opening it again", extra=told, exc_info=error)
+            await asyncio.sleep(self._again_after_s)
+            self._changed.clear()
+
+
+def refuse(status: int, message: str) -> Reply:
+    return Reply(status, encode({"detail": message}))

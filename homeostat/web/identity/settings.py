@@ -1,0 +1,15 @@
+"""Settings of the environment about users and logins, checked together before anything is served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from homeostat.web.identity.directory import read_directory, sync_interval_s
+from homeostat.web.identity.first_admin import first_admin
+from homeostat.web.identity.token import expiry_hours, given_key
+
+
+def check_settings(environment: Mapping[str, str]) -> None:
+    """`SettingError` names the variable that `open_identity` would refuse."""
+    for read in (first_admin, given_key, expiry_hours, read_directory, sync_interval_s):
+        read(environment)

@@ -1,0 +1,144 @@
+"""Faces behind real sockets: those of a process, of a plane, and of an operator that is a file of a user's own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from homeostat.edge.reply import Reply
+from homeostat.edge.server import Handler
+from homeostat.objects.kind import CONFIG_MAP
+from homeostat.plane import FaceChoice, FaceError, Place, Settings, open_plane
+from homeostat.runtime.faces.face import Face
+from homeostat.runtime.faces.hosting import serve_faces
+from homeostat.runtime.faces.listeners import arrange
+
+PROGRAM = str(Path(sys.executable).with_name("homeostat"))
+FILE = str(Path(__file__).with_name("greetingface.py"))
+HERE = "127.0.0.1"
+TWO = (
+    Face(name="site", title="site", prefixes=("/",), open="nowhere:app"),
+    Face(name="images", title="images", prefixes=("/images",), open="nowhere:app"),
+)
+
+
+class Opened:
+    """Opens any face as an app that says its name, and remembers which."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    @asynccontextmanager
+    async def __call__(self, face: Face) -> AsyncIterator[Handler]:
+        self.names.append(face.name)
+        yield lambda request: Reply(200, f"{face.name} {request.path}".encode(), "text/plain")
+
+
+async def ask(url: str) -> tuple[int, str]:
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        return answer.status, await answer.text()
+
+
+async def test_faces_share_a_port_and_each_is_opened_by_its_first_request() -> None:
+    opened = Opened()
+    listeners = arrange(TWO, FaceChoice(shared=Place(HERE, 0)))
+    async with serve_faces(listeners, opened, ssl=None) as (site, images):
+        assert (site.url, opened.names) == (images.url, [])
+        assert await ask(f"{images.url}/images/1") == (200, "images /images/1")
+        assert opened.names == ["images"]
+        assert await ask(f"{site.url}/") == (200, "site /")
+        assert await ask(f"{site.url}/images") == (200, "images /images")
+    assert opened.names == ["images", "site"]
+
+
+async def test_a_path_of_no_face_is_not_found() -> None:
+    listeners = arrange(TWO[1:], FaceChoice(shared=Place(HERE, 0)))
+    async with serve_faces(listeners, Opened(), ssl=None) as (images,):
+        assert await ask(f"{images.url}/other") == (404, '{"detail":"Not Found"}')
+
+
+async def test_a_taken_port_is_reported_if_nobody_asked_for_it_and_an_error_if_somebody_did() -> None:
+    with socket.create_server((HERE, 0)) as taken:
+        port = taken.getsockname()[1]
+        default = [Face(name="site", title="site", prefixes=("/",), open="nowhere:app", port=port)]
+        async with serve_faces(arrange(default, FaceChoice()), Opened(), ssl=None) as (site,):
+            assert site.url == ""
+            assert site.trouble == f"{HERE}:{port} is in use; choose another port with --site-port"
+        asked = arrange(TWO, FaceChoice(shared=Place(HERE, port)))
+        with pytest.raises(FaceError, match=rf"the site and the images: {HERE}:{port} is in use; .* --faces-port"):
+            async with serve_faces(asked, Opened(), ssl=None):
+                pass
+
+
+async def test_a_plane_serves_the_faces_of_all_its_operators(tmp_path: Path) -> None:
+    settings = Settings(
+        data=tmp_path / "plane",
+        port=0,
+        is_open=True,
+        operators=frozenset({"actions", FILE}),
+        faces=FaceChoice(shared=Place(HERE, 0)),
+    )
+    async with open_plane(settings) as plane:
+        assert plane.face_url("hello") == plane.face_url("rest") != ""
+        await plane.client.create(CONFIG_MAP.path("default"), CONFIG_MAP.new("morning"))
+        status, text = await ask(f"{plane.face_url('hello')}/hello/you")
+        assert (status, text.split()[0], "morning" in text) == (200, "/hello/you", True)
+        assert await ask(f"{plane.face_url('rest')}/api/v1/resource-types") == (200, "[]")
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[str]:
+    """A command that runs on; what it printed when it was ready."""
+    process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    try:
+        lines: list[str] = []
+        while "end it" not in (line := process.stdout.readline()):
+            assert line, "".join(lines)
+            lines.append(line)
+        yield "".join(lines)
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
+
+
+def address(welcome: str, what: str) -> str:
+    found = re.search(rf"^  {what} +(\S+)$", welcome, re.MULTILINE)
+    assert found is not None, welcome
+    return found[1]
+
+
+async def test_a_face_of_a_users_file_is_served_by_up_and_run_and_has_options_of_its_own(tmp_path: Path) -> None:
+    data = tmp_path / "plane"
+    up = ("up", "--open", "--data", str(data), "--port", "0")
+    with started(*up, "--operators", f"{FILE},actions", "--hello-port", "0", "--rest-port=0") as welcome:
+        hello = address(welcome, "greetings")
+        assert hello.removesuffix("/hello") != address(welcome, "dashboard").removesuffix("/dashboard")
+        assert (await ask(f"{hello}/up"))[0] == 200
+        # Of another name: what the plane runs itself is not run a second time.
+        copy = tmp_path / "beside.py"
+        shutil.copy(FILE, copy)
+        run = ("run", "--kubeconfig", str(data / "kubeconfig"), "--health", "none", "--operators", str(copy))
+        with started(*run, "--faces-open", "--faces-port", "0") as beside:
+            assert (await ask(f"{address(beside, 'greetings')}/run"))[0] == 200
+    with started(*up, "--operators", FILE, "--no-hello") as welcome:
+        assert "greetings" not in welcome
+
+
+def test_an_option_of_a_face_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    command = [PROGRAM, "up", "--data", str(tmp_path), "--operators", FILE, "--images-port", "8001"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2
+    assert '--images-port: no operator that is to run has a face "images"; there are: hello' in " ".join(
+        done.stderr.split()
+    )
