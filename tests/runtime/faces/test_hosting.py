@@ -24,6 +24,7 @@ from homeostat.runtime.faces.listeners import arrange
 
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 FILE = str(Path(__file__).with_name("greetingface.py"))
+_GREETING = Path(FILE).read_text()
 HERE = "127.0.0.1"
 TWO = (
     Face(name="site", title="site", prefixes=("/",), open="nowhere:app"),
@@ -93,6 +94,19 @@ async def test_a_plane_serves_the_faces_of_all_its_operators(tmp_path: Path) -> 
         status, text = await ask(f"{plane.face_url('hello')}/hello/you")
         assert (status, text.split()[0], "morning" in text) == (200, "/hello/you", True)
         assert await ask(f"{plane.face_url('rest')}/api/v1/resource-types") == (200, "[]")
+
+
+async def test_a_plane_goes_on_without_a_face_whose_default_port_is_taken(tmp_path: Path) -> None:
+    with socket.create_server((HERE, 0)) as taken:
+        port = taken.getsockname()[1]
+        file = tmp_path / "taken.py"
+        file.write_text(_GREETING.replace('prefixes=("/hello",)', f'prefixes=("/hello",), port={port}'))
+        operators = frozenset({str(file)})
+        settings = Settings(data=tmp_path, port=0, is_open=True, operators=operators, faces=FaceChoice())
+        async with open_plane(settings) as plane:
+            assert plane.face_url("hello") == ""
+            (hello,) = plane.faces
+            assert hello.trouble == f"{HERE}:{port} is in use; choose another port with --hello-port"
 
 
 @contextmanager

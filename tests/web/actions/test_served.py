@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-from homeostat.plane import Rest, Settings, open_plane
-
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 WITHIN_S = 20.0
 
@@ -157,12 +155,3 @@ def test_a_port_that_was_asked_for_and_is_taken_is_an_error(tmp_path: Path) -> N
 def test_it_is_not_served_where_nobody_wants_it(tmp_path: Path, options: tuple[str, ...]) -> None:
     with up(tmp_path / "plane", "--open", *options) as served:
         assert "REST" not in served.welcome
-
-
-async def test_the_default_port_may_be_taken(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        settings = Settings(data=tmp_path, port=0, is_open=True, rest=Rest(port=port))
-        async with open_plane(settings) as plane:
-            assert plane.rest_url == ""
-            assert plane.rest_trouble == f"127.0.0.1:{port} is in use; choose another port with --rest-port"
