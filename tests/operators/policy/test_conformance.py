@@ -13,10 +13,10 @@ import pytest
 
 TESTS = Path(__file__).parents[2]
 HERE = "operators/policy"
-SCORE, LIVE, CHANGES = f"{HERE}/test_score.py", f"{HERE}/test_live.py", f"{HERE}/test_live_changes.py"
-PLANS, ENFORCEMENT = f"{HERE}/test_enforcement.py", f"{HERE}/test_live_enforcement.py"
-ADMISSION, SERVED = f"{HERE}/test_admission.py", "web/test_admission_api.py"
-DEPLOY, ROLES = "cli/test_policydeploy.py", "cli/test_policyroles.py"
+SCORE, LIVE, CHANGES = f"{HERE}/engine/test_score.py", f"{HERE}/test_live.py", f"{HERE}/test_live_changes.py"
+PLANS, ENFORCEMENT = f"{HERE}/enforcement/test_plan.py", f"{HERE}/test_live_enforcement.py"
+ADMISSION, SERVED = f"{HERE}/admission/test_review.py", "web/admission/test_api.py"
+DEPLOY, ROLES = "cli/policy/test_deploy.py", "cli/policy/test_roles.py"
 SCORED = ((SCORE, "test_a_set_of_pods_has_a_score"), (LIVE, "test_the_status_says_the_score"))
 
 GROUPS = {
@@ -28,8 +28,8 @@ GROUPS = {
     "6 units": (
         (SCORE, "test_ten_units_of_everything_on_one_pod_score_nothing"),
         (LIVE, "test_every_container_counts"),
-        (f"{HERE}/test_tally.py", "test_removing_what_was_never_there_takes_nothing_away"),
-        (f"{HERE}/test_tally.py", "test_what_is_put_and_removed_leaves_no_trace"),
+        (f"{HERE}/engine/test_tally.py", "test_removing_what_was_never_there_takes_nothing_away"),
+        (f"{HERE}/engine/test_tally.py", "test_what_is_put_and_removed_leaves_no_trace"),
     ),
     "7 classes": ((SCORE, "test_a_score_has_a_class"), (SCORE, "test_eighty_is_healthy_and_less_is_not")),
     "8 namespaces of the system": (
@@ -46,7 +46,7 @@ GROUPS = {
     "10 serialisation": (
         (f"{HERE}/test_document.py", "test_absent_fields_are_left_out_and_read_as_absent"),
         (f"{HERE}/test_document.py", "test_a_policy_of_an_older_version_is_read"),
-        (f"{HERE}/test_auditresult.py", "test_an_empty_list_of_violations_is_left_out"),
+        (f"{HERE}/test_audit_result.py", "test_an_empty_list_of_violations_is_left_out"),
         (f"{HERE}/test_document.py", "test_a_server_takes_the_definitions"),
     ),
     "11 enforcement": (
@@ -81,11 +81,11 @@ GROUPS = {
     ),
     "15 several clusters": (
         (SCORE, "test_clusters_count_by_their_pods"),
-        ("cli/test_policylive.py", "test_clusters_add_up_and_one_that_is_away_is_left_out"),
+        ("cli/policy/test_live.py", "test_clusters_add_up_and_one_that_is_away_is_left_out"),
     ),
     "16 pages and manifests": (
         (f"{HERE}/test_live_metrics.py", "test_its_pages_tell_probes_how_it_is"),
-        ("web/test_admission.py", "test_pages_say_how_it_is"),
+        ("web/admission/test_webhook.py", "test_pages_say_how_it_is"),
         (DEPLOY, "test_every_document_parses"),
         (DEPLOY, "test_every_document_is_accepted_by_a_server"),
         (DEPLOY, "test_an_operator_alone_has_an_account_a_role_of_seven_rules_and_a_binding"),
@@ -95,8 +95,8 @@ GROUPS = {
         (f"{HERE}/test_document.py", "test_an_unknown_bundle_tells_which_there_are"),
     ),
     "17 certificates": (
-        ("web/test_admissioncerts.py", "test_three_pem_files_for_one_service"),
-        ("web/test_admissioncerts.py", "test_what_is_no_address_is_refused"),
+        ("web/admission/test_certificates.py", "test_three_pem_files_for_one_service"),
+        ("web/admission/test_certificates.py", "test_what_is_no_address_is_refused"),
     ),
     "18 beyond the original": (
         (CHANGES, "test_a_pod_that_comes_or_goes_changes_the_status_at_once"),
