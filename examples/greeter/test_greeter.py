@@ -5,13 +5,8 @@ import greeter
 import pytest
 import pytest_asyncio
 
-from homeostat.client.base import Client
-from homeostat.objects.conditions import READY, STALLED
-from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import CONFIG_MAP
-from homeostat.testing.eventually import eventually
-from homeostat.testing.plane import open_test_plane
-from homeostat.testing.status import check_status, condition_of
+from homeostat.sdk import CONFIG_MAP, READY, STALLED, Client, JsonObject
+from homeostat.testing import check_status, condition_of, eventually, open_test_plane
 
 pytestmark = pytest.mark.asyncio
 MORNING = greeter.GREETING.path("default", "morning")

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from postbox import Post, Postbox, Postcard, Spec, TakeBack
 
-from homeostat.objects.declared import Metadata
+from homeostat.sdk import Metadata
 
 
 def card(deleted_at: str | None = None) -> Postcard:

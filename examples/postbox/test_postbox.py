@@ -5,12 +5,8 @@ import postbox
 import pytest
 import pytest_asyncio
 
-from homeostat.client.base import Client
-from homeostat.objects.conditions import READY, RECONCILING
-from homeostat.objects.json import JsonObject
-from homeostat.testing.eventually import eventually
-from homeostat.testing.plane import open_test_plane
-from homeostat.testing.status import check_status, condition_of
+from homeostat.sdk import READY, RECONCILING, Client, JsonObject
+from homeostat.testing import check_status, condition_of, eventually, open_test_plane
 
 pytestmark = pytest.mark.asyncio
 SUMMER = postbox.POSTCARD.path("default", "summer")

@@ -10,7 +10,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.catalog import UnknownOperatorError
 from homeostat.runtime.setup import OperatorModule
 
-_EXAMPLE = 'rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"])'
+_EXAMPLE = 'role_rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"])'
 _Texts = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 
 
@@ -32,7 +32,7 @@ def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
     if rules is None:
         raise UnknownOperatorError(
             f'the operator "{name}" does not say what it does; give its module RULES, those of a role, such as: '
-            f"RULES = {_example(module)} (from homeostat.objects.roles import control_rules, rule)"
+            f"RULES = {_example(module)} (from homeostat.sdk import control_rules, role_rule)"
         )
     try:
         msgspec.convert(rules, list[_Rule])
@@ -40,7 +40,7 @@ def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
         told = str(error).replace("`$", "`RULES")
         raise UnknownOperatorError(
             f'the operator "{name}" has RULES that are not those of a role: {told}; a rule is made by '
-            f"{_EXAMPLE} of homeostat.objects.roles"
+            f"{_EXAMPLE} of homeostat.sdk"
         ) from error
     return list(rules)
 

@@ -1,0 +1,11 @@
+"""The stable public API for tests of operators and plugins: a real plane, and what to ask of it.
+
+from homeostat.testing import check_status, condition_of, eventually, open_test_plane
+"""
+
+from homeostat.testing.clock import virtual_time
+from homeostat.testing.eventually import eventually
+from homeostat.testing.plane import open_test_plane
+from homeostat.testing.status import check_status, condition_of
+
+__all__ = ["check_status", "condition_of", "eventually", "open_test_plane", "virtual_time"]

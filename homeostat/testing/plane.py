@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from homeostat.operators.catalog import load_operator
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.plane.guarding import put_guards
 from homeostat.runtime.installation import install
@@ -22,13 +23,14 @@ from homeostat.runtime.setup import OperatorModule
 @asynccontextmanager
 async def open_test_plane(
     data: Path,
-    *operators: OperatorModule,
+    *operators: OperatorModule | str,
     has_housekeeping: bool = False,
     has_guards: bool = True,
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Plane]:
     """Inside the block the operators are ready for work; at its end they are stopped as `homeostat run` stops them.
 
+    An operator is a module, or what `--operators` takes: the name of one of ours, a file, a module's name.
     `environment` is what they read their settings from; unless given, that of the process. Without guards it is as
     beside a cluster, which asks operators nothing before it writes.
     """
@@ -38,8 +40,9 @@ async def open_test_plane(
         plane = await stack.enter_async_context(open_plane(settings))
         manager = Manager(plane.client, environment=environment)
         for number, operator in enumerate(operators):
-            await install(plane.client, operator.KINDS)
-            setup = manager.add(f"operator-{number}", operator.register, operator.KINDS)
+            module = load_operator(operator) if isinstance(operator, str) else operator
+            await install(plane.client, module.KINDS)
+            setup = manager.add(f"operator-{number}", module.register, module.KINDS)
             if has_guards:
                 put_guards(plane.admission.guards, setup)
         await stack.enter_async_context(manager.running())

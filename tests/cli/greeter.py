@@ -7,12 +7,7 @@ import os
 
 import msgspec
 
-from homeostat.objects.conditions import READY, Condition
-from homeostat.objects.crd.custom_kind import CustomKind, Status
-from homeostat.objects.decision import Decision, Stalled
-from homeostat.objects.declared import Declared
-from homeostat.objects.kind import Kind
-from homeostat.runtime.setup import Setup
+from homeostat.sdk import READY, Condition, CustomKind, Decision, Declared, Kind, Setup, Stalled, Status
 
 
 class GreetingSpec(msgspec.Struct, frozen=True, rename="camel"):

@@ -11,7 +11,7 @@ from homeostat.cli.main import main
 from tests.docs.documents import ROOT, code_in, documents, text_of
 
 _makes = re.compile(r"(?:^|\s)make ([a-z]+)", re.MULTILINE)
-_calls = re.compile(r"(?:^|[\s/(])homeostat ([a-z-].*)", re.MULTILINE)
+_calls = re.compile(r"(?:^|(?<!from)[\s/(])homeostat ([a-z-].*)", re.MULTILINE)
 _fences = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _options = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from inspect import getsource
 from pathlib import Path
 
@@ -21,16 +22,30 @@ from tests.docs.documents import EXAMPLES, table_rows, text_of
 from tests.docs.signatures import look_up, signature_of
 
 _RUNTIME, _OPERATING = text_of("docs/runtime.md"), text_of("docs/operating.md")
-_modules = re.compile(r"^\| `(homeostat[\w.]+)` \| what for \|$", re.MULTILINE)
+_modules = re.compile(r"^\| `(homeostat[\w.]+)` \| what for \|$")
 _codes = re.compile(r"`([^`]+)`")
 _samples = re.compile(r"^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? ", re.MULTILINE)
 _labels = re.compile(r'(\w+)="')
 
 
 def _told() -> Iterator[tuple[str, str]]:
-    for module in _modules.findall(_RUNTIME):
-        for name, _ in table_rows(_RUNTIME, f"| `{module}` | what for |"):
-            yield from ((module, code) for code in _codes.findall(f"`{name}`"))
+    """Each name of the reference with its module."""
+    module = ""
+    for line in _RUNTIME.splitlines():
+        if header := _modules.match(line):
+            module = header[1]
+        elif not line.startswith("|"):
+            module = ""
+        elif module and not line.startswith("|---"):
+            yield from ((module, code) for code in _codes.findall(line.split(" | ")[0]))
+
+
+@pytest.mark.parametrize(
+    "module", ["homeostat.sdk", "homeostat.sdk.plugins", "homeostat.sdk.standalone", "homeostat.testing"]
+)
+def test_every_public_name_is_in_the_reference_and_every_name_there_is_public(module: str) -> None:
+    told = {name.partition("(")[0].partition(".")[0] for of, name in _told() if of == module}
+    assert told == set(import_module(module).__all__)
 
 
 @pytest.mark.parametrize(("module", "told"), list(_told()), ids=lambda each: each.partition("(")[0])

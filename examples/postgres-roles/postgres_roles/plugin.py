@@ -7,11 +7,8 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from homeostat.external.secrets.secrets import SecretReference
-from homeostat.objects.conditions import Condition
-from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
-from homeostat.operators.actions.runs.run import Changes, Outcome
-from homeostat.operators.actions.world import Plan
+from homeostat.sdk import Condition
+from homeostat.sdk.plugins import ActionError, Changes, Job, Outcome, Plan, SecretReference, Tools
 from postgres_roles.role import Role, Step, drop, steps
 from postgres_roles.scram import is_verifier_of, make_verifier
 from postgres_roles.server import Server, connected

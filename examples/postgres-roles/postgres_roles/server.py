@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from homeostat.objects.decision import Wait
-from homeostat.operators.actions.plugins.plugin import ActionError
+from homeostat.sdk import Wait
+from homeostat.sdk.plugins import ActionError
 from postgres_roles.role import Role
 
 _SECONDS = 10

@@ -9,18 +9,11 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import pytest
 import pytest_asyncio
+import yaml
 from postgres_roles.server import connected
 
-from homeostat.client.base import Client
-from homeostat.client.discovery import Discovery
-from homeostat.objects.decision import Wait
-from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import Kind
-from homeostat.objects.yaml.reader import load
-from homeostat.operators import actions
-from homeostat.testing.eventually import eventually
-from homeostat.testing.plane import open_test_plane
-from homeostat.testing.status import condition_of
+from homeostat.sdk import Client, Discovery, JsonObject, Kind, Wait
+from homeostat.testing import condition_of, eventually, open_test_plane
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -32,7 +25,7 @@ ORDERS = ROLES.path("default", "orders")
 
 
 def declared(name: str) -> JsonObject:
-    read = load((Path(__file__).parent.parent / name).read_bytes())
+    read = yaml.safe_load((Path(__file__).parent.parent / name).read_bytes())
     assert isinstance(read, dict)
     return read
 
@@ -53,7 +46,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     kind["spec"]["action"]["config"]["url"] = urlunsplit(without_password)
     kind["spec"]["retry"] = {"baseSeconds": 1}
     environment = {"HOMEOSTAT_SECRET_POSTGRES": SERVER.password or ""}
-    async with open_test_plane(tmp_path, actions, environment=environment) as plane:
+    async with open_test_plane(tmp_path, "actions", environment=environment) as plane:
         await plane.client.apply("/apis/homeostat.dev/v1alpha1/resourcetypes/postgresrole", kind, manager="test")
         await plane.client.create("/api/v1/namespaces/default/secrets", declared("secret.yaml"))
         await eventually(lambda: Discovery(plane.client).find("resources.homeostat.dev/v1", "PostgresRole"), bool)

@@ -57,7 +57,7 @@ class _Office:
         if versions != self.versions:
             self.versions = versions
             for each in self.controller.informer.cache:
-                self.controller.look(each.metadata.namespace, each.metadata.name, after_s=_NOT_BEFORE_CHANGES_S)
+                self.controller.enqueue(each.metadata.namespace, each.metadata.name, after_s=_NOT_BEFORE_CHANGES_S)
 
 
 class Offices:

@@ -8,7 +8,7 @@ Promises, each with a test:
 - whatever a look ends with, the object is not lost: it is settled, due again, or another's business
 - an object that cannot be read is no absent one: a look that needs it fails, and comes again when it changes
 
-| a look ends with | queue | conditions | log |
+| a reconciliation ends with | queue | conditions | log |
 |---|---|---|---|
 | a `Decision` | forget; add after `requeue_after` | those decided | none |
 | the same actions right after they were done | retry with backoff | those decided | warning, once while it goes on |
@@ -16,8 +16,8 @@ Promises, each with a test:
 | `ConflictError` | retry | untouched | debug |
 | `Wait(reason, after)` | forget; add after | Reconciling=True, Ready=Unknown | info |
 | `Stalled(reason)` | forget until the spec or a dependency changes | Stalled=True, Ready=False | warning, Event |
-| a write that we refused | forget: whoever leads looks | untouched | info |
-| `UnreadableError` | retry with backoff, and when what does not fit changes | Ready=False, Unreadable | error, once |
+| a write that we refused | forget: the leader reconciles | untouched | info |
+| `UnreadableError` | retry with backoff, and when that object changes | Ready=False, Unreadable | error, once |
 | any other error | retry with backoff | Ready=False, reason of the error | error, once |
 """
 
@@ -128,8 +128,8 @@ class Controller(Generic[Obj, World, Action]):
         if self.queue is not None:
             self._add_handler(informer, observe)
 
-    def look(self, namespace: str, name: str, *, after_s: float = 0.0) -> None:
-        """Asks for a look for reasons that no cache tells of."""
+    def enqueue(self, namespace: str, name: str, *, after_s: float = 0.0) -> None:
+        """Requests a reconciliation for a reason that no cache shows, such as a webhook."""
         if self.queue is not None:
             self.queue.add(Request(self.kind.full_name, namespace, name), after_s=after_s)
 

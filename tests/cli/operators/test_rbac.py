@@ -267,7 +267,7 @@ def test_an_operator_that_does_not_say_what_it_does_is_told_how_to(cli: Cli) -> 
     ended = cli.here("rbac", "--operators", GREETER)
     assert (ended.code, ended.out) == (1, "")
     assert 'the operator "greeter" does not say what it does; give its module RULES' in ended.err
-    assert 'RULES = [*control_rules(KINDS[0].kind), rule("", ["configmaps"], ' in ended.err
+    assert 'RULES = [*control_rules(KINDS[0].kind), role_rule("", ["configmaps"], ' in ended.err
 
 
 def test_the_rules_of_a_file_of_ones_own_are_printed(cli: Cli, tmp_path: Path) -> None:

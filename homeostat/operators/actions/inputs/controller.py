@@ -57,7 +57,7 @@ class InputOffice:
         feeds: Feeds = Feeds(
             means,
             lambda: self._inputs.cache,
-            look=lambda obj: controller.look(obj.metadata.namespace, obj.metadata.name, after_s=_GATHER_S),
+            look=lambda obj: controller.enqueue(obj.metadata.namespace, obj.metadata.name, after_s=_GATHER_S),
             scope=lambda: writing_in(self._setup.scope()),
         )
         operator = InputOperator(means, feeds.world_of)

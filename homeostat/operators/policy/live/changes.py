@@ -79,7 +79,7 @@ class Follower(Generic[P]):
             self._look(own, name)
 
     def _look(self, namespace: str, name: str) -> None:
-        self._controller.look(namespace, name, after_s=self._gather_s)
+        self._controller.enqueue(namespace, name, after_s=self._gather_s)
 
 
 def _is_member(pod: Pod, replica_set: str) -> bool:
