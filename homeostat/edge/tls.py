@@ -1,13 +1,15 @@
-"""TLS of a server: 1.2 or newer, HTTP/1.1 by ALPN, and the client's certificate if it has one.
+"""TLS contexts of servers and clients.
 
-With a client CA a certificate is asked for but not demanded, since a client may come with a token instead; one that
-the CA did not sign ends the handshake, so whatever `Peer.certificate` shows has been verified.
+A server speaks TLS 1.2 or newer and offers HTTP/1.1 by ALPN. With a client CA a certificate is asked for but not
+demanded, since a client may come with a token instead; one that the CA did not sign ends the handshake, so whatever
+`Peer.certificate` shows has been verified.
 """
 
 from __future__ import annotations
 
 import ssl
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
 def server_context(
@@ -22,3 +24,29 @@ def server_context(
         context.load_verify_locations(client_ca_file)
         context.verify_mode = ssl.CERT_OPTIONAL
     return context
+
+
+def client_context(
+    *,
+    authority: str = "",
+    certificate: bytes | None = None,
+    key: bytes | None = None,
+    is_verified: bool = True,
+) -> ssl.SSLContext:
+    """Trusts the system's authorities unless one is given. Blocking; `ssl.SSLError` or `ValueError` for invalid PEM."""
+    context = ssl.create_default_context(cadata=authority or None)
+    if certificate is not None and key is not None:
+        _present(context, certificate, key)
+    if not is_verified:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _present(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    # OpenSSL's binding reads a client's certificate from files alone.
+    with TemporaryDirectory(prefix="homeostat-") as directory:
+        chain = Path(directory) / "client.pem"
+        chain.touch(mode=0o600)
+        chain.write_bytes(certificate.rstrip() + b"\n" + key)
+        context.load_cert_chain(chain)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.external.secrets.secrets import EnvironmentStore, SecretStore
+from homeostat.external.secrets.stores import EnvironmentStore, SecretStore
 from homeostat.objects import yaml
 from homeostat.operators.actions.api import Keep, ResourceTypeSpec
 from homeostat.operators.actions.plugins.command import CommandConfig

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from homeostat.client.endpoint.endpoint import Endpoint, KubeconfigError
+from homeostat.edge.tls import client_context
 
 
 class Trust:
@@ -32,22 +31,7 @@ class Trust:
 
 def make_context(endpoint: Endpoint, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext:
     try:
-        authority = endpoint.authority.decode("ascii") if endpoint.authority else None
-        context = ssl.create_default_context(cadata=authority)
-        if certificate is not None and key is not None:
-            _show(context, certificate, key)
+        authority = endpoint.authority.decode("ascii") if endpoint.authority else ""
+        return client_context(authority=authority, certificate=certificate, key=key, is_verified=endpoint.is_verified)
     except (ssl.SSLError, ValueError) as error:
         raise KubeconfigError(f"the kubeconfig's certificate for {endpoint.server} cannot be used: {error}") from error
-    if not endpoint.is_verified:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
-
-
-def _show(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    # OpenSSL's binding takes a client's certificate from files alone.
-    with TemporaryDirectory(prefix="homeostat-") as directory:
-        chain = Path(directory) / "client.pem"
-        chain.touch(mode=0o600)
-        chain.write_bytes(certificate.rstrip() + b"\n" + key)
-        context.load_cert_chain(chain)

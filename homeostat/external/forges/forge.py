@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from homeostat.external.rest.client import Answer, AnswerLostError, Ask, ExchangeError, Http
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import ResponseLostError, RestError
+from homeostat.external.rest.request import Request, Response
 from homeostat.objects.json import JsonObject, encode
 
 LONGEST_LIMIT_S = 3600.0
@@ -59,20 +61,20 @@ class Forge:
 
     def __init__(
         self,
-        http: Http,
+        http: RestClient,
         api: str,
         headers: Mapping[str, str],
         *,
-        limit_s: Callable[[Answer], float | None],
+        limit_s: Callable[[Response], float | None],
         timeout_s: float = 30.0,
     ) -> None:
         self._http, self._api, self._headers = http, api.rstrip("/"), {"User-Agent": "homeostat", **headers}
         self._limit_s, self._timeout_s = limit_s, timeout_s
 
-    async def ask(self, method: str, path: str, body: JsonObject | None = None) -> Answer:
+    async def ask(self, method: str, path: str, body: JsonObject | None = None) -> Response:
         data = None if body is None else encode(body)
         headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
-        answer = await self._sent(Ask(method, f"{self._api}{path}", headers, data, self._timeout_s))
+        answer = await self._sent(Request(method, f"{self._api}{path}", headers, data, self._timeout_s))
         if answer.status < 400:
             return answer
         told = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {_message(answer)}"
@@ -82,23 +84,23 @@ class Forge:
             raise RateLimitedError(told, min(max(after_s, 1.0), LONGEST_LIMIT_S))
         raise RefusedError(told, answer.status)
 
-    async def fetch(self, url: str, *, largest: int) -> Answer:
+    async def fetch(self, url: str, *, largest: int) -> Response:
         """From another address, which may be a secret itself: nothing of ours goes there."""
-        answer = await self._sent(Ask("GET", url, timeout_s=self._timeout_s, largest=largest))
+        answer = await self._sent(Request("GET", url, timeout_s=self._timeout_s, largest=largest))
         if not answer.is_success:
             raise UncertainError(f"what was left elsewhere cannot be had: HTTP {answer.status}")
         return answer
 
-    async def _sent(self, ask: Ask) -> Answer:
+    async def _sent(self, ask: Request) -> Response:
         try:
             return await self._http.send(ask)
-        except AnswerLostError as error:
+        except ResponseLostError as error:
             raise UncertainError(str(error)) from error
-        except ExchangeError as error:
+        except RestError as error:
             raise UnreachedError(str(error)) from error
 
 
-def read(answer: Answer, shape: type[T]) -> T:
+def read(answer: Response, shape: type[T]) -> T:
     try:
         found: T = msgspec.json.decode(answer.body, type=shape)
     except msgspec.DecodeError as error:
@@ -111,7 +113,7 @@ class _Told(msgspec.Struct, frozen=True):
     error: Any = ""
 
 
-def _message(answer: Answer) -> str:
+def _message(answer: Response) -> str:
     try:
         told = msgspec.json.decode(answer.body, type=_Told)
     except msgspec.DecodeError:

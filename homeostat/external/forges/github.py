@@ -17,7 +17,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from homeostat.external.forges.forge import Forge, RefusedError, read
-from homeostat.external.rest.client import Answer, Http
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.request import Response
 from homeostat.objects.json import JsonObject
 
 API = "https://api.github.com"
@@ -89,7 +90,7 @@ class _Artifacts(msgspec.Struct, frozen=True):
 class GitHub:
     def __init__(
         self,
-        http: Http,
+        http: RestClient,
         token: str,
         *,
         api: str = API,
@@ -157,7 +158,7 @@ class GitHub:
                 raise
 
 
-def _limit_s(answer: Answer, now_s: float) -> float | None:
+def _limit_s(answer: Response, now_s: float) -> float | None:
     if answer.status not in (403, 429):
         return None
     headers = answer.headers

@@ -13,7 +13,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from homeostat.external.forges.forge import Forge, RefusedError, read
-from homeostat.external.rest.client import Answer, Http
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.request import Response
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject, decode_object
 
@@ -59,7 +60,7 @@ class GitLab:
 
     def __init__(
         self,
-        http: Http,
+        http: RestClient,
         token: str,
         project: str,
         *,
@@ -112,7 +113,7 @@ class GitLab:
         await self._forge.ask("POST", f"{self._project}/pipelines/{pipeline_id}/cancel")
 
 
-def _limit_s(answer: Answer, now_s: float) -> float | None:
+def _limit_s(answer: Response, now_s: float) -> float | None:
     if answer.status != 429:
         return None
     if (after := answer.headers.get("retry-after", "")).isdigit():

@@ -1,30 +1,126 @@
-"""Addresses at which a cloud tells a machine its own credentials. Pure.
+"""Which addresses may be called. Pure.
 
-Whoever declares a resource says where the operator calls, and sees what it was answered with; the credentials of the
-operator's machine are not theirs. `is_elsewhere` is asked of the very address that a connection goes to.
+Whoever declares a URL sees the response, so the operator must not call on their behalf what only its machine can reach.
+Link-local addresses and the services at which a cloud hands out credentials are never called. Loopback and private
+networks are a setting. `refusal_of` is asked about the very address that a connection goes to, after names are
+resolved: a name that changes its address between two look-ups gains nothing, nor does another spelling.
 """
 
 from __future__ import annotations
 
 import ipaddress
 from typing import Final
+from urllib.parse import urlsplit
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _SERVICES: Final = tuple(
     ipaddress.ip_network(each)
-    for each in ("169.254.0.0/16", "100.100.100.200/32", "fe80::/10", "fd00:ec2::254/128", "fd20:ce::254/128")
+    for each in (
+        "169.254.0.0/16",
+        "100.100.100.200/32",
+        "168.63.129.16/32",
+        "fe80::/10",
+        "fd00:ec2::254/128",
+        "fd20:ce::254/128",
+    )
 )
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+_SERVICE_NAMES: Final = frozenset({"metadata.google.internal", "metadata.goog"})
+_NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 
 
-def is_elsewhere(address: str) -> bool:
-    """Whether it is none of them; an IPv6 address that stands for an IPv4 one is that one."""
+class UrlError(ValueError):
+    """The URL may not be called; the text never shows its credentials."""
+
+
+class PrivateUrlError(UrlError):
+    """The URL names a host that is not on the public network."""
+
+
+def refusal_of(address: str, *, allows_private: bool) -> str:
+    """Why the address may not be called; empty if it may."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return False
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            found = found.ipv4_mapped
-        elif found in _NAT64:
-            found = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-    return not any(found in each for each in _SERVICES)
+        return "not an IP address"
+    meant = _meant(found)
+    if any(each in service for each in meant for service in _SERVICES):
+        return "a link-local address or a cloud's metadata service"
+    if not allows_private and not all(each.is_global and not each.is_multicast for each in meant):
+        return "not on the public network"
+    return ""
+
+
+def check_url(url: str, *, allows_private: bool) -> None:
+    """Refuses what a URL shows by itself; names are judged when they are resolved. `UrlError` says why."""
+    try:
+        parts = urlsplit(url)
+        host, _ = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError as error:
+        raise UrlError("the URL cannot be read") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise UrlError("the URL must begin with http:// or https:// and name a host")
+    if any(ord(each) <= 32 or ord(each) == 127 for each in url):
+        raise UrlError("the URL has a character that cannot be sent")
+    if host.lower() in _SERVICE_NAMES:
+        raise UrlError(f'"{host}" is a cloud\'s metadata service, which is never called')
+    if (literal := _literal(host)) and (why := refusal_of(literal, allows_private=True)):
+        raise UrlError(f'"{host}" is {why}, which is never called')
+    is_private = literal is not None and bool(refusal_of(literal, allows_private=False))
+    if not allows_private and (is_private or _is_local_name(host)):
+        raise PrivateUrlError(f'"{host}" is not on the public network')
+
+
+def _meant(address: _Address) -> list[_Address]:
+    """An IPv6 address that stands for an IPv4 one is that one too."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]
+    if any(address in each for each in _NAT64):
+        return [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)]
+    meant: list[_Address] = [address]
+    if address.sixtofour is not None:
+        meant.append(address.sixtofour)
+    if address.teredo is not None:
+        meant.extend(address.teredo)
+    return meant
+
+
+def _literal(host: str) -> str | None:
+    """The address that a host spells; 127.1, 0x7f000001 and 2130706433 are addresses to the C library."""
+    try:
+        return str(ipaddress.ip_address(host.partition("%")[0]))
+    except ValueError:
+        return _legacy_literal(host)
+
+
+def _legacy_literal(host: str) -> str | None:
+    parts = host.lower().split(".")
+    if len(parts) > 4 or not all(parts):
+        return None
+    try:
+        numbers = [_number(each) for each in parts]
+    except ValueError:
+        return None
+    *head, last = numbers
+    room = 8 * (4 - len(head))
+    if any(each > 255 for each in head) or last >= 1 << room:
+        return None
+    value = last
+    for at, each in enumerate(head):
+        value |= each << (24 - 8 * at)
+    return str(ipaddress.IPv4Address(value))
+
+
+def _number(text: str) -> int:
+    if text.startswith("0x"):
+        return int(text[2:] or "0", 16)
+    if not text.isascii() or not text.isdigit():
+        raise ValueError(text)
+    return int(text, 8) if text.startswith("0") and len(text) > 1 else int(text)
+
+
+def _is_local_name(host: str) -> bool:
+    name = host.lower()
+    return name == "localhost" or name.endswith(".localhost")

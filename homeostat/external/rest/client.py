@@ -1,136 +1,228 @@
-"""One HTTP exchange with a system outside, bounded in time and size, and honest about what may have happened.
+"""The client for everything outside Kubernetes: forges, registries, Vaults, webhooks, REST APIs.
 
-The one question that matters after a failure is whether the other side acted: `NotSentError` says that it did not,
-`AnswerLostError` that nobody knows. Redirects are answers like any other: whoever follows one decides what to send.
-Errors name the host and never the URL, which may hold credentials.
+    async with RestClient(RestSettings(retry=RetryPolicy(attempts=3))) as client:
+        response = await client.send(Request("GET", url, auth=BearerToken(token)))
+
+A response of any status is returned. An error says whether the request may have been carried out (`errors.py`). Each
+wait ends with the time of the request; an idempotent request is sent again as the settings say (`retry.py`); a host
+that fails again and again is left alone for a while (`breaker.py`); redirects are followed if the request says so, and
+credentials stay with the host that they are for (`redirects.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
-import socket
-import ssl
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-import aiohttp
-from aiohttp import AddrInfoType, SocketFactoryType
+from homeostat.external.rest.auth import OAuth2, auth_headers
+from homeostat.external.rest.breaker import CircuitBreaker
+from homeostat.external.rest.errors import (
+    AddressRefusedError,
+    BreakerOpenError,
+    InvalidResponseError,
+    NotSentError,
+    ResponseLostError,
+    ResponseTooLargeError,
+    RestError,
+    TlsInvalidError,
+    TooManyRedirectsError,
+)
+from homeostat.external.rest.oauth2 import OAuth2Tokens
+from homeostat.external.rest.redirects import redirected
+from homeostat.external.rest.request import Request, Response, origin_of
+from homeostat.external.rest.retry import NO_RETRY, Failure, RetryPolicy, retry_after_s
+from homeostat.external.rest.settings import RestSettings, Timing
+from homeostat.external.rest.transport import Opened, Progress, Transport
+from homeostat.external.secrets.credentials import BearerToken
 
-_LARGEST_ANSWER = 16 << 20
-_CHUNK = 1 << 16
+if TYPE_CHECKING:
+    from aiohttp.abc import AbstractResolver
 
+_UNWELL: Final = frozenset({502, 503, 504})
+_NOT_THE_HOST: Final = (AddressRefusedError, TlsInvalidError, ResponseTooLargeError, InvalidResponseError)
+"""Errors that say nothing about whether a host is well."""
+_FINAL: Final = (BreakerOpenError, *_NOT_THE_HOST)
+"""Errors that another attempt would only repeat."""
 
-class ExchangeError(Exception):
-    """No answer came."""
-
-    reason = "Unreachable"
-
-
-class NotSentError(ExchangeError):
-    """The request did not reach the other side."""
-
-
-class AnswerLostError(ExchangeError):
-    """The request may have been carried out, or not."""
-
-    reason = "AnswerLost"
-
-
-class AnswerTooLargeError(AnswerLostError):
-    reason = "AnswerTooLarge"
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    method: str
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | None = None
-    timeout_s: float = 30.0
-    largest: int = _LARGEST_ANSWER
+Origin = tuple[str, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    headers: Mapping[str, str]
-    """By names in lower case."""
-    body: bytes
-
+class _Head(Protocol):
     @property
-    def is_success(self) -> bool:
-        return 200 <= self.status < 300
+    def status(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
 
 
-class Http:
-    """A session that is opened at its first use, in the loop that uses it. `close` it, or use it as a context.
+R = TypeVar("R", bound=_Head)
+Step = Callable[[Request, Progress], Awaitable[R]]
 
-    `allows` is asked about each address that a connection is about to go to, whatever name or number led there.
-    """
+
+class RestClient:
+    """Opens its connections at the first use, in the loop that uses it. `close` it, or use it as a context."""
 
     def __init__(
-        self, *, tls: ssl.SSLContext | None = None, connections: int = 100, allows: Callable[[str], bool] | None = None
+        self,
+        settings: RestSettings | None = None,
+        *,
+        timing: Timing | None = None,
+        resolver: AbstractResolver | None = None,
     ) -> None:
-        self._tls, self._connections = tls, connections
-        self._factory = None if allows is None else _guarded(allows)
-        self._session: aiohttp.ClientSession | None = None
+        self._settings, self._timing = settings or RestSettings(), timing or Timing()
+        self._transport = Transport(self._settings, resolver)
+        policy = self._settings.breaker
+        self._breaker: CircuitBreaker[Origin] | None = CircuitBreaker(policy) if policy else None
+        self._tokens = OAuth2Tokens(self.send, self._timing.seconds)
 
-    async def __aenter__(self) -> Http:
+    async def __aenter__(self) -> RestClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._transport.close()
 
-    async def send(self, ask: Ask) -> Answer:
+    async def send(self, request: Request) -> Response:
+        """The response with its body."""
+        async with self._timed(request) as progress:
+            return await self._followed(request, progress, self._exchange)
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[Opened]:
+        """The response as it arrives: `async for chunk in response.chunks()`. The time of the request is for all of
+        it, the caller's work included. Once the body has begun it is not asked for again.
+        """
+        async with self._timed(request) as progress:
+            opened = await self._followed(request, progress, self._transport.open)
+            try:
+                yield opened
+            finally:
+                opened.close()
+
+    @asynccontextmanager
+    async def _timed(self, request: Request) -> AsyncIterator[Progress]:
+        progress = Progress()
         try:
-            async with asyncio.timeout(ask.timeout_s):
-                return await self._send(ask)
+            async with asyncio.timeout(request.timeout_s):
+                yield progress
         except TimeoutError as error:
-            raise AnswerLostError(f"{_host(ask.url)} did not answer within {ask.timeout_s:g} s") from error
-        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-            raise NotSentError(f"{_host(ask.url)} cannot be reached: {type(error).__name__}") from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise AnswerLostError(f"{_host(ask.url)} broke off: {type(error).__name__}") from error
+            if self._breaker is not None and progress.origin is not None:
+                self._breaker.failed(progress.origin, self._timing.seconds())
+            kind = ResponseLostError if progress.is_sent else NotSentError
+            raise kind(f"{request.host}: timed out after {request.timeout_s:g} s") from error
 
-    async def _send(self, ask: Ask) -> Answer:
-        session = self._session or self._open()
-        async with session.request(
-            ask.method, ask.url, headers=ask.headers, data=ask.body, allow_redirects=False, ssl=self._tls or True
-        ) as response:
-            body = bytearray()
-            async for chunk in response.content.iter_chunked(_CHUNK):
-                body += chunk
-                if len(body) > ask.largest:
-                    raise AnswerTooLargeError(f"{_host(ask.url)} answered with more than {ask.largest} bytes")
-            headers = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(response.status, headers, bytes(body))
+    async def _exchange(self, request: Request, progress: Progress) -> Response:
+        return await (await self._transport.open(request, progress)).read()
 
-    def _open(self) -> aiohttp.ClientSession:
-        # No cookies and nothing of the environment: what a request carries is what its sender says.
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections, socket_factory=self._factory),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None),
-            trust_env=False,
-        )
-        return self._session
+    async def _followed(self, request: Request, progress: Progress, step: Step[R]) -> R:
+        deadline = self._timing.seconds() + request.timeout_s
+        left = request.redirects
+        while True:
+            response = await self._retried(request, progress, step, deadline)
+            target = redirected(request, response.status, response.headers) if request.redirects else None
+            if target is None:
+                return response
+            _discard(response)
+            if not left:
+                raise TooManyRedirectsError(
+                    f"{request.host}: expected at most {request.redirects} redirects, and there are more; check the URL"
+                )
+            request, left = target, left - 1
+
+    async def _retried(self, request: Request, progress: Progress, step: Step[R], deadline: float) -> R:
+        policy = self._settings.retry if request.is_idempotent else NO_RETRY
+        attempt, was_lost = 0, False
+        while True:
+            attempt += 1
+            try:
+                response = await self._authorized(request, progress, step)
+            except RestError as error:
+                failure = Failure(attempt=attempt, status=None, left_s=self._left_s(deadline))
+                wait_s = None if isinstance(error, _FINAL) else self._wait_s(policy, failure)
+                if wait_s is None:
+                    raise _honest(error, was_lost=was_lost) from error.__cause__
+                was_lost = was_lost or isinstance(error, ResponseLostError)
+            else:
+                asked_s = retry_after_s(response.headers, self._timing.wall_s())
+                left_s = self._left_s(deadline)
+                failure = Failure(attempt=attempt, status=response.status, asked_s=asked_s, left_s=left_s)
+                wait_s = self._wait_s(policy, failure)
+                if wait_s is None:
+                    return response
+                _discard(response)
+            await self._timing.sleep(wait_s)
+
+    async def _authorized(self, request: Request, progress: Progress, step: Step[R]) -> R:
+        auth = request.auth
+        if not isinstance(auth, OAuth2):
+            headers = {**request.headers, **auth_headers(auth)} if auth else request.headers
+            return await self._guarded(replace(request, headers=headers), progress, step)
+        token = await self._tokens.get(auth)
+        response = await self._guarded(_with_token(request, token), progress, step)
+        if response.status != 401:
+            return response
+        # It may have been revoked: one more, and then the answer is an answer.
+        self._tokens.forget(auth, token)
+        _discard(response)
+        return await self._guarded(_with_token(request, await self._tokens.get(auth)), progress, step)
+
+    async def _guarded(self, request: Request, progress: Progress, step: Step[R]) -> R:
+        breaker = self._breaker
+        try:
+            origin = origin_of(request.url)
+        except ValueError as error:
+            raise NotSentError(f"{request.host}: {error}") from error
+        if breaker is None:
+            return await step(request, progress)
+        if after_s := breaker.admit(origin, self._timing.seconds()):
+            raise BreakerOpenError(
+                f"{request.host}: failed {self._failures} times in a row; it is tried again in {after_s:.0f} s", after_s
+            )
+        progress.origin = origin
+        try:
+            response = await step(request, progress)
+        except RestError as error:
+            progress.origin = None
+            if isinstance(error, _NOT_THE_HOST):
+                breaker.released(origin)
+            else:
+                breaker.failed(origin, self._timing.seconds())
+            raise
+        except BaseException:
+            # Given up by the caller, or out of time: `_timed` knows which.
+            breaker.released(origin)
+            raise
+        progress.origin = None
+        if response.status in _UNWELL:
+            breaker.failed(origin, self._timing.seconds())
+        else:
+            breaker.succeeded(origin)
+        return response
+
+    @property
+    def _failures(self) -> int:
+        return self._settings.breaker.failures if self._settings.breaker else 0
+
+    def _wait_s(self, policy: RetryPolicy, failure: Failure) -> float | None:
+        return policy.wait_s(failure, self._timing.chance())
+
+    def _left_s(self, deadline: float) -> float:
+        return deadline - self._timing.seconds()
 
 
-def _guarded(allows: Callable[[str], bool]) -> SocketFactoryType:
-    def make(info: AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, address = info
-        if not allows(str(address[0])):
-            raise OSError(errno.EACCES, "the address may not be called")
-        return socket.socket(family, kind, protocol)
-
-    return make
+def _with_token(request: Request, token: str) -> Request:
+    return replace(request, headers={**request.headers, "Authorization": BearerToken(token).header})
 
 
-def _host(url: str) -> str:
-    return url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the address"
+def _honest(error: RestError, *, was_lost: bool) -> RestError:
+    """That the last attempt was not sent says nothing about those before it."""
+    return ResponseLostError(str(error)) if was_lost and isinstance(error, NotSentError) else error
+
+
+def _discard(response: object) -> None:
+    if isinstance(response, Opened):
+        response.close()

@@ -1,14 +1,13 @@
-"""Secrets of a Vault, or an OpenBao: read from its key-value engine, version 2 or 1.
+"""Secrets of a Vault, or an OpenBao: in its key-value engine, version 2 or 1.
 
-A key is a path, `team/database`, with the field `value`, or another one: `team/database#password`. `KeyError` where
-there is none; a `VaultError` says what is wrong and never a secret. What was read counts for half a minute.
+A key is a path, `team/database`, with the field `value`, or another one: `team/database#password`. `KeyError` if there
+is none; a `VaultError` says what is wrong and never a secret. A secret that was read is kept for half a minute.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -16,8 +15,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from homeostat.external.rest.client import Answer, Ask, ExchangeError, Http
-from homeostat.external.vault.settings import AppRole, ServiceAccount, VaultSettings
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import RestError
+from homeostat.external.rest.request import Request, Response
+from homeostat.external.rest.retry import RetryPolicy
+from homeostat.external.rest.settings import RestSettings
+from homeostat.external.vault.settings import AppRole, ServiceAccount, Token, UserPass, VaultSettings
 from homeostat.objects.json import Json, JsonObject, encode
 
 log = logging.getLogger(__name__)
@@ -26,25 +29,32 @@ _KEPT_S: Final = 30.0
 _MOST_KEPT: Final = 1000
 _TIMEOUT_S: Final = 15.0
 _LARGEST: Final = 4 << 20
+_RETRY: Final = RetryPolicy(attempts=3)
 _RETRY_S: Final = 15.0
 _LOOK_AGAIN_S: Final = 3600.0
-_LONGEST_TOLD: Final = 200
+_LONGEST_SHOWN: Final = 200
+_MOST_LISTED: Final = 10_000
+_REFUSALS: Final = (400, 401, 403)
 
 
-class VaultError(ExchangeError):
-    """No answer that is of use: the Vault is away, sealed, or does not let us in."""
+class VaultError(RestError):
+    """No useful response: the Vault is unreachable, sealed, or refuses. `status` is 0 where no response arrived."""
 
     reason = "VaultUnavailable"
 
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
 
 class VaultRefusedError(VaultError):
-    """It does not let us in, or not to this secret."""
+    """The Vault refuses the login, or access to this secret."""
 
     reason = "VaultRefused"
 
 
 class _Lease(msgspec.Struct, frozen=True):
-    """`ttl_s` is 0 of a token that does not end."""
+    """`ttl_s` is 0 for a token that does not expire."""
 
     token: str
     ttl_s: float
@@ -53,13 +63,17 @@ class _Lease(msgspec.Struct, frozen=True):
 
 
 class Vault:
-    """As a context: while it is open the token is kept alive. Two who come at once may both log in; either will do."""
+    """As a context: while it is open the token is kept alive. Two that log in at once are no harm: either token does.
+
+    There is no circuit breaker: a secret is needed as soon as the Vault is back.
+    """
 
     def __init__(self, settings: VaultSettings, *, seconds: Callable[[], float] | None = None) -> None:
         self._settings = settings
         self._seconds = seconds or (lambda: asyncio.get_running_loop().time())
-        tls = ssl.create_default_context(cafile=settings.authority) if settings.authority else None
-        self._http = Http(tls=tls)
+        self._http = RestClient(
+            RestSettings(tls=settings.tls, proxies=settings.proxies, retry=_RETRY, breaker=None),
+        )
         self._lease: _Lease | None = None
         self._kept: dict[str, tuple[float, JsonObject]] = {}
         self._keeping: asyncio.Task[None] | None = None
@@ -84,11 +98,49 @@ class Vault:
         return value if isinstance(value, str) else encode(value).decode()
 
     async def check(self) -> None:
-        """`VaultError` where the token, or what it is got with, is not taken."""
+        """`VaultError` if the login is not accepted."""
         await self._token()
 
+    async def write_secret(self, path: str, fields: JsonObject) -> None:
+        """All fields of the secret; with version 2 as a new version."""
+        body = {"data": fields} if self._settings.version == 2 else fields
+        await self._authorized("POST", self._path(path, "data"), body)
+        self._kept.pop(path.strip("/"), None)
+
+    async def delete_secret(self, path: str) -> None:
+        """With version 2 its newest version. A secret that is not there is no error."""
+        await self._authorized("DELETE", self._path(path, "data"))
+        self._kept.pop(path.strip("/"), None)
+
+    async def list_secrets(self, path: str = "") -> list[str]:
+        """The paths of all secrets below this one, in order."""
+        found: list[str] = []
+        waiting = [path.strip("/")]
+        while waiting:
+            folder = waiting.pop()
+            for name in await self._listed(folder):
+                inner = f"{folder}/{name}".strip("/")
+                (waiting if name.endswith("/") else found).append(inner)
+            if len(found) + len(waiting) > _MOST_LISTED:
+                raise VaultError(f"expected at most {_MOST_LISTED} secrets, and there are more; set a longer prefix")
+        return sorted(found)
+
+    async def _listed(self, folder: str) -> list[str]:
+        inner = self._path(folder, "metadata", is_folder=True)
+        try:
+            response = await self._authorized("LIST", inner)
+        except VaultError as error:
+            # Some proxies in front of a Vault know no LIST.
+            if error.status not in (400, 405):
+                raise
+            response = await self._authorized("GET", f"{inner}?list=true")
+        if response.status == 404:
+            return []
+        keys = _member(response, "data").get("keys")
+        return [each for each in keys if isinstance(each, str)] if isinstance(keys, list) else []
+
     async def _fields(self, path: str, key: str) -> JsonObject:
-        if not path or any(each in ("", ".", "..") for each in path.split("/")):
+        if not _is_path(path):
             raise KeyError(key)
         now = self._seconds()
         if (kept := self._kept.get(path)) is not None and kept[0] > now:
@@ -103,23 +155,33 @@ class Vault:
         return fields
 
     async def _read(self, path: str) -> JsonObject | None:
+        response = await self._authorized("GET", self._path(path, "data"))
+        if response.status == 404:
+            return None
+        data = _member(response, "data")
+        # A version that was deleted has metadata and no data.
+        found = data.get("data") if self._settings.version == 2 else data
+        return found if isinstance(found, dict) else None
+
+    def _path(self, path: str, area: str, *, is_folder: bool = False) -> str:
+        """Below the mount; a path that would lead out of it is refused."""
+        path = path.strip("/")
+        if not _is_path(path) and not (is_folder and not path):
+            raise VaultError(f'invalid path "{path}"; expected names joined by single slashes, without "." and ".."')
         settings = self._settings
-        inner = f"{settings.mount}/data/{path}" if settings.version == 2 else f"{settings.mount}/{path}"
+        parts = (settings.mount, area if settings.version == 2 else "", settings.prefix.strip("/"), path)
+        return quote("/".join(each for each in parts if each))
+
+    async def _authorized(self, method: str, path: str, body: JsonObject | None = None) -> Response:
         lease = await self._token()
         try:
-            answer = await self._ask("GET", inner, token=lease.token)
-        except VaultRefusedError:
-            if isinstance(settings.identity, str):
+            return await self._ask(method, path, body, token=lease.token)
+        except VaultRefusedError as error:
+            if isinstance(self._settings.login, Token) or error.status == 400:
                 raise
             # The token may have been revoked before its time.
             self._lease = None
-            answer = await self._ask("GET", inner, token=(await self._token()).token)
-        if answer.status == 404:
-            return None
-        data = _member(answer, "data")
-        # A version that was deleted has metadata and no data.
-        found = data.get("data") if settings.version == 2 else data
-        return found if isinstance(found, dict) else None
+            return await self._ask(method, path, body, token=(await self._token()).token)
 
     async def _token(self) -> _Lease:
         lease = self._lease
@@ -128,23 +190,25 @@ class Vault:
         return lease
 
     async def _log_in(self) -> _Lease:
-        match self._settings.identity:
+        match self._settings.login:
             case None:
                 raise VaultRefusedError("set VAULT_TOKEN, VAULT_ROLE_ID or VAULT_KUBERNETES_ROLE beside VAULT_ADDR")
-            case str() as token:
+            case Token(token):
                 data = _member(await self._ask("GET", "auth/token/lookup-self", token=token), "data")
                 return self._leased(token, data.get("ttl"), data.get("renewable"))
             case AppRole(role_id, secret_id, mount):
-                return await self._exchange(mount, {"role_id": role_id, "secret_id": secret_id})
+                return await self._exchange(f"{mount}/login", {"role_id": role_id, "secret_id": secret_id})
+            case UserPass(username, password, mount):
+                return await self._exchange(f"{mount}/login/{quote(username, safe='')}", {"password": password})
             case ServiceAccount(role, token_file, mount):
                 try:
                     jwt = token_file.read_text().strip()
                 except OSError as error:
                     raise VaultError(f"{token_file} cannot be read: {error.strerror}") from error
-                return await self._exchange(mount, {"role": role, "jwt": jwt})
+                return await self._exchange(f"{mount}/login", {"role": role, "jwt": jwt})
 
-    async def _exchange(self, mount: str, body: JsonObject) -> _Lease:
-        auth = _member(await self._ask("POST", f"auth/{mount}/login", body), "auth")
+    async def _exchange(self, path: str, body: JsonObject) -> _Lease:
+        auth = _member(await self._ask("POST", f"auth/{path}", body), "auth")
         return self._granted(auth, "")
 
     def _granted(self, auth: JsonObject, token: str) -> _Lease:
@@ -166,9 +230,9 @@ class Vault:
                 told = ""
                 await asyncio.sleep(lease.ttl_s * 2 / 3 if lease.ttl_s else _LOOK_AGAIN_S)
                 await self._renew(lease)
-            except ExchangeError as error:
+            except RestError as error:
                 if told != (told := str(error)):
-                    log.warning("there is no token for the Vault", extra={"error": told})
+                    log.warning("failed to obtain a Vault token; retrying", extra={"error": told})
                 await asyncio.sleep(_RETRY_S)
 
     async def _renew(self, lease: _Lease) -> None:
@@ -180,44 +244,57 @@ class Vault:
             auth = _member(await self._ask("POST", "auth/token/renew-self", {}, token=lease.token), "auth")
             self._lease = self._granted(auth, lease.token)
         except VaultRefusedError:
-            # Longer than the Vault allows no token lives: then there is another one, if we know how to get it.
-            if isinstance(self._settings.identity, str):
+            # A token reaches its maximum age in the end: then there is another one, if we know how to get it.
+            if isinstance(self._settings.login, Token):
                 raise
             self._lease = await self._log_in()
 
-    async def _ask(self, method: str, path: str, body: JsonObject | None = None, *, token: str = "") -> Answer:
-        headers = {"X-Vault-Request": "true", "User-Agent": "homeostat"}
+    async def _ask(self, method: str, path: str, body: JsonObject | None = None, *, token: str = "") -> Response:
+        headers = {"X-Vault-Request": "true"}
         if token:
             headers["X-Vault-Token"] = token
         if self._settings.namespace:
             headers["X-Vault-Namespace"] = self._settings.namespace
-        url = f"{self._settings.address}/v1/{quote(path)}"
-        data = None if body is None else encode(body)
-        answer = await self._http.send(Ask(method, url, headers, data, timeout_s=_TIMEOUT_S, largest=_LARGEST))
-        if answer.is_success or (answer.status == 404 and method == "GET"):
-            return answer
-        told = f"the Vault answered with HTTP {answer.status}: {_errors(answer)}"
-        raise VaultRefusedError(told) if answer.status in (400, 401, 403) else VaultError(told)
+        response = await self._http.send(
+            Request(
+                method,
+                f"{self._settings.address}/v1/{path}",
+                headers,
+                None if body is None else encode(body),
+                timeout_s=_TIMEOUT_S,
+                largest=_LARGEST,
+                idempotent=True if method == "LIST" else None,
+            )
+        )
+        if response.is_success or (response.status == 404 and method != "POST"):
+            return response
+        told = f"the Vault answered with HTTP {response.status}: {_errors(response)}"
+        kind = VaultRefusedError if response.status in _REFUSALS else VaultError
+        raise kind(told, response.status)
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _Refusal(msgspec.Struct, frozen=True):
     errors: tuple[str, ...] = ()
 
 
-def _errors(answer: Answer) -> str:
+def _errors(response: Response) -> str:
     try:
-        told = "; ".join(msgspec.json.decode(answer.body, type=_Told).errors)
+        told = "; ".join(msgspec.json.decode(response.body, type=_Refusal).errors)
     except msgspec.DecodeError:
         told = ""
-    return " ".join(told.split())[:_LONGEST_TOLD] or "it does not say why"
+    return " ".join(told.split())[:_LONGEST_SHOWN] or "it does not say why"
 
 
-def _member(answer: Answer, name: str) -> JsonObject:
+def _member(response: Response, name: str) -> JsonObject:
     try:
-        found: Any = msgspec.json.decode(answer.body)
+        found: Any = msgspec.json.decode(response.body)
     except msgspec.DecodeError:
         found = None
     member = found.get(name) if isinstance(found, dict) else None
     if not isinstance(member, dict):
         raise VaultError(f'the Vault\'s answer has no "{name}"')
     return member
+
+
+def _is_path(path: str) -> bool:
+    return bool(path) and not any(each in ("", ".", "..") for each in path.split("/"))

@@ -1,15 +1,19 @@
-"""What the environment says of a Vault. Pure.
+"""How a Vault is reached, as the environment says.
 
 | variable | what | unless given |
 |---|---|---|
 | `VAULT_ADDR` | where it is; without it there is no Vault | |
-| `VAULT_TOKEN` | a token, or else one of the next two | |
+| `VAULT_TOKEN` | a token, or else one of the next three | |
 | `VAULT_ROLE_ID`, `VAULT_SECRET_ID` | to log in by AppRole | |
+| `VAULT_USERNAME`, `VAULT_PASSWORD` | to log in by user name and password | |
 | `VAULT_KUBERNETES_ROLE` | to log in by the token of a service account | |
 | `VAULT_KUBERNETES_TOKEN` | the file that it is in | where Pods have it |
-| `VAULT_AUTH_MOUNT` | where the way to log in is mounted | `approle`, `kubernetes` |
+| `VAULT_AUTH_MOUNT` | where the way to log in is mounted | `approle`, `userpass`, `kubernetes` |
 | `VAULT_NAMESPACE`, `VAULT_MOUNT`, `VAULT_KV_VERSION` | whose secrets, where, of which engine | none, `secret`, 2 |
 | `VAULT_CACERT` | a file with the authority to trust | the system's |
+| `VAULT_CLIENT_CERT`, `VAULT_CLIENT_KEY` | files with the certificate to present, and its key | none |
+
+`HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` hold too.
 """
 
 from __future__ import annotations
@@ -19,7 +23,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from homeostat.edge.proxies import Proxies, read_proxies
+from homeostat.external.secrets.credentials import TlsCredentials
+
 _ACCOUNT_TOKEN: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    value: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +42,38 @@ class AppRole:
 
 
 @dataclass(frozen=True, slots=True)
+class UserPass:
+    username: str
+    password: str = field(repr=False)
+    mount: str = "userpass"
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceAccount:
     role: str
     token_file: Path
     mount: str = "kubernetes"
 
 
+Login = Token | AppRole | UserPass | ServiceAccount
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultSettings:
     address: str
-    identity: str | AppRole | ServiceAccount | None = field(repr=False)
-    """A token, or how to get one. A Vault's address alone is often there for other programs."""
+    login: Login | None
+    """None: an address alone is often there for other programs."""
     namespace: str = ""
     mount: str = "secret"
+    prefix: str = ""
+    """Below which path of the mount all keys are."""
     version: int = 2
-    authority: Path | None = None
+    tls: TlsCredentials | None = None
+    proxies: Proxies = field(default_factory=Proxies)
 
 
 def vault_settings(environment: Mapping[str, str]) -> VaultSettings | None:
-    """None without an address; `ValueError` where it cannot be."""
+    """None without an address; `ValueError` names the variable that is invalid."""
     address = environment.get("VAULT_ADDR", "").strip().rstrip("/")
     if not address:
         return None
@@ -57,24 +82,44 @@ def vault_settings(environment: Mapping[str, str]) -> VaultSettings | None:
     version = environment.get("VAULT_KV_VERSION") or "2"
     if version not in ("1", "2"):
         raise ValueError("VAULT_KV_VERSION of the environment is to be 1 or 2")
-    authority = environment.get("VAULT_CACERT")
     return VaultSettings(
         address=address,
-        identity=_identity(environment),
+        login=_login(environment),
         namespace=environment.get("VAULT_NAMESPACE", ""),
         mount=(environment.get("VAULT_MOUNT") or "secret").strip("/"),
         version=int(version),
-        authority=Path(authority) if authority else None,
+        tls=_tls(environment),
+        proxies=read_proxies(environment),
     )
 
 
-def _identity(environment: Mapping[str, str]) -> str | AppRole | ServiceAccount | None:
+def _login(environment: Mapping[str, str]) -> Login | None:
     if token := environment.get("VAULT_TOKEN"):
-        return token
+        return Token(token)
     mount = environment.get("VAULT_AUTH_MOUNT", "").strip("/")
     if role_id := environment.get("VAULT_ROLE_ID"):
         return AppRole(role_id, environment.get("VAULT_SECRET_ID", ""), mount or "approle")
+    if username := environment.get("VAULT_USERNAME"):
+        return UserPass(username, environment.get("VAULT_PASSWORD", ""), mount or "userpass")
     if role := environment.get("VAULT_KUBERNETES_ROLE"):
         file = environment.get("VAULT_KUBERNETES_TOKEN")
         return ServiceAccount(role, Path(file) if file else _ACCOUNT_TOKEN, mount or "kubernetes")
     return None
+
+
+def _tls(environment: Mapping[str, str]) -> TlsCredentials | None:
+    names = ("VAULT_CACERT", "VAULT_CLIENT_CERT", "VAULT_CLIENT_KEY")
+    authority, certificate, key = (_file(environment, each) for each in names)
+    if bool(certificate) != bool(key):
+        raise ValueError("VAULT_CLIENT_CERT and VAULT_CLIENT_KEY of the environment are to be set together")
+    return TlsCredentials(authority=authority, certificate=certificate, key=key) if authority or key else None
+
+
+def _file(environment: Mapping[str, str], name: str) -> str:
+    path = environment.get(name)
+    if not path:
+        return ""
+    try:
+        return Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{name} of the environment names a file that cannot be read: {path}") from error

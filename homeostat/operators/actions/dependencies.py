@@ -39,8 +39,9 @@ async def equipment(
     client: Client, environment: Mapping[str, str], directory: Path, settings: ActionSettings
 ) -> AsyncIterator[Means]:
     """Also for a process that only asks what would be done."""
-    from homeostat.external.rest.addresses import is_elsewhere
-    from homeostat.external.rest.client import Http
+    from homeostat.edge.proxies import read_proxies
+    from homeostat.external.rest.client import RestClient
+    from homeostat.external.rest.settings import RestSettings
     from homeostat.operators.actions.operator import Means
     from homeostat.operators.actions.plugins.discovery import (
         ACTIONS,
@@ -53,7 +54,10 @@ async def equipment(
     from homeostat.operators.actions.plugins.plugin import Tools
     from homeostat.operators.actions.stores import secret_stores
 
-    async with Http(allows=is_elsewhere) as http, secret_stores(environment) as stores:
+    async with (
+        RestClient(RestSettings(proxies=read_proxies(environment))) as http,
+        secret_stores(environment) as stores,
+    ):
         tools = Tools(http, environment)
         actions = discover("homeostat.actions", tools, ours=ACTIONS, enabled=settings.enabled)
         reconcilers = discover("homeostat.reconcilers", tools)

@@ -1,4 +1,4 @@
-"""Kubernetes Secrets: as a store of a resource's namespace, and as the place where a plugin's state is kept.
+"""A plugin's state, kept in Kubernetes Secrets.
 
 A state is compressed and split over as many Secrets as it takes. The parts of a new state are written beside those of
 the old one, and one write of the first Secret makes them count: a crash leaves the old state or the new one.
@@ -10,7 +10,6 @@ import base64
 import zlib
 
 from homeostat.client.base import Client
-from homeostat.external.secrets.secrets import NAMESPACED, SecretError
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
@@ -18,34 +17,6 @@ from homeostat.objects.kind import SECRET
 _PART_BYTES = 700_000
 _LARGEST_STATE = 64 << 20
 _FIELD_MANAGER = "homeostat-actions"
-_OWN_NAMES = ("homeostat-",)
-_OWN_TYPES = ("homeostat.dev/", "kubernetes.io/service-account-token", "bootstrap.kubernetes.io/")
-
-
-class NamespaceStore:
-    """Keys are `name/key`, of the Secret and of the value in it.
-
-    What this system or the server keeps for itself (states, keys of tokens, passwords, tokens of service accounts) is
-    not there: whoever may declare a resource could have it sent anywhere.
-    """
-
-    def __init__(self, client: Client, namespace: str) -> None:
-        self._client, self._namespace = client, namespace
-
-    async def get_secret(self, key: str) -> str:
-        name, _, member = key.partition("/")
-        if not name or not member:
-            raise KeyError(key)
-        try:
-            found = await self._client.get(SECRET.path(self._namespace, name))
-        except NotFoundError:
-            raise KeyError(key) from None
-        if name.startswith(_OWN_NAMES) or str(found.get("type", "")).startswith(_OWN_TYPES):
-            raise KeyError(key)
-        try:
-            return base64.b64decode((found.get("data") or {})[member]).decode()
-        except UnicodeDecodeError:
-            raise SecretError(f'"{key}" of the store "{NAMESPACED}" is no text') from None
 
 
 class SecretState:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from homeostat.client.base import Client
-from homeostat.external.secrets.secrets import SecretStore
+from homeostat.external.secrets.stores import SecretStore
 from homeostat.operators.actions.plugins.discovery import Catalog
 from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.settings import ActionSettings

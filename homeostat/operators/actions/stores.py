@@ -1,10 +1,4 @@
-"""The secret stores of the process, by name: variables, files, a Vault, and those of installed packages.
-
-| store | there when | keys |
-|---|---|---|
-| `env` | always | of variables whose names begin with `HOMEOSTAT_SECRET_`, without that |
-| `file` | `HOMEOSTAT_SECRETS` names a directory | paths below it |
-| `vault` | `VAULT_ADDR` is set (`external/vault/settings.py`) | `path`, or `path#field` |
+"""The secret stores of the process, by name: those of `external/secrets/stores.py`, and those of installed packages.
 
 A package adds one by an entry point of the group `homeostat.secrets`: what it names is called with the environment.
 """
@@ -12,27 +6,15 @@ A package adds one by an entry point of the group `homeostat.secrets`: what it n
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
-from typing import Final
+from contextlib import asynccontextmanager
 
-from homeostat.external.secrets.secrets import EnvironmentStore, FileStore, SecretStore
-from homeostat.external.vault.settings import vault_settings
+from homeostat.external.secrets.stores import SecretStore, process_stores
 from homeostat.operators.actions.plugins.discovery import Catalog, discover
-
-SECRETS_DIRECTORY: Final = "HOMEOSTAT_SECRETS"
 
 
 @asynccontextmanager
 async def secret_stores(environment: Mapping[str, str]) -> AsyncIterator[dict[str, SecretStore]]:
     """Open as long as the block."""
-    stores: dict[str, SecretStore] = {"env": EnvironmentStore(environment)}
-    if directory := environment.get(SECRETS_DIRECTORY):
-        stores["file"] = FileStore(Path(directory))
     packages: Catalog[SecretStore] = discover("homeostat.secrets", environment)
-    async with AsyncExitStack() as stack:
-        if (settings := vault_settings(environment)) is not None:
-            from homeostat.external.vault.client import Vault
-
-            stores["vault"] = await stack.enter_async_context(Vault(settings))
+    async with process_stores(environment) as stores:
         yield {**stores, **{name: packages.get(name) for name in packages}}

@@ -43,11 +43,11 @@ class Plugins:
         return self._known
 
     def _find(self) -> Known:
-        from homeostat.external.rest.client import Http
+        from homeostat.external.rest.client import RestClient
         from homeostat.operators.actions.plugins.plugin import Tools
 
         settings = read_settings(self._environment)
-        tools = Tools(Http(), self._environment)
+        tools = Tools(RestClient(), self._environment)
         actions = discover("homeostat.actions", tools, ours=ACTIONS, enabled=settings.enabled)
         reconcilers = discover("homeostat.reconcilers", tools)
         found = joined(actions, reconcilers)

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
 from homeostat.external.forges.github import GitHub, Repository
-from homeostat.external.rest.client import Http
+from homeostat.external.rest.client import RestClient
 from tests.external.fake_github import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
 
@@ -28,7 +28,7 @@ async def fake() -> AsyncIterator[FakeGitHub]:
 
 @pytest.fixture
 async def client(fake: FakeGitHub) -> AsyncIterator[GitHub]:
-    async with Http() as http:
+    async with RestClient() as http:
         yield GitHub(http, TOKEN, api=fake.url, now_s=lambda: NOW_S)
 
 
@@ -74,7 +74,7 @@ async def test_a_server_that_fails_is_uncertain(client: GitHub, fake: FakeGitHub
 async def test_where_nobody_listens_nothing_was_started() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
-        async with Http() as http:
+        async with RestClient() as http:
             client = GitHub(http, TOKEN, api=f"http://127.0.0.1:{held.getsockname()[1]}")
             with pytest.raises(UnreachedError):
                 await client.dispatch(INFRA, "apply.yml", "main", {})
@@ -138,7 +138,7 @@ async def test_a_run_may_be_cancelled_twice(client: GitHub, fake: FakeGitHub) ->
 
 
 async def test_errors_hold_no_token(fake: FakeGitHub) -> None:
-    async with Http() as http:
+    async with RestClient() as http:
         client = GitHub(http, "wrong-token", api=fake.url)
         with pytest.raises(RefusedError) as error:
             await client.run(INFRA, 1)

@@ -8,7 +8,9 @@ import socket
 import pytest
 from aiohttp import web
 
-from homeostat.external.rest.client import AnswerLostError, AnswerTooLargeError, Ask, Http, NotSentError
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import NotSentError, ResponseLostError, ResponseTooLargeError
+from homeostat.external.rest.request import Request
 from tests.external.servers import hanging_up, serving
 
 
@@ -18,8 +20,8 @@ async def echo(request: web.Request) -> web.Response:
 
 
 async def test_an_answer_comes_whole() -> None:
-    async with Http() as http, serving(echo) as url:
-        answer = await http.send(Ask("POST", f"{url}/a", {"X-A": "1"}, b"hello"))
+    async with RestClient() as http, serving(echo) as url:
+        answer = await http.send(Request("POST", f"{url}/a", {"X-A": "1"}, b"hello"))
     assert (answer.status, answer.body, answer.is_success) == (201, b"hello", True)
     assert (answer.headers["x-method"], answer.headers["x-given"]) == ("POST", "1")
 
@@ -28,15 +30,15 @@ async def test_where_nobody_listens_nothing_was_sent() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
-        async with Http() as http:
-            with pytest.raises(NotSentError, match=f"127.0.0.1:{port} cannot be reached"):
-                await http.send(Ask("POST", f"http://127.0.0.1:{port}/x"))
+        async with RestClient() as http:
+            with pytest.raises(NotSentError, match=f"127.0.0.1:{port}: cannot connect"):
+                await http.send(Request("POST", f"http://127.0.0.1:{port}/x"))
 
 
 async def test_where_the_answer_breaks_off_nobody_knows() -> None:
-    async with Http() as http, hanging_up() as url:
-        with pytest.raises(AnswerLostError) as error:
-            await http.send(Ask("POST", url, body=b"x"))
+    async with RestClient() as http, hanging_up() as url:
+        with pytest.raises(ResponseLostError) as error:
+            await http.send(Request("POST", url, body=b"x"))
     assert not isinstance(error.value, NotSentError)
 
 
@@ -45,33 +47,33 @@ async def test_what_takes_too_long_is_lost() -> None:
         await asyncio.sleep(5)
         return web.Response()
 
-    async with Http() as http, serving(slow) as url:
-        with pytest.raises(AnswerLostError, match=r"within 0\.1 s"):
-            await http.send(Ask("GET", url, timeout_s=0.1))
+    async with RestClient() as http, serving(slow) as url:
+        with pytest.raises(ResponseLostError, match=r"timed out after 0\.1 s"):
+            await http.send(Request("GET", url, timeout_s=0.1))
 
 
 async def test_an_answer_beyond_the_limit_is_not_read() -> None:
     async def large(_: web.Request) -> web.Response:
         return web.Response(body=b"x" * 200_000)
 
-    async with Http() as http, serving(large) as url:
-        with pytest.raises(AnswerTooLargeError):
-            await http.send(Ask("GET", url, largest=100_000))
+    async with RestClient() as http, serving(large) as url:
+        with pytest.raises(ResponseTooLargeError):
+            await http.send(Request("GET", url, largest=100_000))
 
 
 async def test_a_redirect_is_an_answer() -> None:
     async def elsewhere(_: web.Request) -> web.Response:
         return web.Response(status=302, headers={"Location": "http://elsewhere.example/"})
 
-    async with Http() as http, serving(elsewhere) as url:
-        answer = await http.send(Ask("GET", url))
+    async with RestClient() as http, serving(elsewhere) as url:
+        answer = await http.send(Request("GET", url))
     assert (answer.status, answer.headers["location"]) == (302, "http://elsewhere.example/")
 
 
 @pytest.mark.parametrize("url", ["http://user:password@127.0.0.1:1/path", "no-url", "ftp://host/x"])
 async def test_an_error_names_the_host_and_nothing_that_may_be_secret(url: str) -> None:
-    async with Http() as http:
+    async with RestClient() as http:
         with pytest.raises(NotSentError) as error:
-            await http.send(Ask("GET", url))
+            await http.send(Request("GET", url))
     assert "password" not in str(error.value)
     assert "path" not in str(error.value)

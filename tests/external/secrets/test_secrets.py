@@ -9,14 +9,8 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from homeostat.external.secrets.secrets import (
-    EnvironmentStore,
-    FileStore,
-    SecretError,
-    SecretReference,
-    Secrets,
-    SecretText,
-)
+from homeostat.external.secrets.secrets import SecretError, SecretReference, Secrets, SecretText
+from homeostat.external.secrets.stores import EnvironmentStore, FileStore
 
 VALUE = "p@ss/word with+signs"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from homeostat.external.rest.client import ExchangeError
+from homeostat.external.rest.errors import RestError
 from homeostat.external.vault.client import Vault, VaultError, VaultRefusedError
 from homeostat.external.vault.settings import AppRole, vault_settings
 from homeostat.testing.eventually import eventually
@@ -93,7 +93,7 @@ async def test_a_token_that_is_not_taken_is_told_without_it(served: Served) -> N
     async with served.vault({"VAULT_TOKEN": "wrong-token"}) as vault:
         with pytest.raises(VaultRefusedError, match="HTTP 403: permission denied") as error:
             await vault.get_secret("db")
-        with pytest.raises(ExchangeError):
+        with pytest.raises(RestError):
             await vault.check()
     assert "wrong-token" not in str(error.value)
 
@@ -155,7 +155,7 @@ async def test_a_vault_that_is_away_is_an_exchange_that_failed() -> None:
     settings = vault_settings({"VAULT_ADDR": "http://127.0.0.1:1", **TOKEN})
     assert settings is not None
     async with Vault(settings) as vault:
-        with pytest.raises(ExchangeError, match=r"127\.0\.0\.1:1 cannot be reached"):
+        with pytest.raises(RestError, match=r"127\.0\.0\.1:1: cannot connect"):
             await vault.get_secret("db")
 
 
@@ -175,7 +175,7 @@ def test_without_an_address_there_is_no_vault_and_settings_hide_what_is_secret()
     assert vault_settings(TOKEN) is None
     settings = vault_settings({"VAULT_ADDR": "http://v/", **ROLE})
     assert settings is not None
-    assert (settings.address, settings.identity) == ("http://v", AppRole("role", "its-secret"))
+    assert (settings.address, settings.login) == ("http://v", AppRole("role", "its-secret"))
     assert "its-secret" not in repr(settings)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from homeostat.client.base import Client, Response, UnreachableError
-from homeostat.external.secrets.secrets import SecretStore
+from homeostat.external.secrets.stores import SecretStore
 from homeostat.objects.decision import Receipt, Wait
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.digest import declaration_digest

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from homeostat.external.rest.client import Http
-from homeostat.external.secrets.secrets import EnvironmentStore, Secrets
+from homeostat.external.rest.client import RestClient
+from homeostat.external.secrets.secrets import Secrets
+from homeostat.external.secrets.stores import EnvironmentStore
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.plugins.plugin import Job, Plugin, Tools
 from homeostat.operators.actions.runs.run import Purpose
@@ -74,5 +75,5 @@ class Desk:
         )
 
 
-def tools(http: Http | None = None, **environment: str) -> Tools:
-    return Tools(http or Http(), environment)
+def tools(http: RestClient | None = None, **environment: str) -> Tools:
+    return Tools(http or RestClient(), environment)

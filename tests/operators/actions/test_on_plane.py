@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from homeostat.client.base import Client
+from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import SecretError
 from homeostat.objects.errors import InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
 from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep
 from homeostat.operators.actions.runs.sweep import sweep_history, sweep_regularly
-from homeostat.operators.actions.secret_state import NamespaceStore, SecretState
+from homeostat.operators.actions.secret_state import SecretState
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
@@ -234,7 +235,7 @@ async def test_what_is_kept_for_the_system_itself_is_no_secret_of_a_resource(
 async def test_a_secret_that_is_no_text_is_told_without_its_bytes(client: Client) -> None:
     body = {"metadata": {"name": "raw"}, "data": {"key": base64.b64encode(b"\xff\xfe\x01secret").decode()}}
     await client.create(SECRET.path("default"), body)
-    with pytest.raises(SecretError, match=r'^"raw/key" of the store "secret" is no text$'):
+    with pytest.raises(SecretError, match=r'^"raw/key" of the store "secret" is not text$'):
         await NamespaceStore(client, "default").get_secret("raw/key")
 
 

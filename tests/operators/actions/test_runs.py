@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.external.rest.client import AnswerLostError, NotSentError
+from homeostat.external.rest.errors import NotSentError, ResponseLostError
 from homeostat.external.secrets.secrets import SecretError
 from homeostat.objects.decision import Wait
 from homeostat.operators.actions.api import ActionReference
@@ -115,7 +115,7 @@ def test_a_type_that_changes_its_plugin_does_not_change_that_of_a_run(runner: as
 
 @pytest.mark.parametrize(
     "error",
-    [KeyError("status"), NotSentError("no"), AnswerLostError("no"), SecretError("the store does not answer")],
+    [KeyError("status"), NotSentError("no"), ResponseLostError("no"), SecretError("the store does not answer")],
     ids=["breaks", "not-sent", "answer-lost", "no-secret"],
 )
 def test_a_run_that_cannot_be_followed_just_now_has_not_failed(runner: asyncio.Runner, error: Exception) -> None:
@@ -159,7 +159,7 @@ def test_what_the_plugin_itself_calls_a_failure_is_one(runner: asyncio.Runner) -
     assert (life.status.phase, life.status.message) == ("failed", "Cancelled: somebody cancelled it")
 
 
-@pytest.mark.parametrize("error", [KeyError("id"), AnswerLostError("no")], ids=["breaks", "answer-lost"])
+@pytest.mark.parametrize("error", [KeyError("id"), ResponseLostError("no")], ids=["breaks", "answer-lost"])
 def test_a_start_that_breaks_off_is_found_out_about_and_not_repeated(runner: asyncio.Runner, error: Exception) -> None:
     yard = Yard()
     yard.breaks_at_start = error

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.secrets.secrets import HIDDEN, SecretError, SecretReference, Secrets
+from homeostat.external.secrets.scrub import HIDDEN
+from homeostat.external.secrets.secrets import SecretError, SecretReference, Secrets
+from homeostat.external.secrets.stores import SECRETS_DIRECTORY
 from homeostat.external.vault.client import VaultRefusedError
 from homeostat.operators import actions
-from homeostat.operators.actions.stores import SECRETS_DIRECTORY, secret_stores
+from homeostat.operators.actions.stores import secret_stores
 from tests.external.servers import serving
 from tests.external.vault.fake import FakeVault
 

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from homeostat.client.base import Client
-from homeostat.external.rest.client import Http
-from homeostat.external.secrets.secrets import EnvironmentStore
+from homeostat.external.rest.client import RestClient
+from homeostat.external.secrets.stores import EnvironmentStore
 from homeostat.objects.conditions import Condition
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
@@ -91,7 +91,7 @@ class Things:
         action = ActionReference(plugin, dict(config))
         self.type = ResourceTypeSpec(name=type_name, schema=SCHEMA, action=action, interval_seconds=3600)
         self.kind = resource_kind(self.type)
-        self.http = Http()
+        self.http = RestClient()
         found = discover("homeostat.actions", Tools(self.http, {}), points=[], ours=ACTIONS)
         self._plugins = Catalog({**{name: found.get(name) for name in found}, **more}, {})
         self._directory = directory

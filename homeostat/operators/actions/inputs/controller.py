@@ -78,8 +78,9 @@ class InputOffice:
 
     @asynccontextmanager
     async def _means(self) -> AsyncIterator[InputMeans]:
-        from homeostat.external.rest.addresses import is_elsewhere
-        from homeostat.external.rest.client import Http
+        from homeostat.edge.proxies import read_proxies
+        from homeostat.external.rest.client import RestClient
+        from homeostat.external.rest.settings import RestSettings
         from homeostat.operators.actions.inputs.jobs import InputMeans
         from homeostat.operators.actions.inputs.plugin import Tools
         from homeostat.operators.actions.plugins.discovery import INPUTS, discover
@@ -87,7 +88,7 @@ class InputOffice:
         # Some tens of milliseconds of imports, which would hold up everybody else in this process.
         for each in INPUTS.values():
             await asyncio.to_thread(import_module, each.partition(":")[0])
-        async with Http(allows=is_elsewhere) as http:
+        async with RestClient(RestSettings(proxies=read_proxies(self._setup.environment))) as http:
             tools = Tools(http, self._setup.environment)
             enabled = [each.strip() for each in self._setup.environment.get("ENABLED_INPUT_PLUGINS", "").split(",")]
             plugins = discover("homeostat.inputs", tools, ours=INPUTS, enabled=filter(None, enabled))

@@ -18,7 +18,8 @@ import msgspec
 from homeostat.client.base import Client, UnreachableError
 from homeostat.external.git.access import GitError
 from homeostat.external.process import ProcessError
-from homeostat.external.rest.client import ExchangeError
+from homeostat.external.rest.errors import RestError
+from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import NAMESPACED, SecretError, Secrets, stores_named
 from homeostat.objects.decision import Stalled
 from homeostat.objects.errors import ApiError
@@ -28,12 +29,11 @@ from homeostat.operators.actions.inputs.decide import Unread
 from homeostat.operators.actions.inputs.plugin import Input, InputError, InputJob
 from homeostat.operators.actions.inputs.writer import Writer
 from homeostat.operators.actions.plugins.discovery import Catalog, UnknownPluginError
-from homeostat.operators.actions.secret_state import NamespaceStore
 from homeostat.runtime.control.writes import RefusedWriteError
 
 log = logging.getLogger(__name__)
 
-_EXPECTED = (InputError, SecretError, ExchangeError, ProcessError, GitError)
+_EXPECTED = (InputError, SecretError, RestError, ProcessError, GitError)
 _LONGEST_MESSAGE = 1024
 
 

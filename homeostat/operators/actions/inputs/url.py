@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import ssl
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.rest.addresses import is_elsewhere
-from homeostat.external.rest.client import Answer, Ask, Http
+from homeostat.external.rest.errors import TlsInvalidError
+from homeostat.external.rest.request import Request, Response
+from homeostat.external.secrets.credentials import TlsCredentials
 from homeostat.external.secrets.secrets import SecretText
 from homeostat.operators.actions.inputs.declaration import read_declarations
 from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Tools
@@ -47,8 +47,17 @@ class UrlInput:
         mark, _, value = job.known.partition(" ")
         if mark in _CONDITIONS:
             headers[_CONDITIONS[mark]] = value
-        ask = Ask("GET", job.config.url, headers, timeout_s=job.config.timeout_seconds, largest=_LARGEST)
-        answer = await self._send(ask, await job.secrets.reveal(job.config.ca_certificate))
+        authority = await job.secrets.reveal(job.config.ca_certificate)
+        answer = await self._send(
+            Request(
+                "GET",
+                job.config.url,
+                headers,
+                timeout_s=job.config.timeout_seconds,
+                largest=_LARGEST,
+                tls=TlsCredentials(authority=authority) if authority else None,
+            )
+        )
         if answer.status == 304 and mark in _CONDITIONS:
             return None
         if not answer.is_success or answer.status == 206:
@@ -62,18 +71,14 @@ class UrlInput:
         found = await asyncio.to_thread(read_declarations, answer.body, host, namespace=job.namespace, limit=_LARGEST)
         return Reading(revision=revision, declarations=tuple(found.declarations), broken=tuple(found.broken))
 
-    async def _send(self, ask: Ask, authority: str) -> Answer:
-        if not authority:
-            return await self._http.send(ask)
+    async def _send(self, request: Request) -> Response:
         try:
-            tls = ssl.create_default_context(cadata=authority)
-        except (ssl.SSLError, ValueError) as error:
+            return await self._http.send(request)
+        except TlsInvalidError as error:
             raise InputError("InvalidConfig", "caCertificate holds no certificate in PEM") from error
-        async with Http(tls=tls, allows=is_elsewhere) as http:
-            return await http.send(ask)
 
 
-def _revision(answer: Answer) -> str:
+def _revision(answer: Response) -> str:
     for mark in _CONDITIONS:
         if (value := answer.headers.get(mark, "")) and len(value) <= _LONGEST_MARK:
             return f"{mark} {value}"

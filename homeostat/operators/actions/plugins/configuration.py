@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from homeostat.external.rest.client import Http
+from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.secrets import Secrets
 
 C = TypeVar("C", bound=msgspec.Struct)
@@ -31,7 +31,7 @@ class PluginError(Exception):
 class Tools:
     """What a plugin is made with: a way out over HTTP, and the environment that the operator was started in."""
 
-    http: Http
+    http: RestClient
     environment: Mapping[str, str]
 
 

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.rest.client import Answer, Ask
+from homeostat.external.rest.request import Request, Response
 from homeostat.external.secrets.secrets import Secrets, SecretText
 from homeostat.objects.decision import Wait
 from homeostat.objects.errors import BadRequestError
@@ -147,7 +147,7 @@ class HttpPlugin:
 
     async def _write(
         self, job: Job[HttpConfig], method: str, url: str, body: JsonObject, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> Response:
         secrets = await job.secrets.reveal_all(job.config.secrets)
         answer = await self._send(job, method, url, encode({**body, **secrets}), headers)
         if not answer.is_success:
@@ -161,11 +161,11 @@ class HttpPlugin:
         url: str,
         body: bytes | None = None,
         more: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         headers = {"Accept": "application/json", **await job.secrets.reveal_all(job.config.headers), **(more or {})}
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
-        answer = await self._http.send(Ask(method, url, headers, body, float(job.config.timeout_seconds)))
+        answer = await self._http.send(Request(method, url, headers, body, float(job.config.timeout_seconds)))
         if answer.status in _LATER and (after := answer.headers.get("retry-after", "")).isdigit():
             told = f"HTTP {answer.status}: asked to come back after {after} s"
             raise Wait("RetryLater", timedelta(seconds=min(max(int(after), 1), _LONGEST_WAIT_S)), message=told)
@@ -209,21 +209,21 @@ def _outputs(job: Job[HttpConfig], found: JsonObject) -> JsonObject:
     return outputs
 
 
-def _json(answer: Answer) -> Json:
+def _json(answer: Response) -> Json:
     try:
         return decode(answer.body)
     except BadRequestError as error:
         raise ActionError("UnexpectedAnswer", f"HTTP {answer.status} with something else than JSON: {error}") from error
 
 
-def _object(answer: Answer) -> JsonObject:
+def _object(answer: Response) -> JsonObject:
     if not answer.body.strip():
         return {}
     found = _json(answer)
     return found if isinstance(found, dict) else {}
 
 
-def _refused(answer: Answer, method: str, secrets: Secrets) -> ActionError:
+def _refused(answer: Response, method: str, secrets: Secrets) -> ActionError:
     # Scrubbed before it is cut: half a secret could not be recognised.
     told = secrets.scrub(answer.body[:_MOST_READ].decode(errors="replace"))[:_LONGEST_TOLD].strip()
     return ActionError("Refused", f"{method}: HTTP {answer.status}{f': {told}' if told else ''}")

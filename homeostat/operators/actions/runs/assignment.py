@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import NAMESPACED, Secrets
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.timestamp import parse_time
@@ -21,7 +22,7 @@ from homeostat.operators.actions.plugins.discovery import UnknownPluginError
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Remote
 from homeostat.operators.actions.runs.jobs import Effective, effective_action, read_config
 from homeostat.operators.actions.runs.run import Run
-from homeostat.operators.actions.secret_state import NamespaceStore, SecretState
+from homeostat.operators.actions.secret_state import SecretState
 from homeostat.operators.actions.shared import Means
 from homeostat.operators.actions.world import Fault
 

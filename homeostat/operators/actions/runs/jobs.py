@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from homeostat.external.process import ProcessError
-from homeostat.external.rest.client import ExchangeError
+from homeostat.external.rest.errors import RestError
 from homeostat.external.secrets.secrets import NAMESPACED, SecretError, Secrets, stores_named
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject, encode
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 Told = TypeVar("Told", bound="Plan | Outcome | Underway | Lost")
 _ANYTHING = (Plan, Outcome, Underway, Lost)
-_EXPECTED = (SecretError, ExchangeError, ProcessError, UnknownPluginError)
+_EXPECTED = (SecretError, RestError, ProcessError, UnknownPluginError)
 _LONGEST_MESSAGE = 2048
 LARGEST_OUTPUTS = 256 << 10
 MOST_CONDITIONS = 20

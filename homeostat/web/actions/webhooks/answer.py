@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.rest.client import Answer
+from homeostat.external.rest.request import Response
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.restapi import RestWebhookSpec
 from homeostat.web.actions.webhooks.patches import Patch
@@ -45,7 +45,7 @@ def _shown(resource: JsonObject) -> JsonObject:
     return {name: resource[name] for name in _FIELDS}
 
 
-def read_answer(answer: Answer) -> Verdict:
+def read_answer(answer: Response) -> Verdict:
     """A refusal with a JSON body is an answer too."""
     if answer.status >= 500 or 300 <= answer.status < 400:
         raise NoAnswerError(f"it answered with status {answer.status}")

@@ -9,12 +9,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from homeostat.external.rest.client import Ask, ExchangeError, Http
+from homeostat.external.rest.addresses import UrlError
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import RestError
+from homeostat.external.rest.request import Request
+from homeostat.external.rest.settings import RestSettings
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.restapi import RestWebhookSpec
 from homeostat.web.actions.webhooks.answer import NoAnswerError, Verdict, concerns, question, read_answer
 from homeostat.web.actions.webhooks.patches import PatchError, apply_patches
-from homeostat.web.actions.webhooks.targets import TargetError, check_target, is_public
+from homeostat.web.actions.webhooks.targets import check_target
 from homeostat.web.kit.refusal import forbidden
 
 log = logging.getLogger(__name__)
@@ -29,7 +33,8 @@ class Chain:
 
     def __init__(self, webhooks: Callable[[], Iterable[RestWebhookSpec]], *, is_private_allowed: bool = False) -> None:
         self._webhooks, self._is_private_allowed = webhooks, is_private_allowed
-        self._http = Http(allows=None if is_private_allowed else is_public)
+        # Without a breaker: on each call the failure policy of the webhook decides, and nothing else.
+        self._http = RestClient(RestSettings(allows_private=is_private_allowed, breaker=None))
 
     async def close(self) -> None:
         await self._http.close()
@@ -48,9 +53,9 @@ class Chain:
     async def _ask(self, hook: RestWebhookSpec, body: bytes) -> Verdict:
         try:
             check_target(hook.url, is_private_allowed=self._is_private_allowed)
-            ask = Ask("POST", hook.url, _HEADERS, body, timeout_s=hook.timeout_seconds, largest=_LARGEST_ANSWER)
+            ask = Request("POST", hook.url, _HEADERS, body, timeout_s=hook.timeout_seconds, largest=_LARGEST_ANSWER)
             return read_answer(await self._http.send(ask))
-        except (ExchangeError, NoAnswerError, TargetError) as error:
+        except (RestError, NoAnswerError, UrlError) as error:
             if hook.failure_policy == "Ignore":
                 log.warning("webhook failed and is passed over", extra={"webhook": hook.name, "error": str(error)})
                 return Verdict(is_allowed=True)

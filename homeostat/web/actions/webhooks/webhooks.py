@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.external.rest.addresses import UrlError
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import encode
 from homeostat.web.actions.webhooks.records import (
@@ -17,7 +18,7 @@ from homeostat.web.actions.webhooks.records import (
     new_spec,
     webhook_body,
 )
-from homeostat.web.actions.webhooks.targets import TargetError, check_target
+from homeostat.web.actions.webhooks.targets import check_target
 from homeostat.web.kit.callers import require, require_admin
 from homeostat.web.kit.form import read_body, read_number, read_query
 from homeostat.web.kit.gate import Gate
@@ -72,7 +73,7 @@ class Webhooks:
     def _check_url(self, url: str) -> None:
         try:
             check_target(url, is_private_allowed=self._is_private_allowed)
-        except TargetError as error:
+        except UrlError as error:
             raise unprocessable(("body", "webhook_url"), str(error)) from error
 
     def _find(self, captured: Mapping[str, str]) -> Webhook:

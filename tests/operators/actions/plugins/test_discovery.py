@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.rest.client import Http
+from homeostat.external.rest.client import RestClient
 from homeostat.operators.actions.plugins.discovery import (
     ACTIONS,
     Catalog,
@@ -83,7 +83,7 @@ def test_a_package_may_replace_one_of_ours(module: str) -> None:
 
 
 async def test_ours_are_all_there_and_are_plugins() -> None:
-    found = discover("homeostat.actions", Tools(Http(), {}), points=[], ours=ACTIONS)
+    found = discover("homeostat.actions", Tools(RestClient(), {}), points=[], ours=ACTIONS)
     assert found.troubles == {}
     plugins = {name: found.get(name) for name in found}
     assert all(plugin.name == name for name, plugin in plugins.items())

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from homeostat.external.rest.client import Http
+from homeostat.external.rest.client import RestClient
 from homeostat.operators.actions.api import ActionReference
 from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlugin
 from homeostat.operators.actions.plugins.plugin import Tools
@@ -46,9 +46,9 @@ class Town:
         self._stack = AsyncExitStack()
         self.http = runner.run(self._open())
 
-    async def _open(self) -> Http:
+    async def _open(self) -> RestClient:
         self.github.url = await self._stack.enter_async_context(serving(self.github))
-        return await self._stack.enter_async_context(Http())
+        return await self._stack.enter_async_context(RestClient())
 
     def close(self) -> None:
         self.runner.run(self._stack.aclose())

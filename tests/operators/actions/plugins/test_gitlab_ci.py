@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from homeostat.external.rest.client import Http
+from homeostat.external.rest.client import RestClient
 from homeostat.operators.actions.plugins.gitlab_ci import ACTION, SPEC, GitLabCiPlugin
 from homeostat.operators.actions.plugins.plugin import Tools
 from tests.external.fake_gitlab import TOKEN, FakeGitLab
@@ -29,9 +29,9 @@ class Town:
         self._stack = AsyncExitStack()
         self._http, self._url = runner.run(self._open())
 
-    async def _open(self) -> tuple[Http, str]:
+    async def _open(self) -> tuple[RestClient, str]:
         url = await self._stack.enter_async_context(serving(self.gitlab))
-        return await self._stack.enter_async_context(Http()), url
+        return await self._stack.enter_async_context(RestClient()), url
 
     def close(self) -> None:
         self.runner.run(self._stack.aclose())

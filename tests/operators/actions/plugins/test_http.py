@@ -10,8 +10,8 @@ import pytest
 from aiohttp import web
 
 from homeostat.client.base import Client
-from homeostat.external.rest import addresses
-from homeostat.external.rest.client import AnswerLostError, Http, NotSentError
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import AddressRefusedError, ResponseLostError
 from homeostat.objects.decision import Wait
 from homeostat.operators.actions.dependencies import equipment
 from homeostat.operators.actions.plugins.http import HttpPlugin
@@ -85,7 +85,7 @@ async def desk(shelf: tuple[Shelf, str], tmp_path: Path) -> AsyncIterator[Desk]:
         "body": {"name": "${name}", "size": "${spec.size}", "tags": "${spec.tags}"},
         "outputs": {"id": "id"},
     }
-    async with Http() as http:
+    async with RestClient() as http:
         yield Desk(HttpPlugin(tools(http)), config, tmp_path, TOKEN=TOKEN)
 
 
@@ -129,7 +129,7 @@ async def test_drift_is_seen(shelf: tuple[Shelf, str], desk: Desk) -> None:
 
 async def test_a_creation_whose_answer_was_lost_is_not_repeated(shelf: tuple[Shelf, str], desk: Desk) -> None:
     shelf[0].loses = "POST"
-    with pytest.raises(AnswerLostError):
+    with pytest.raises(ResponseLostError):
         await applied(desk, {"size": 1})
     await applied(desk, {"size": 1})
     assert len(shelf[0].items) == 1
@@ -163,16 +163,12 @@ class _Wrong:
         return "wrong-token"
 
 
-async def test_the_operator_calls_no_address_that_is_refused(
-    shelf: tuple[Shelf, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(addresses, "is_elsewhere", asked.append)
+async def test_the_operator_calls_no_metadata_service(tmp_path: Path) -> None:
     async with equipment(Client(Nowhere()), {}, tmp_path, ActionSettings()) as means:
-        config = {"url": f"{shelf[1]}/databases", "item": f"{shelf[1]}/databases/${{name}}"}
-        with pytest.raises(NotSentError):
-            await means.plugins.get("http").plan(Desk(means.plugins.get("http"), config, tmp_path).job({"size": 1}))
-    assert (set(asked), shelf[0].requests) == ({"127.0.0.1"}, [])
+        http = means.plugins.get("http")
+        config = {"url": "http://2852039166/latest", "item": "http://[::ffff:169.254.169.254]/latest"}
+        with pytest.raises(AddressRefusedError):
+            await http.plan(Desk(http, config, tmp_path).job({"size": 1}))
 
 
 async def test_asked_to_come_back_later_it_does(shelf: tuple[Shelf, str], desk: Desk) -> None:

@@ -1,0 +1,42 @@
+"""How a client behaves: limits, retries, the breaker, proxies, and which addresses it may call."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from homeostat.edge.proxies import Proxies
+from homeostat.external.rest.breaker import BreakerPolicy
+from homeostat.external.rest.retry import NO_RETRY, RetryPolicy
+from homeostat.external.secrets.credentials import TlsCredentials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestSettings:
+    allows_private: bool = True
+    """Whether loopback and private networks may be called; link-local ones and metadata services never are."""
+    tls: TlsCredentials | None = None
+    """Whom to trust and which certificate to present; unless given, the system's authorities and none."""
+    proxies: Proxies = field(default_factory=Proxies)
+    connect_s: float = 10.0
+    connections: int = 100
+    connections_per_host: int = 16
+    """More requests to one host wait for a free connection."""
+    header_bytes: int = 16 << 10
+    """Of one header; at most 100 of them are read."""
+    retry: RetryPolicy = NO_RETRY
+    breaker: BreakerPolicy | None = field(default_factory=BreakerPolicy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Where time and randomness come from."""
+
+    seconds: Callable[[], float] = lambda: asyncio.get_running_loop().time()
+    """Never goes back."""
+    wall_s: Callable[[], float] = time.time
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random

@@ -1,0 +1,231 @@
+"""One HTTP exchange on aiohttp: bounded in time and size, and honest about what may have happened.
+
+aiohttp's errors become those of `errors.py` here and nowhere else. Addresses are checked where sockets are made, so
+after names are resolved. Through a proxy the proxy resolves names, and its own rules hold; the proxy itself is the
+operator's choice and may be anywhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+
+from homeostat.external.rest.addresses import UrlError, check_url, refusal_of
+from homeostat.external.rest.errors import (
+    AddressRefusedError,
+    InvalidResponseError,
+    NotSentError,
+    ResponseLostError,
+    ResponseTooLargeError,
+    RestError,
+)
+from homeostat.external.rest.request import Request, Response, origin_of
+from homeostat.external.rest.settings import RestSettings
+from homeostat.external.rest.tls import TlsContexts
+
+_CHUNK: Final = 1 << 16
+_MOST_HEADERS: Final = 100
+_FIRST_LINE: Final = 8 << 10
+
+
+class _RefusedAddressError(OSError):
+    """Raised where a socket would be made; aiohttp hands it on inside of its own errors."""
+
+
+class Progress:
+    """How far a request got; `is_sent` from the moment at which its first byte may have left."""
+
+    __slots__ = ("is_sent", "origin")
+
+    def __init__(self) -> None:
+        self.is_sent = False
+        self.origin: tuple[str, str, int] | None = None
+
+
+class Opened:
+    """A response whose body is still to come. `close` it."""
+
+    def __init__(self, response: aiohttp.ClientResponse, request: Request) -> None:
+        self._response, self._request = response, request
+        self.status = response.status
+        self.headers = _headers(response)
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        size = 0
+        with _mapped(self._request, lambda: True):
+            async for chunk in self._response.content.iter_chunked(_CHUNK):
+                size += len(chunk)
+                if size > self._request.largest:
+                    raise ResponseTooLargeError(
+                        f"{self._request.host}: expected at most {self._request.largest} bytes, and more were sent"
+                    )
+                yield chunk
+
+    async def read(self) -> Response:
+        try:
+            body = b"".join([chunk async for chunk in self.chunks()])
+        except BaseException:
+            self.close()
+            raise
+        return Response(self.status, self.headers, body)
+
+    def close(self) -> None:
+        """A body that was not read to its end closes the connection."""
+        self._response.close()
+
+
+class Transport:
+    def __init__(self, settings: RestSettings, resolver: AbstractResolver | None = None) -> None:
+        self._settings, self._resolver = settings, resolver
+        self._contexts = TlsContexts()
+        self._direct: aiohttp.ClientSession | None = None
+        self._proxied: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        sessions = (self._direct, self._proxied)
+        self._direct = self._proxied = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
+
+    async def open(self, request: Request, progress: Progress) -> Opened:
+        try:
+            check_url(request.url, allows_private=self._settings.allows_private)
+            scheme, host, _ = origin_of(request.url)
+        except UrlError as error:
+            raise AddressRefusedError(f"{request.host}: {error}") from error
+        tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
+        proxy = self._settings.proxies.proxy_for(scheme, host)
+        options = _proxy_options(proxy) if proxy else {}
+        session = self._session(is_proxied=bool(proxy))
+        with _mapped(request, lambda: progress.is_sent):
+            response = await session.request(
+                request.method,
+                request.url,
+                headers=request.headers,
+                data=request.body,
+                allow_redirects=False,
+                ssl=tls or True,
+                trace_request_ctx=progress,
+                **options,
+            )
+        return Opened(response, request)
+
+    def _session(self, *, is_proxied: bool) -> aiohttp.ClientSession:
+        # In the loop that uses it, and not before: a client may be made where there is none.
+        if is_proxied:
+            self._proxied = self._proxied or self._opened(None)
+            return self._proxied
+        self._direct = self._direct or self._opened(self._make_socket)
+        return self._direct
+
+    def _opened(self, factory: Callable[[Any], socket.socket] | None) -> aiohttp.ClientSession:
+        settings = self._settings
+        tracing = aiohttp.TraceConfig()
+        tracing.on_request_headers_sent.append(_note_sent)
+        # No cookies and nothing of the environment: a request carries what its sender says.
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=settings.connections,
+                limit_per_host=settings.connections_per_host,
+                resolver=self._resolver,
+                socket_factory=factory,
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_s),
+            trust_env=False,
+            headers={"User-Agent": "homeostat"},
+            trace_configs=[tracing],
+            max_line_size=_FIRST_LINE,
+            max_field_size=settings.header_bytes,
+            max_headers=_MOST_HEADERS,
+        )
+
+    def _make_socket(self, info: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = info
+        if refusal_of(str(address[0]), allows_private=self._settings.allows_private):
+            raise _RefusedAddressError(errno.EACCES, "the address may not be called")
+        return socket.socket(family, kind, protocol)
+
+
+async def _note_sent(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
+    progress: Progress = context.trace_request_ctx
+    progress.is_sent = True
+
+
+def _proxy_options(proxy: str) -> dict[str, Any]:
+    parts = urlsplit(proxy)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    if parts.username is None:
+        return {"proxy": bare}
+    return {"proxy": bare, "proxy_auth": aiohttp.BasicAuth(unquote(parts.username), unquote(parts.password or ""))}
+
+
+def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in response.headers.items():
+        key = name.lower()
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    return headers
+
+
+@contextmanager
+def _mapped(request: Request, is_sent: Callable[[], bool]) -> Any:
+    host = request.host
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as error:
+        raise NotSentError(f"{host}: cannot connect: timed out; check that the host is reachable") from error
+    except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
+        raise _not_connected(host, error) from error
+    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
+        raise NotSentError(f"{host}: invalid URL; expected http:// or https:// and a host") from error
+    except aiohttp.ClientResponseError as error:
+        raise _unreadable(host, error) from error
+    except (aiohttp.ClientError, OSError) as error:
+        kind = ResponseLostError if is_sent() else NotSentError
+        raise kind(f"{host}: the connection broke: {type(error).__name__}") from error
+    except ValueError as error:
+        if is_sent():
+            raise InvalidResponseError(f"{host}: the response is not valid HTTP") from error
+        raise NotSentError(f"{host}: the request cannot be sent: a header has a control character") from error
+
+
+def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
+    match error:
+        case aiohttp.ClientConnectorError(os_error=_RefusedAddressError()):
+            return AddressRefusedError(f"{host}: its address may not be called; link-local ones never may")
+        case aiohttp.ClientHttpProxyError(status=status):
+            return NotSentError(f"{host}: the proxy refused to connect: HTTP {status}; check the proxy's rules")
+        case aiohttp.ClientProxyConnectionError():
+            return NotSentError(f"{host}: cannot connect to the proxy; check HTTP_PROXY and HTTPS_PROXY")
+        case aiohttp.ClientConnectorCertificateError(certificate_error=ssl.SSLCertVerificationError() as cause):
+            return NotSentError(f"{host}: its certificate is not trusted: {cause.verify_message}; give its authority")
+        case aiohttp.ClientConnectorDNSError():
+            return NotSentError(f"{host}: cannot connect: the name cannot be resolved; check the URL")
+        case aiohttp.ClientSSLError():
+            return NotSentError(f"{host}: cannot connect: the TLS handshake failed; check certificate and protocol")
+        case aiohttp.ClientConnectorError():
+            why = error.os_error.strerror or type(error.os_error).__name__
+            return NotSentError(f"{host}: cannot connect: {why}; check that the server is running and reachable")
+    return NotSentError(f"{host}: cannot connect")
+
+
+def _unreadable(host: str, error: aiohttp.ClientResponseError) -> RestError:
+    causes = (error.__cause__, error.__context__)
+    if any(type(each).__name__ == "LineTooLong" for each in causes):
+        return ResponseTooLargeError(f"{host}: a header of the response is too long")
+    return InvalidResponseError(f"{host}: the response is not valid HTTP")

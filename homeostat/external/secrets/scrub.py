@@ -1,0 +1,53 @@
+"""Takes secrets out of texts on their way to a status, an Event, an error or a log.
+
+A secret is recognised as it stands, line by line, and in the encodings that programs print: base64 and URL quoting.
+Values shorter than four characters are not. Credentials in URLs go whether they are known or not.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Final
+from urllib.parse import quote
+
+from homeostat.objects.json import Json
+
+HIDDEN: Final = "***"
+_SHORTEST: Final = 4
+_web_userinfo = re.compile(r"(\bhttps?://)[^\s/?#\"'<>]+@", re.IGNORECASE)
+_password = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/?#\"'<>:@]*:)[^\s/?#\"'<>]+@", re.IGNORECASE)
+
+
+def scrub_urls(text: str) -> str:
+    """`https://user:password@host/` becomes `https://***@host/`; of `ssh://git@host/` nothing is secret."""
+    if "://" not in text:
+        return text
+    return _password.sub(rf"\1{HIDDEN}@", _web_userinfo.sub(rf"\1{HIDDEN}@", text))
+
+
+class Scrubber:
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def hide(self, value: str) -> None:
+        for each in (value, *(line for line in value.splitlines() if len(line) >= 2 * _SHORTEST)):
+            if len(each) >= _SHORTEST:
+                encoded = base64.b64encode(each.encode()).decode()
+                self._known |= {each, quote(each, safe=""), encoded, encoded.rstrip("=")}
+
+    def scrub(self, text: str) -> str:
+        for each in sorted(self._known, key=len, reverse=True):
+            text = text.replace(each, HIDDEN)
+        return scrub_urls(text)
+
+    def scrub_json(self, value: Json) -> Json:
+        match value:
+            case str():
+                return self.scrub(value)
+            case dict():
+                return {self.scrub(key): self.scrub_json(each) for key, each in value.items()}
+            case list() | tuple():
+                return [self.scrub_json(each) for each in value]
+            case _:
+                return value
