@@ -5,8 +5,11 @@
 An entry point makes a class a plugin; `docs/plugin-tutorial.md` has the groups.
 """
 
-from homeostat.external.rest.client import Answer, AnswerLostError, Ask, ExchangeError, Http, NotSentError
-from homeostat.external.secrets.secrets import SecretError, SecretReference, Secrets, SecretStore, SecretText
+from homeostat.external.rest.client import RestClient
+from homeostat.external.rest.errors import NotSentError, ResponseLostError, RestError
+from homeostat.external.rest.request import Request, Response
+from homeostat.external.secrets.secrets import SecretError, SecretReference, Secrets, SecretText
+from homeostat.external.secrets.stores import SecretStore
 from homeostat.operators.actions.inputs.plugin import Desk, Feed, InputError, InputJob, Source
 from homeostat.operators.actions.inputs.reading import Broken, Declaration, Reading, RefusedError
 from homeostat.operators.actions.plugins.configuration import Tools
@@ -16,16 +19,11 @@ from homeostat.operators.actions.world import Lost, Plan, Underway
 
 __all__ = [
     "ActionError",
-    "Answer",
-    "AnswerLostError",
-    "Ask",
     "Broken",
     "Changes",
     "Declaration",
     "Desk",
-    "ExchangeError",
     "Feed",
-    "Http",
     "InputError",
     "InputJob",
     "Job",
@@ -39,6 +37,11 @@ __all__ = [
     "Reconciler",
     "RefusedError",
     "Remote",
+    "Request",
+    "Response",
+    "ResponseLostError",
+    "RestClient",
+    "RestError",
     "SecretError",
     "SecretReference",
     "SecretStore",
