@@ -1,4 +1,4 @@
-"""The secret stores of the process, by name: those of `external/secrets/stores.py`, and those of installed packages.
+"""The secret stores of the process, by name: those of `external/secret_stores.py`, and those of installed packages.
 
 A package adds one by an entry point of the group `homeostat.secrets`: what it names is called with the environment.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from homeostat.external.secrets.stores import SecretStore, process_stores
+from homeostat.external.secret_stores import process_stores
+from homeostat.external.secrets.stores import SecretStore
 from homeostat.operators.actions.plugins.discovery import Catalog, discover
 
 
