@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.runtime.faces.face import Face
+from homeostat.runtime.faces.face import Face, kinds_of_face
 from homeostat.runtime.setup import OperatorModule
 
 
@@ -21,7 +21,7 @@ class Description:
     name: str
     """A short one, for leases, logs and metrics."""
     definitions: tuple[JsonObject, ...] = ()
-    """The CustomResourceDefinitions of its kinds."""
+    """The CustomResourceDefinitions of its kinds and of those of its faces."""
     guarded: tuple[str, ...] = ()
     """Resources such as `deployments.apps` whose writes it checks."""
     faces: tuple[Face, ...] = ()
@@ -35,13 +35,14 @@ class Description:
 
 def describe(name: str, module: OperatorModule) -> Description:
     """`ValueError` for a kind that no server would accept."""
-    kinds: Sequence[CustomKind] = module.KINDS
+    faces: Sequence[Face] = getattr(module, "FACES", ())
+    kinds = [*module.KINDS, *(kind for face in faces for kind in kinds_of_face(face))]
     wakes: Sequence[Kind | CustomKind] = getattr(module, "WAKES", ())
     return Description(
         name=name,
         definitions=tuple(each.definition() for each in kinds),
         guarded=tuple(resource_of(each.kind) for each in kinds if each.is_guarded),
-        faces=tuple(getattr(module, "FACES", ())),
+        faces=tuple(faces),
         wakes=tuple(each.kind if isinstance(each, CustomKind) else each for each in wakes),
         settings=_settings(module),
         load=lambda: module,

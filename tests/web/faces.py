@@ -15,9 +15,10 @@ from homeostat.edge.routes import Routes
 from homeostat.edge.server import Answer, serve
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json
-from homeostat.operators.actions.restapi import KINDS
 from homeostat.runtime.installation import install
+from homeostat.web.actions.access import KINDS
 from homeostat.web.actions.app import refuse
+from homeostat.web.actions.rights import kinds_of_types
 from homeostat.web.actions.webhooks.admission import Admission, open_hooks
 from homeostat.web.identity.identity import Identity, open_identity
 from homeostat.web.identity.password import Cost
@@ -80,7 +81,7 @@ async def open_face(
     client: Client, environment: Mapping[str, str], *, cost: Cost = CHEAP, namespace: str = "default"
 ) -> AsyncIterator[Face]:
     await install(client, KINDS)
-    gate = ReviewGate(client, namespace=namespace)
+    gate = ReviewGate(client, namespace=namespace, kinds=kinds_of_types())
     async with (
         open_identity(client, gate=gate, namespace=namespace, environment=environment, cost=cost) as identity,
         open_hooks(client, gate=identity.gate, namespace=namespace, environment=environment) as hooks,

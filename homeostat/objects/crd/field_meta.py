@@ -9,6 +9,7 @@ Each is a `msgspec.Meta` whose `extra_json_schema` goes into the field's schema 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -16,6 +17,8 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.schema import Rule
 
 RULES = "x-kubernetes-validations"
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
 NULLABLE = Meta(extra_json_schema={"nullable": True})
 """`null` is a value of the field, and not the same as leaving it out."""
 

@@ -35,6 +35,7 @@ FACES = (
         prefixes=("/",),
         open="homeostat.web.actions.serving:open_app",
         pages=(("REST API", "/api/v1"), ("dashboard", "/dashboard")),
+        kinds="homeostat.web.actions.access:KINDS",
         rules="homeostat.web.actions.access:RULES",
         settings=(
             "INITIAL_ADMIN_PASSWORD",

@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.crd.field_meta import Count, Time
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
-from homeostat.operators.actions.restapi import KINDS as REST_KINDS
-from homeostat.operators.actions.runs.run import Changes, Count, Part, Purpose, Run, Time, Trigger
+from homeostat.operators.actions.runs.run import Changes, Part, Purpose, Run, Trigger
 
 GROUP: Final = "homeostat.dev"
 RESOURCES: Final = "resources.homeostat.dev"
@@ -223,4 +223,4 @@ RUN_OUTPUT: Final = CustomKind(
     ),
     description="What the run of a resource prints, while it runs.",
 )
-KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, RUN_OUTPUT, RESOURCE_INPUT, *REST_KINDS)
+KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, RUN_OUTPUT, RESOURCE_INPUT)

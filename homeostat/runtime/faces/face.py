@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 from homeostat.client.base import Client
 from homeostat.edge.exposition import Collector
 from homeostat.edge.server import Handler
+from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 
 PORT: Final = 8000
@@ -82,8 +83,8 @@ class FaceRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Face:
-    """`open`, `rules` and `check` are the things themselves, or their places: `package.module:name`, imported when
-    needed.
+    """`open`, `kinds`, `rules` and `check` are the things themselves, or their places: `package.module:name`, imported
+    when needed.
     """
 
     name: str
@@ -95,6 +96,8 @@ class Face:
     port: int = PORT
     pages: tuple[tuple[str, str], ...] = ()
     """Printed when the process starts: what is there, and its path. Without any, the title and the first prefix."""
+    kinds: tuple[CustomKind, ...] | str = ()
+    """Of records that the app keeps, beside the kinds of its operator; installed with those."""
     rules: FaceRules | str = FaceRules()
     settings: tuple[str, ...] = ()
     """Variables of the environment that `check` is asked about, at the start and only if one of them is set."""
@@ -113,6 +116,11 @@ def opener_of(face: Face) -> Open:
 
 def rules_of_face(face: Face) -> FaceRules:
     found: FaceRules = _named(face.rules) if isinstance(face.rules, str) else face.rules
+    return found
+
+
+def kinds_of_face(face: Face) -> tuple[CustomKind, ...]:
+    found: tuple[CustomKind, ...] = _named(face.kinds) if isinstance(face.kinds, str) else face.kinds
     return found
 
 

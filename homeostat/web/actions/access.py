@@ -1,4 +1,4 @@
-"""The permissions that the REST API and the dashboard need in a cluster, beside those of their operator. Pure.
+"""The permissions and kinds that the REST API and the dashboard need, beside those of their operator. Pure.
 
 They read and write on behalf of all their users, and check themselves what each user is allowed to do. They need types,
 resources and reviews of tokens and access in the whole cluster; everything else in the one namespace that they serve.
@@ -13,6 +13,8 @@ from homeostat.objects.roles import READ, rule
 from homeostat.operators.actions.api import GROUP, RESOURCES
 from homeostat.operators.policy.api import GROUP as POLICY_GROUP
 from homeostat.runtime.faces.face import FaceRules
+from homeostat.web.actions.webhooks.api import REST_WEBHOOK
+from homeostat.web.identity.api import KINDS as IDENTITY_KINDS
 
 _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule(GROUP, ["resourcetypes"], [*READ, "create", "update", "patch", "delete"]),
@@ -37,3 +39,5 @@ _NAMESPACE: Final[tuple[JsonObject, ...]] = (
 # Which process leads is read from the Leases.
 _LEASES: Final[tuple[JsonObject, ...]] = (rule("coordination.k8s.io", ["leases"], ["list"]),)
 RULES: Final = FaceRules(cluster=_CLUSTER, namespace=_NAMESPACE, leases=_LEASES)
+KINDS: Final = (*IDENTITY_KINDS, REST_WEBHOOK)
+"""What the face keeps of its own, beside what its operator declares."""

@@ -8,21 +8,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from homeostat.operators.actions.restapi import Operation, Source, SystemPermission, WebhookType, Write
 from homeostat.operators.actions.runs.last_output import RunState
 from homeostat.operators.actions.runs.run import Purpose, Trigger
 from homeostat.web.actions.events.frame import EventType
-
-
-class Problem(msgspec.Struct):
-    loc: list[str | int]
-    msg: str
-    type: str
-
-
-class Refusal(msgspec.Struct):
-    detail: str | list[Problem]
-    request_id: str = ""
+from homeostat.web.actions.webhooks.api import WebhookType, Write
+from homeostat.web.identity.api import Operation, Source, SystemPermission
 
 
 class TypeAnswer(msgspec.Struct, kw_only=True):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.routes import Routes
 from homeostat.edge.service import Handler
 from homeostat.web.actions.cluster import Cluster
-from homeostat.web.actions.face import API, Face
+from homeostat.web.actions.face import Face
 from homeostat.web.actions.history import History
 from homeostat.web.actions.logs import Logs
 from homeostat.web.actions.plugins import PluginPages
@@ -24,7 +25,10 @@ from homeostat.web.kit.answering import Answering
 from homeostat.web.kit.description import Description
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import RefusalError, refusal_reply
-from homeostat.web.kit.routing import Add, AddRoutes, Page, Route
+from homeostat.web.kit.routing import API, Add, AddRoutes, Page, Route
+
+if TYPE_CHECKING:
+    from homeostat.web.kit.openapi import About
 
 
 def rest_app(face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures | None = None) -> Handler:
@@ -36,9 +40,17 @@ def rest_app(face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures
         routes.add(method, pattern, answering.page(pattern, page))
         served.append((method, pattern))
 
-    for add_routes in (_types(face), _resources(face), _cluster(face), *more, Description(served).add_routes):
+    for add_routes in (_types(face), _resources(face), _cluster(face), *more, Description(served, _about).add_routes):
         add_routes(add)
     return partial(answering.handle, routes)
+
+
+def _about() -> About:
+    from homeostat.web.actions.operations import OPERATIONS
+    from homeostat.web.kit.openapi import About
+
+    about = "Resource types, resources and their history; users, roles and webhooks."
+    return About("Homeostat: resources", about, OPERATIONS)
 
 
 def refuse(status: int, message: str) -> Reply:

@@ -19,7 +19,6 @@ from homeostat.web.kit.gate import Caller, Gate, Hooks, NoHooks, Operation
 from homeostat.web.kit.ids import Ids
 from homeostat.web.kit.refusal import RefusalError, forbidden, unprocessable
 
-API: Final = "/api/v1"
 LARGEST_PART: Final = 1 << 20
 """Of a spec or a configuration, in bytes of JSON."""
 _READY_WITHIN_S: Final = 10.0
@@ -27,8 +26,6 @@ _READY_WITHIN_S: Final = 10.0
 
 @dataclass(slots=True)
 class Face:
-    """`gate` and `hooks` may be replaced before anything is served."""
-
     client: Client
     namespace: str
     book: Book

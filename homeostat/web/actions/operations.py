@@ -6,12 +6,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
-
-from homeostat.objects.json import JsonObject
 from homeostat.web.actions import answers
 from homeostat.web.actions.events.pages import EventQuery, EventsQuery
-from homeostat.web.actions.face import API
 from homeostat.web.actions.forms import (
     Applied,
     Changed,
@@ -35,8 +31,9 @@ from homeostat.web.identity.forms import (
     UserFilter,
 )
 from homeostat.web.identity.login import LoginForm
+from homeostat.web.kit.openapi import Operation
 from homeostat.web.kit.pages import PageQuery
-from homeostat.web.kit.routing import Route
+from homeostat.web.kit.routing import API, Route
 
 STREAM: Final = "text/event-stream"
 _SPEC: Final = {"path": "/index"}
@@ -48,22 +45,6 @@ _TYPE: Final = {
 _RESOURCE: Final = {"name": "home", "resource_type_name": "Page", "resource_type_version": "v1", "spec": _SPEC}
 _HOOK: Final = {"name": "naming", "webhook_url": "https://hooks.example.com/naming", "webhook_type": "validating"}
 _ROLE: Final = {"name": "readers", "permissions": [{"resource_type_name": "Page", "operations": ["READ"]}]}
-
-
-class Operation(msgspec.Struct, frozen=True):
-    """`who` may call it; `answer` is None for a body that is empty, and several where it is one of them."""
-
-    summary: str
-    who: str
-    answer: Any = None
-    status: int = 200
-    body: type[msgspec.Struct] | None = None
-    query: type[msgspec.Struct] | None = None
-    refusals: tuple[int, ...] = ()
-    example: JsonObject = {}
-    media: str = "application/json"
-    is_conditional: bool = False
-    """Takes If-Match."""
 
 
 def _op(summary: str, who: str, answer: Any = None, status: int = 200, *refusals: int, **more: Any) -> Operation:

@@ -11,7 +11,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import REQUESTED
 from homeostat.web.actions import declare
 from homeostat.web.actions.bodies import kept_finalizers, plugin_of, resource_body
-from homeostat.web.actions.face import API, Face, check_right
+from homeostat.web.actions.face import Face, check_right
 from homeostat.web.actions.forms import (
     LARGEST_PAGE,
     Applied,
@@ -29,6 +29,7 @@ from homeostat.web.kit.form import read_body, read_number, read_query
 from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.pages import next_page
 from homeostat.web.kit.refusal import unknown
+from homeostat.web.kit.routing import API
 
 
 class Resources:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl as tls
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from homeostat.client.base import Client
@@ -19,10 +19,11 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.index import Book
 from homeostat.web.actions.index.numbering import number_objects
 from homeostat.web.actions.plugins import Plugins
+from homeostat.web.actions.rights import kinds_of_types
 from homeostat.web.actions.webhooks.admission import open_hooks
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.identity.identity import open_identity
-from homeostat.web.kit.gate import Gate, Hooks, NoHooks, OpenGate
+from homeostat.web.kit.gate import Gate, OpenGate
 from homeostat.web.kit.ids import Ids
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.review_gate import ReviewGate
@@ -33,37 +34,35 @@ LIMITS: Final = Limits(body_bytes=3 * MIB, max_connections=4096)
 
 
 @asynccontextmanager
-async def open_face(
-    client: Client,
-    *,
-    namespace: str,
-    environment: Mapping[str, str],
-    gate: Gate | None = None,
-    hooks: Hooks | None = None,
-    identity: Callable[[], str] = lambda: "",
-    leases: str = "",
-) -> AsyncIterator[Face]:
-    """Follows types and resources inside the block. Without a gate, the tokens of the Kubernetes API are taken."""
+async def open_index(client: Client, *, namespace: str) -> AsyncIterator[tuple[Book, Ids]]:
+    """Follows types and resources inside the block, and gives numbers to those that have none."""
     book = Book(client, namespace=namespace)
     ids = Ids(client, namespace=namespace, floor=_floor(book))
-    face = Face(
-        client=client,
-        namespace=namespace,
-        book=book,
-        ids=ids,
-        gate=gate or ReviewGate(client, namespace=namespace, plural_of=book.plural_of),
-        plugins=Plugins(environment),
-        hooks=hooks or NoHooks(),
-        identity=identity,
-        leases=leases,
-    )
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(book.run()), tasks.create_task(number_objects(client, book, ids))]
         try:
-            yield face
+            yield book, ids
         finally:
             for task in running:
                 task.cancel()
+
+
+@asynccontextmanager
+async def open_face(
+    client: Client, *, namespace: str, environment: Mapping[str, str], gate: Gate | None = None
+) -> AsyncIterator[Face]:
+    """Resources without users of their own, webhooks and events. Without a gate, the tokens of the Kubernetes API are
+    taken.
+    """
+    async with open_index(client, namespace=namespace) as (book, ids):
+        yield Face(
+            client=client,
+            namespace=namespace,
+            book=book,
+            ids=ids,
+            gate=gate or _review_gate(client, namespace, book),
+            plugins=Plugins(environment),
+        )
 
 
 @asynccontextmanager
@@ -78,26 +77,39 @@ async def open_rest(
     figures: RestFigures | None = None,
 ) -> AsyncIterator[Handler]:
     """All of it, as long as the block is open. `SettingError` for a variable of the environment that is no good."""
-    gate = OpenGate() if is_open else None
     figures = figures or RestFigures()
     try:
-        async with (
-            open_face(
-                client, namespace=namespace, environment=environment, gate=gate, identity=identity, leases=leases
-            ) as face,
-            open_identity(
-                client, gate=face.gate, namespace=namespace, environment=environment, is_open=is_open
-            ) as people,
-            open_hooks(client, gate=people.gate, namespace=namespace, environment=environment) as hooks,
-            open_events(face) as events,
-        ):
-            face.gate, face.hooks = people.gate, hooks
+        async with AsyncExitStack() as stack:
+            book, ids = await stack.enter_async_context(open_index(client, namespace=namespace))
+            gate: Gate = OpenGate() if is_open else _review_gate(client, namespace, book)
+            people = await stack.enter_async_context(
+                open_identity(client, gate=gate, is_open=is_open, namespace=namespace, environment=environment)
+            )
+            hooks = await stack.enter_async_context(
+                open_hooks(client, gate=people.gate, namespace=namespace, environment=environment)
+            )
+            face = Face(
+                client=client,
+                namespace=namespace,
+                book=book,
+                ids=ids,
+                gate=people.gate,
+                plugins=Plugins(environment),
+                hooks=hooks,
+                identity=identity,
+                leases=leases,
+            )
+            events = await stack.enter_async_context(open_events(face))
             dashboard = Dashboard(face, log_in=people.log_in)
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
             figures.streams = lambda: events.count
             yield rest_app(face, more=pages, figures=figures)
     except ExceptionGroup as group:
         raise sole_error(group) from None
+
+
+def _review_gate(client: Client, namespace: str, book: Book) -> Gate:
+    return ReviewGate(client, namespace=namespace, kinds=kinds_of_types(book.plural_of))
 
 
 @asynccontextmanager

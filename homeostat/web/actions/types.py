@@ -20,7 +20,7 @@ from homeostat.operators.actions.types.guard import TypeGuard
 from homeostat.operators.actions.types.naming import type_object_name
 from homeostat.operators.actions.types.spec_schema import PATH
 from homeostat.web.actions.bodies import ACTIVE, DEPRECATED, type_body
-from homeostat.web.actions.face import API, Face, check_size
+from homeostat.web.actions.face import Face, check_size
 from homeostat.web.actions.forms import LARGEST_PAGE, ChangedType, Forcing, NewType, TypeQuery
 from homeostat.web.actions.index.entry import TYPE_STATUS, TypeEntry
 from homeostat.web.kit.callers import require
@@ -28,6 +28,7 @@ from homeostat.web.kit.etags import check_match, is_conditional, mismatch, tagge
 from homeostat.web.kit.form import read_body, read_number, read_query
 from homeostat.web.kit.pages import next_page
 from homeostat.web.kit.refusal import RefusalError, unknown
+from homeostat.web.kit.routing import API
 
 IN_FORCE_WITHIN_S: Final = 10.0
 _ATTEMPTS: Final = 20

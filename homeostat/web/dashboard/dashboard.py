@@ -28,10 +28,11 @@ from homeostat.web.dashboard.overview import Overview
 from homeostat.web.dashboard.policies import Policies
 from homeostat.web.dashboard.policy import PolicyPage
 from homeostat.web.dashboard.resource import ResourcePage
-from homeostat.web.dashboard.session import ROOT, form_proof, is_own_page, keeping, kept_token, with_token
+from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of
+from homeostat.web.kit.session import is_own_page, with_token
 from homeostat.web.kit.table import Add, Handle
 
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Not understood", 503: "Not now"}
@@ -88,17 +89,17 @@ class Dashboard:
             self._check_form(request)
         except RefusalError as error:
             return self._refusal(request, error, None)
-        return redirect(f"{ROOT}/login", keeping(request, ""))
+        return redirect(f"{ROOT}/login", SESSIONS.keeping(request, ""))
 
     async def _visit(self, request: Request, captured: Mapping[str, str]) -> Visit:
-        token = kept_token(request)
+        token = SESSIONS.kept_token(request)
         caller = await self._face.identify(with_token(request, token))
-        proof = form_proof(self._secret, token)
+        proof = SESSIONS.form_proof(self._secret, token)
         viewer = Viewer(caller.username or "somebody", caller.is_admin, proof, has_session=bool(token))
         return Visit(request, captured, caller, viewer)
 
     def _check_form(self, request: Request) -> None:
-        proof = form_proof(self._secret, kept_token(request))
+        proof = SESSIONS.form_proof(self._secret, SESSIONS.kept_token(request))
         given = read_form(request).get("proof", "")
         if not is_own_page(request) or not hmac.compare_digest(given.encode(), proof.encode()):
             raise forbidden("this form is not one of a page that you have open now; go back, reload and try again")

@@ -11,7 +11,7 @@ from homeostat import __version__
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
 from homeostat.web.dashboard.markup import Markup, Node, el, text_of
-from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.static import Static
 
 HTML: Final = "text/html; charset=utf-8"

@@ -18,9 +18,10 @@ from homeostat.objects.json import encode
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.layout import Shown, Viewer, page_reply, redirect
 from homeostat.web.dashboard.markup import Markup, el
-from homeostat.web.dashboard.session import ROOT, is_own_page, is_token, keeping, place_of, with_token
+from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
+from homeostat.web.kit.session import is_own_page, is_token, with_token
 
 HERE: Final = f"{ROOT}/login"
 LogIn = Callable[[Request, Mapping[str, str]], Awaitable[Reply]]
@@ -37,11 +38,11 @@ class LoginPage:
         self._face, self._log_in, self._static = face, log_in, static
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        return self._page(request, place_of(dict(parse_qsl(request.query)).get("next", "")))
+        return self._page(request, SESSIONS.place_of(dict(parse_qsl(request.query)).get("next", "")))
 
     async def take(self, request: Request, captured: Mapping[str, str]) -> Reply:
         form = read_form(request)
-        place = place_of(form.get("next", ""))
+        place = SESSIONS.place_of(form.get("next", ""))
         try:
             if not is_own_page(request):
                 raise forbidden("this form was sent by another site")
@@ -50,7 +51,7 @@ class LoginPage:
             if error.status not in (401, 403, 422, 429, 503):
                 raise
             return self._page(request, place, error)
-        return redirect(place, keeping(request, token))
+        return redirect(place, SESSIONS.keeping(request, token))
 
     async def _granted(self, request: Request, form: Mapping[str, str]) -> str:
         token = form.get("token", "").strip()
@@ -74,7 +75,7 @@ class LoginPage:
 def login_place(request: Request) -> str:
     """Where to sign in, and to come back from."""
     here = f"{request.path}?{request.query}" if request.query else request.path
-    return f"{HERE}?{urlencode({'next': place_of(here)})}"
+    return f"{HERE}?{urlencode({'next': SESSIONS.place_of(here)})}"
 
 
 def read_form(request: Request) -> dict[str, str]:

@@ -15,7 +15,7 @@ from homeostat.web.dashboard.census import PHASES, Census, Failure
 from homeostat.web.dashboard.layout import Shown
 from homeostat.web.dashboard.markup import Markup, Node, el
 from homeostat.web.dashboard.policies import Policies, policy_table
-from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.shown import chip, moment, one_line, row, shares, table
 from homeostat.web.dashboard.visit import Visit, readable_types, type_title
 

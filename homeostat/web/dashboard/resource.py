@@ -25,7 +25,7 @@ from homeostat.web.dashboard.layout import Shown, proof_field
 from homeostat.web.dashboard.markup import Markup, Node, el, link
 from homeostat.web.dashboard.record import durations, history, printed
 from homeostat.web.dashboard.secrecy import plain_text, without_credentials, without_secrets
-from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.shown import (
     changes_text,
     chip,

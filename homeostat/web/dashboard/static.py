@@ -11,7 +11,7 @@ from typing import Final
 
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
-from homeostat.web.dashboard.session import ROOT
+from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.kit.refusal import unknown
 
 _TYPES: Final = {

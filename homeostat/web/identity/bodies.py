@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.restapi import Permission
+from homeostat.web.identity.api import Permission
 from homeostat.web.identity.records import Role, User
 
 

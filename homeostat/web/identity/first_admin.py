@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from homeostat.operators.actions.restapi import RestUserSpec
+from homeostat.web.identity.api import RestUserSpec
 from homeostat.web.identity.forms import Password, Username
 from homeostat.web.identity.records import Registers
 from homeostat.web.identity.token import SettingError

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from homeostat.operators.actions.restapi import ANY, OPERATIONS, Operation, Source, SystemPermission, Text
+from homeostat.web.identity.api import ANY, OPERATIONS, Operation, Source, SystemPermission, Text
 from homeostat.web.kit.pages import PageQuery
 
 Username = Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")]

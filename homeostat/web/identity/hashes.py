@@ -17,7 +17,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
-from homeostat.operators.actions.restapi import REST_USER
+from homeostat.web.identity.api import REST_USER
 from homeostat.web.identity.records import User
 
 TYPE: Final = "homeostat.dev/rest-password"

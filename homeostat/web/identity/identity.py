@@ -32,6 +32,7 @@ from homeostat.web.identity.token import Tokens, expiry_hours, load_key
 from homeostat.web.identity.users import Users
 from homeostat.web.kit.gate import Gate
 from homeostat.web.kit.refusal import RefusalError
+from homeostat.web.kit.routing import API
 from homeostat.web.kit.table import Add, Row, add_table
 
 log = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class Identity:
             ("PUT", "/custom-roles/{id}/permissions/{permission}", roles.change_permission),
             ("DELETE", "/custom-roles/{id}/permissions/{permission}", roles.delete_permission),
         )
-        add_table(add, "/api/v1", rows, ready=self.ready)
+        add_table(add, API, rows, ready=self.ready)
 
     async def log_in(self, request: Request, captured: Mapping[str, str]) -> Reply:
         """`/auth/login`, for other faces."""

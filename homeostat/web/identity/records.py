@@ -5,15 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from homeostat.client.base import Client
-from homeostat.operators.actions.restapi import (
-    REST_ROLE,
-    REST_USER,
-    Permission,
-    RestRoleSpec,
-    RestUserSpec,
-    RestUserStatus,
-)
 from homeostat.runtime.cache.informer import Informers
+from homeostat.web.identity.api import REST_ROLE, REST_USER, Permission, RestRoleSpec, RestUserSpec, RestUserStatus
 from homeostat.web.identity.rights import numbered
 from homeostat.web.kit.register import Record, Register
 

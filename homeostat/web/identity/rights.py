@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from homeostat.operators.actions.restapi import ANY, Permission
+from homeostat.web.identity.api import ANY, Permission
 
 
 def allows(permissions: Iterable[Permission], type_name: str, type_version: str, operation: str) -> bool:

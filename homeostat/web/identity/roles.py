@@ -13,7 +13,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import encode
-from homeostat.operators.actions.restapi import Permission, RestRoleSpec, RestUserSpec, SystemPermission
+from homeostat.web.identity.api import Permission, RestRoleSpec, RestUserSpec, SystemPermission
 from homeostat.web.identity.bodies import permission_body, role_body
 from homeostat.web.identity.forms import NewPermission, NewRole, PermissionChange, RoleChange
 from homeostat.web.identity.records import Registers, Role

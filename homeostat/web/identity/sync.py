@@ -22,8 +22,8 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import encode
 from homeostat.objects.timestamp import format_micro_time
-from homeostat.operators.actions.restapi import RestUserSpec
 from homeostat.runtime.cache.unreadable import UnreadableError
+from homeostat.web.identity.api import RestUserSpec
 from homeostat.web.identity.forms import Username
 from homeostat.web.identity.records import Registers, User
 from homeostat.web.kit.callers import require_admin

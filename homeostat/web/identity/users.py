@@ -17,7 +17,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import encode
-from homeostat.operators.actions.restapi import RestUserSpec
+from homeostat.web.identity.api import RestUserSpec
 from homeostat.web.identity.bodies import user_body
 from homeostat.web.identity.forms import NewUser, UserChange, UserFilter
 from homeostat.web.identity.hashes import Hashes

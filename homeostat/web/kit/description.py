@@ -6,20 +6,23 @@ What it is made of takes some tens of milliseconds, so it is made when somebody 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import JsonObject, encode
-from homeostat.web.actions.face import API
-from homeostat.web.kit.routing import Add, Route
+from homeostat.web.kit.routing import API, Add, Route
+
+if TYPE_CHECKING:
+    from homeostat.web.kit.openapi import About
 
 
 class Description:
-    """`routes` are those that are served when somebody asks."""
+    """`routes` are those that are served when somebody asks; `about` is asked then, too."""
 
-    def __init__(self, routes: Sequence[Route]) -> None:
-        self._routes = routes
+    def __init__(self, routes: Sequence[Route], about: Callable[[], About]) -> None:
+        self._routes, self._about = routes, about
         self._document: JsonObject | None = None
 
     def add_routes(self, add: Add) -> None:
@@ -45,4 +48,4 @@ class Description:
     def _make(self) -> JsonObject:
         from homeostat.web.kit.openapi import document
 
-        return document([each for each in self._routes if not each[1].endswith("/openapi.json")])
+        return document([each for each in self._routes if not each[1].endswith("/openapi.json")], self._about())

@@ -18,11 +18,19 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError, UnavailableError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP
-from homeostat.web.actions.index.entry import number_in
 
+ID: Final = "homeostat.dev/id"
+"""A label: the number that callers know the object by."""
 COUNTERS: Final = "homeostat-rest-ids"
 _ATTEMPTS: Final = 50
 _PAUSE_S: Final = 0.02
+_MOST_DIGITS: Final = 15
+
+
+def number_in(label: str) -> int:
+    """0 where it is no number that was given out here."""
+    is_number = label.isascii() and label.isdecimal() and len(label) <= _MOST_DIGITS and not label.startswith("0")
+    return int(label) if is_number else 0
 
 
 class Numbers(Protocol):

@@ -1,24 +1,22 @@
-"""The OpenAPI 3.1 document of this API, made of the routes that are served and of the structs that they read with.
+"""The OpenAPI 3.1 document of an API, made of the routes that are served and of the structs that they read with.
 
-What a page takes and answers is said in `operations.py`. A page outside the API, as those for people are, is left out.
+The `Operation` of a route says what its page takes and answers. A page outside the API, such as one for people, is left
+out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 from homeostat import __version__
 from homeostat.objects.json import JsonObject
-from homeostat.web.actions.answers import Refusal
-from homeostat.web.actions.face import API
-from homeostat.web.actions.operations import OPERATIONS, Operation
-from homeostat.web.kit.routing import Route
+from homeostat.web.kit.routing import API, Route
 
 _REFS: Final = "#/components/schemas/{name}"
-_PLAIN: Final = Operation("", "known")
 _TOLD: Final = {
     200: "Done",
     201: "Made",
@@ -41,19 +39,59 @@ _ALWAYS: Final = (500, 502, 503)
 _NUMBERS: Final = frozenset({"id", "permission"})
 
 
-def document(routes: Iterable[Route]) -> JsonObject:
-    shown = [each for each in routes if each in OPERATIONS or each[1].startswith(f"{API}/")]
-    schemas = _Schemas(OPERATIONS.get(each, _PLAIN) for each in shown)
+class Problem(msgspec.Struct):
+    loc: list[str | int]
+    msg: str
+    type: str
+
+
+class Refusal(msgspec.Struct):
+    detail: str | list[Problem]
+    request_id: str = ""
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """`who` may call it; `answer` is None for a body that is empty, and several where it is one of them."""
+
+    summary: str
+    who: str
+    answer: Any = None
+    status: int = 200
+    body: type[msgspec.Struct] | None = None
+    query: type[msgspec.Struct] | None = None
+    refusals: tuple[int, ...] = ()
+    example: JsonObject = {}
+    media: str = "application/json"
+    is_conditional: bool = False
+    """Takes If-Match."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an API is called, and what each of its pages takes and answers."""
+
+    title: str
+    description: str
+    operations: Mapping[Route, Operation]
+
+
+_PLAIN: Final = Operation("", "known")
+
+
+def document(routes: Iterable[Route], about: About) -> JsonObject:
+    operations = about.operations
+    shown = [each for each in routes if each in operations or each[1].startswith(f"{API}/")]
+    schemas = _Schemas(operations.get(each, _PLAIN) for each in shown)
     paths: JsonObject = {}
     for method, pattern in shown:
-        operation = OPERATIONS.get((method, pattern), _PLAIN)
+        operation = operations.get((method, pattern), _PLAIN)
         paths.setdefault(pattern, {})[method.lower()] = _operation(method, pattern, operation, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Homeostat: resources",
+            "title": about.title,
             "version": __version__,
-            "description": "Resource types, resources and their history; users, roles and webhooks.",
+            "description": about.description,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],

@@ -25,12 +25,10 @@ from homeostat.client.requests import Selection
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.api import ID
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source
-from homeostat.web.actions.index.entry import number_in
-from homeostat.web.kit.ids import Ids
+from homeostat.web.kit.ids import ID, Ids, number_in
 from homeostat.web.kit.refusal import RefusalError
 
 log = logging.getLogger(__name__)

@@ -7,15 +7,14 @@ its kind in the namespace of this server. What was asked is remembered for some 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from homeostat.client.base import Client
 from homeostat.edge.request import Request
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.api import GROUP, RESOURCES, ResourceTypeSpec
-from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.web.kit.gate import Caller, Operation, SystemPermission, bearer_token
 from homeostat.web.kit.refusal import unauthorized
 
@@ -25,24 +24,24 @@ _MOST_REMEMBERED: Final = 4096
 _TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 _RIGHTS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _VERBS: Final[dict[Operation, str]] = {"CREATE": "create", "READ": "get", "UPDATE": "update", "DELETE": "delete"}
-_PERMISSIONS: Final[dict[SystemPermission, tuple[str, str]]] = {
-    "view_plugins": ("list", "resourcetypes"),
-    "view_webhooks": ("list", "restwebhooks"),
-    "manage_types": ("*", "resourcetypes"),
-}
-PluralOf = Callable[[str, str], str]
-"""Of a type's name and version: how its kind is called on the server."""
 
 
-def usual_plural(type_name: str, type_version: str) -> str:
-    return resource_kind(ResourceTypeSpec(name=type_name, version=type_version)).plural
+class Question(NamedTuple):
+    """What is asked of the server about somebody."""
 
-
-class _Question(NamedTuple):
     group: str
     resource: str
     verb: str
-    namespace: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kinds:
+    """How what a face calls a type, and what it calls a permission, is called on the server."""
+
+    of_type: Callable[[str, str], tuple[str, str]]
+    """Group and plural, of a type's name and version."""
+    permissions: Mapping[SystemPermission, Question]
 
 
 class ReviewedCaller:
@@ -50,25 +49,22 @@ class ReviewedCaller:
 
     id = 0
 
-    def __init__(self, user: JsonObject, client: Client, *, namespace: str, plural_of: PluralOf) -> None:
+    def __init__(self, user: JsonObject, client: Client, *, namespace: str, kinds: Kinds) -> None:
         self.username: str = user.get("username") or ""
         self.is_admin = MASTERS in (user.get("groups") or ())
-        self._user, self._client, self._namespace, self._plural_of = user, client, namespace, plural_of
-        self._answers: dict[_Question, bool] = {}
+        self._user, self._client, self._namespace, self._kinds = user, client, namespace, kinds
+        self._answers: dict[Question, bool] = {}
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
         if self.is_admin:
             return True
-        plural = self._plural_of(type_name, type_version)
-        return await self._ask(_Question(RESOURCES, plural, _VERBS[operation], self._namespace))
+        group, plural = self._kinds.of_type(type_name, type_version)
+        return await self._ask(Question(group, plural, _VERBS[operation], self._namespace))
 
     async def has(self, permission: SystemPermission) -> bool:
-        if self.is_admin:
-            return True
-        verb, resource = _PERMISSIONS[permission]
-        return await self._ask(_Question(GROUP, resource, verb, ""))
+        return self.is_admin or await self._ask(self._kinds.permissions[permission])
 
-    async def _ask(self, question: _Question) -> bool:
+    async def _ask(self, question: Question) -> bool:
         if question not in self._answers:
             spec = {
                 **{name: value for name, value in self._user.items() if name in ("uid", "groups", "extra") and value},
@@ -89,10 +85,10 @@ class ReviewGate:
         client: Client,
         *,
         namespace: str,
-        plural_of: PluralOf = usual_plural,
+        kinds: Kinds,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client, self._namespace, self._plural_of, self._clock = client, namespace, plural_of, clock
+        self._client, self._namespace, self._kinds, self._clock = client, namespace, kinds, clock
         self._known: dict[bytes, tuple[float, ReviewedCaller]] = {}
 
     async def identify(self, request: Request) -> Caller:
@@ -113,4 +109,4 @@ class ReviewGate:
         status = (await self._client.create(_TOKENS, review))["status"]
         if not status.get("authenticated"):
             raise unauthorized("the token is not valid")
-        return ReviewedCaller(status["user"], self._client, namespace=self._namespace, plural_of=self._plural_of)
+        return ReviewedCaller(status["user"], self._client, namespace=self._namespace, kinds=self._kinds)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from homeostat.edge.request import Request
 from homeostat.edge.service import Answer
 
+API: Final = "/api/v1"
+"""Below which programs are answered."""
 Page = Callable[[Request, Mapping[str, str]], Awaitable[Answer]]
 Add = Callable[[str, str, Page], None]
 """Takes a method, a pattern as in `edge/routes.py`, and who answers; refusals may be raised."""

@@ -16,7 +16,6 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.plugins.discovery import ACTIONS
-from homeostat.operators.actions.restapi import REST_ROLE, REST_USER, REST_WEBHOOK
 from homeostat.operators.actions.types.naming import kind_name, plural_of
 from homeostat.operators.policy.api import KINDS as POLICY_KINDS
 from homeostat.runtime.installation import install
@@ -25,6 +24,8 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.actions import serving
 from homeostat.web.actions.access import RULES
 from homeostat.web.actions.serving import serve_rest
+from homeostat.web.actions.webhooks.api import REST_WEBHOOK
+from homeostat.web.identity.api import REST_ROLE, REST_USER
 from homeostat.web.identity.identity import open_identity
 from tests.cli.applying import apply
 from tests.cli.operators.test_rbac import is_undefined

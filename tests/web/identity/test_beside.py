@@ -6,8 +6,9 @@ import pytest
 
 from homeostat.objects.errors import InvalidError
 from homeostat.objects.kind import SECRET
-from homeostat.operators.actions.restapi import REST_ROLE, REST_USER, REST_WEBHOOK
 from homeostat.testing.eventually import eventually
+from homeostat.web.actions.webhooks.api import REST_WEBHOOK
+from homeostat.web.identity.api import REST_ROLE, REST_USER
 from tests.cluster.fixtures import Api
 from tests.web.faces import ADMIN, open_face
 

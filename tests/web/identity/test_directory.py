@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from homeostat.operators.actions.restapi import REST_USER
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
+from homeostat.web.identity.api import REST_USER
 from homeostat.web.identity.directory import read_directory, sync_interval_s
 from homeostat.web.identity.token import SettingError
 from tests.external.slapds import ADMIN as DIRECTORY_ADMIN

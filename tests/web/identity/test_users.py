@@ -8,9 +8,9 @@ import pytest
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import SECRET
-from homeostat.operators.actions.restapi import REST_USER
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
+from homeostat.web.identity.api import REST_USER
 from tests.web.faces import ADMIN, Caller, Face, open_face
 
 ANNA: JsonObject = {"username": "anna", "password": "anna's password"}

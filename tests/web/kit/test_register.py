@@ -13,11 +13,11 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ID
-from homeostat.operators.actions.restapi import KINDS, REST_ROLE, RestRoleSpec
 from homeostat.plane import Plane
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
+from homeostat.web.identity.api import KINDS, REST_ROLE, RestRoleSpec
 from homeostat.web.identity.records import Role
 from homeostat.web.kit.refusal import RefusalError
 from homeostat.web.kit.register import Register

@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, READY_COLUMN, Column, CustomKind, Status
+from homeostat.objects.crd.field_meta import Count, Time
 from homeostat.objects.declared import Declared
 from homeostat.objects.kind import Kind
 from homeostat.objects.schema.schema import Rule
-from homeostat.operators.actions.runs.run import Count, Part, Time
+from homeostat.operators.actions.runs.run import Part
 
 INPUT: Final = "homeostat.dev/input"
 """A label of resources: the input that made them, which alone may change or delete them."""

@@ -12,11 +12,10 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.objects.conditions import Condition
+from homeostat.objects.crd.field_meta import Count, Time
 
 Purpose = Literal["plan", "apply", "destroy"]
 Trigger = Literal["initial", "spec_change", "deletion", "retry", "manual", "scheduled"]
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-Count = Annotated[int, Meta(ge=0, le=2**53)]
 
 LONGEST_TEXT = 16_384
 """Of what a program printed, the end is kept: there the error is."""

@@ -17,13 +17,13 @@ from homeostat.operators.actions.api import (
     ResourceStatus,
     ResourceType,
 )
+from homeostat.web.kit.ids import number_in
 
 VERSION: Final = TYPE_VERSION
 TYPE_STATUS: Final = f"{GROUP}/type-status"
 """An annotation of a type: what its users call its standing, where that is neither active nor deprecated."""
 
 NOTHING: Final = msgspec.Raw(b"")
-_MOST_DIGITS = 15
 
 
 class Labels(msgspec.Struct, frozen=True, rename={"number": ID, "version": VERSION}, gc=False):
@@ -123,12 +123,6 @@ _phase = msgspec.json.Decoder(PhaseOnly)
 
 def newest_of(stamps: tuple[Stamp, ...]) -> str:
     return max((each.time for each in stamps), default="")
-
-
-def number_in(label: str) -> int:
-    """0 where it is no number that was given by this API."""
-    is_number = label.isascii() and label.isdecimal() and len(label) <= _MOST_DIGITS and not label.startswith("0")
-    return int(label) if is_number else 0
 
 
 def phase_of(entry: Entry, seen: PhaseOnly | ResourceStatus) -> str:

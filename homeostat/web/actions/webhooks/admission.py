@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.restapi import REST_WEBHOOK
 from homeostat.runtime.cache.informer import Informers
+from homeostat.web.actions.webhooks.api import REST_WEBHOOK
 from homeostat.web.actions.webhooks.chain import Chain
 from homeostat.web.actions.webhooks.records import Webhook
 from homeostat.web.actions.webhooks.targets import allows_private

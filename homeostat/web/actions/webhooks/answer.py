@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from homeostat.external.rest.request import Response
 from homeostat.objects.json import JsonObject, encode
-from homeostat.operators.actions.restapi import RestWebhookSpec
+from homeostat.web.actions.webhooks.api import RestWebhookSpec
 from homeostat.web.actions.webhooks.patches import Patch
 
 _LONGEST_MESSAGE = 2048

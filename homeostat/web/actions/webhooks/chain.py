@@ -15,8 +15,8 @@ from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request
 from homeostat.external.rest.settings import RestSettings
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.restapi import RestWebhookSpec
 from homeostat.web.actions.webhooks.answer import NoAnswerError, Verdict, concerns, question, read_answer
+from homeostat.web.actions.webhooks.api import RestWebhookSpec
 from homeostat.web.actions.webhooks.patches import PatchError, apply_patches
 from homeostat.web.actions.webhooks.targets import check_target
 from homeostat.web.kit.refusal import forbidden

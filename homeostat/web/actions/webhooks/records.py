@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from homeostat.objects.json import JsonObject
-from homeostat.operators.actions.restapi import (
+from homeostat.web.actions.webhooks.api import (
     WRITES,
     FailurePolicy,
     Ordering,

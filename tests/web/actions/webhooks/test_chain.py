@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.actions.restapi import RestWebhookSpec
+from homeostat.web.actions.webhooks.api import RestWebhookSpec
 from homeostat.web.actions.webhooks.chain import Chain
 from homeostat.web.kit.refusal import RefusalError
 from tests.ports import free_port

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.actions.restapi import REST_WEBHOOK
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
+from homeostat.web.actions.webhooks.api import REST_WEBHOOK
 from homeostat.web.kit.refusal import RefusalError
 from tests.web.actions.webhooks.hook_server import HookServer, add
 from tests.web.actions.webhooks.test_chain import RESOURCE

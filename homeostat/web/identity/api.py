@@ -1,8 +1,8 @@
-"""The kinds behind the REST API: who may use it, in what role, and who is asked before a resource is written.
+"""The kinds of users and roles: who may use the faces of a process, and what a role allows.
 
-They are records of the face that serves the API and nobody reconciles them, but they can be declared with kubectl like
-anything else. A user's name is the object's; what a REST client calls `id` is a label. Nothing here is secret: a
-password's hash lies in a Secret that the user names.
+They are records that nobody reconciles, but they can be declared with kubectl like anything else. A user's name is the
+object's; what a REST client calls `id` is a label. Nothing here is secret: a password's hash is in a Secret that the
+user names.
 """
 
 from __future__ import annotations
@@ -13,26 +13,19 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.objects.crd.custom_kind import AGE_COLUMN, Column, CustomKind
+from homeostat.objects.crd.field_meta import Count, Time
 from homeostat.objects.kind import Kind
-from homeostat.operators.actions.runs.run import Count, Time
 
 _GROUP: Final = "homeostat.dev"
 _VERSION: Final = "v1alpha1"
 ANY: Final = "*"
 
 Operation = Literal["CREATE", "READ", "UPDATE", "DELETE"]
-Write = Literal["CREATE", "UPDATE", "DELETE"]
 SystemPermission = Literal["view_webhooks", "view_plugins"]
 Source = Literal["manual", "ldap"]
-WebhookType = Literal["mutating", "validating"]
-FailurePolicy = Literal["Fail", "Ignore"]
 OPERATIONS: Final[tuple[Operation, ...]] = ("CREATE", "READ", "UPDATE", "DELETE")
-WRITES: Final[tuple[Write, ...]] = ("CREATE", "UPDATE", "DELETE")
 
 Text = Annotated[str, Meta(max_length=255)]
-Url = Annotated[str, Meta(min_length=1, max_length=2048)]
-TimeoutSeconds = Annotated[int, Meta(ge=1, le=60)]
-Ordering = Annotated[int, Meta(ge=-(10**6), le=10**6)]
 
 
 class _Part(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -72,18 +65,6 @@ class RestRoleSpec(_Part, frozen=True):
     permissions: Annotated[tuple[Permission, ...], Meta(max_length=1000)] = ()
 
 
-class RestWebhookSpec(_Part, frozen=True):
-    name: Annotated[Text, Meta(min_length=1)]
-    url: Url
-    type: WebhookType
-    operations: Annotated[tuple[Write, ...], Meta(max_length=16)] = WRITES
-    resource_type: Annotated[Text, Meta(description="Empty for all types.")] = ""
-    resource_version: Annotated[Text, Meta(description="Empty for all versions.")] = ""
-    timeout_seconds: TimeoutSeconds = 10
-    failure_policy: FailurePolicy = "Fail"
-    ordering: Ordering = 0
-
-
 REST_USER: Final = CustomKind(
     Kind(_GROUP, _VERSION, "restusers", "RestUser", is_namespaced=True),
     spec=RestUserSpec,
@@ -104,18 +85,4 @@ REST_ROLE: Final = CustomKind(
     columns=(Column("Role", ".spec.name"), Column("Description", ".spec.description", priority=1), AGE_COLUMN),
     description="What users of the REST API may do.",
 )
-REST_WEBHOOK: Final = CustomKind(
-    Kind(_GROUP, _VERSION, "restwebhooks", "RestWebhook", is_namespaced=True),
-    spec=RestWebhookSpec,
-    status=None,
-    columns=(
-        Column("Webhook", ".spec.name"),
-        Column("Type", ".spec.type"),
-        Column("Order", ".spec.ordering", "integer"),
-        Column("On failure", ".spec.failurePolicy"),
-        Column("URL", ".spec.url", priority=1),
-        AGE_COLUMN,
-    ),
-    description="Who is asked before the REST API writes a resource.",
-)
-KINDS: Final = (REST_USER, REST_ROLE, REST_WEBHOOK)
+KINDS: Final = (REST_USER, REST_ROLE)

@@ -1,0 +1,27 @@
+"""What users of the Kubernetes API may do here: what they may do to the kinds behind types and records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from homeostat.operators.actions.api import GROUP, RESOURCES, ResourceTypeSpec
+from homeostat.operators.actions.types.naming import resource_kind
+from homeostat.web.kit.gate import SystemPermission
+from homeostat.web.kit.review_gate import Kinds, Question
+
+PluralOf = Callable[[str, str], str]
+"""Of a type's name and version: how its kind is called on the server."""
+_PERMISSIONS: Final[Mapping[SystemPermission, Question]] = {
+    "view_plugins": Question(GROUP, "resourcetypes", "list"),
+    "view_webhooks": Question(GROUP, "restwebhooks", "list"),
+    "manage_types": Question(GROUP, "resourcetypes", "*"),
+}
+
+
+def usual_plural(type_name: str, type_version: str) -> str:
+    return resource_kind(ResourceTypeSpec(name=type_name, version=type_version)).plural
+
+
+def kinds_of_types(plural_of: PluralOf = usual_plural) -> Kinds:
+    return Kinds(of_type=lambda name, version: (RESOURCES, plural_of(name, version)), permissions=_PERMISSIONS)

@@ -1,0 +1,10 @@
+"""Where the dashboard is, and the sessions of those who look at it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from homeostat.web.kit.session import Sessions
+
+ROOT: Final = "/dashboard"
+SESSIONS: Final = Sessions(ROOT, "homeostat_dashboard", b"homeostat dashboard forms")
