@@ -15,7 +15,8 @@ from pathlib import Path
 from homeostat.operators.catalog import load_operator
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.plane.guarding import put_guards
-from homeostat.runtime.installation import install
+from homeostat.runtime.description import describe
+from homeostat.runtime.installation import install_definitions
 from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import OperatorModule
 
@@ -41,8 +42,9 @@ async def open_test_plane(
         manager = Manager(plane.client, environment=environment)
         for number, operator in enumerate(operators):
             module = load_operator(operator) if isinstance(operator, str) else operator
-            await install(plane.client, module.KINDS)
-            setup = manager.add(f"operator-{number}", module.register, module.KINDS)
+            name = f"operator-{number}"
+            await install_definitions(plane.client, describe(name, module).definitions)
+            setup = manager.add(name, module.register, module.KINDS)
             if has_guards:
                 put_guards(plane.admission.guards, setup)
         await stack.enter_async_context(manager.running())

@@ -11,6 +11,7 @@ from homeostat.operators import actions
 from homeostat.operators.actions.plugins.discovery import ACTIONS
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
+from homeostat.web.actions.access import KINDS as FACE_KINDS
 from homeostat.web.actions.serving import serve_rest
 from tests.cluster.fixtures import Api as Server
 from tests.web.actions.calling import NOTE_TYPE, Api, note
@@ -30,7 +31,7 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> World:
 @pytest.fixture
 async def rest(real_api: Server, shelf: World) -> AsyncIterator[Api]:
     client, namespace = real_api.client, real_api.namespace
-    await install(client, actions.KINDS)
+    await install(client, (*actions.KINDS, *FACE_KINDS))
     manager = Manager(client, namespace=namespace, environment={})
     manager.add("actions", actions.register)
     async with (

@@ -22,6 +22,7 @@ from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from homeostat.web.actions import serving
+from homeostat.web.actions.access import KINDS as FACE_KINDS
 from homeostat.web.actions.access import RULES
 from homeostat.web.actions.serving import serve_rest
 from homeostat.web.actions.webhooks.api import REST_WEBHOOK
@@ -98,7 +99,7 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
 ) -> None:
     used: Used = set()
     refused: list[str] = []
-    await install(api.client, (*actions.KINDS, *POLICY_KINDS))
+    await install(api.client, (*actions.KINDS, *FACE_KINDS, *POLICY_KINDS))
     space = api.namespace
     documents = access_documents({}, namespace=space, account=ACCOUNT, has_election=False)
     await apply(api.client, *documents, *rest_documents(served=space, namespace=space, account=ACCOUNT))

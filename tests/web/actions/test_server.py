@@ -16,6 +16,7 @@ from homeostat.plane import Plane
 from homeostat.runtime.installation import install
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions import serving
+from homeostat.web.actions.access import KINDS as FACE_KINDS
 from homeostat.web.actions.serving import serve_rest
 from homeostat.web.identity.identity import open_identity
 from homeostat.web.identity.token import SettingError
@@ -167,7 +168,7 @@ async def test_what_keeps_it_from_serving_is_told_as_it_is(plane: Plane) -> None
 
 
 async def test_open_to_this_machine_it_needs_no_login_and_still_has_one(plane: Plane) -> None:
-    await install(plane.client, actions.KINDS)
+    await install(plane.client, (*actions.KINDS, *FACE_KINDS))
     async with (
         serve_rest(plane.client, namespace="default", environment=ADMIN, is_open=True) as server,
         aiohttp.ClientSession() as session,
