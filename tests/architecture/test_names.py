@@ -13,7 +13,7 @@ from homeostat.operators.catalog import OURS
 
 PACKAGE = Path(__file__).parents[2] / "homeostat"
 OWN = {
-    "actions": ("operators/actions/", "web/actions/", "cli/resource/", "cli/type/", "cli/plan/"),
+    "actions": ("operators/actions/", "web/actions/", "cli/resource/", "cli/type/", "cli/plan/", "sdk/plugins.py"),
     "policy": ("operators/policy/", "cli/policy/", "web/admission/"),
 }
 # One page for people shows both, and the permissions of the face that it belongs to say so.
