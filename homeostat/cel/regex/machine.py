@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from homeostat.cel.errors import EvaluationError
 from homeostat.cel.regex.classes import CATEGORIES, Chars
-from homeostat.cel.regex.syntax import Alternate, Assertion, Concat, Repeat, Tree
+from homeostat.cel.regex.syntax import Alternate, Assertion, Concat, PatternError, Repeat, Tree
 
 MAX_INSTRUCTIONS = 10_000
 MAX_STEPS = 4_000_000
@@ -61,7 +61,7 @@ class Machine:
 
     def _add(self, kind: int, one: int = 0, two: int = 0, *, chars: Chars | None = None, at: str = "") -> int:
         if len(self.program) >= MAX_INSTRUCTIONS:
-            raise EvaluationError("error parsing regexp: expression too large")
+            raise PatternError("error parsing regexp: expression too large")
         self.program.append((kind, one, two, _HOLDS.get(at), chars))
         return len(self.program) - 1
 

@@ -52,8 +52,12 @@ _ASSERTIONS = {"A": Assertion("text start"), "z": Assertion("text end")} | {
 }
 
 
+class PatternError(EvaluationError):
+    """The text is not a regular expression that Go would accept."""
+
+
 def parse_pattern(pattern: str) -> Tree:
-    """The tree of a pattern; `EvaluationError` says what RE2 would not accept."""
+    """The tree of a pattern; `PatternError` says what is wrong with it."""
     return _Parser(pattern).parse()
 
 
@@ -65,7 +69,7 @@ class _Parser:
         self.flags = frozenset[str]()
 
     def fail(self, reason: str) -> NoReturn:
-        raise EvaluationError(f"error parsing regexp: {reason}: `{self.pattern[:200]}`")
+        raise PatternError(f"error parsing regexp: {reason}: `{self.pattern[:200]}`")
 
     def parse(self) -> Tree:
         tree = self.alternatives()
@@ -213,7 +217,7 @@ class _Parser:
         self.position += 1
         if character in _CONTROLS:
             return _CONTROLS[character]
-        if character.isascii() and not character.isalnum() and character != "_":
+        if character.isascii() and not character.isalnum():
             return ord(character)
         return self.fail("invalid escape sequence")
 

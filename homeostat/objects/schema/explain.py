@@ -19,7 +19,7 @@ from homeostat.objects.json import Json, JsonObject, type_name
 from homeostat.objects.schema.formats import format_check
 from homeostat.objects.schema.json_schema import INT64_HIGHEST, INT64_LOWEST
 from homeostat.objects.schema.list_types import identity
-from homeostat.objects.schema.pattern import PatternError, fits, is_too_long
+from homeostat.objects.schema.pattern import fits, is_too_long
 from homeostat.objects.schema.schema import UNSET, Schema
 from homeostat.objects.schema.structural import schema_of
 
@@ -88,7 +88,7 @@ def _string_causes(value: str, node: Schema, path: str) -> list[Cause]:
         causes.append(too_long(path, most))
     if (least := rules.get("minLength")) is not None and len(value) < least:
         causes.append(invalid(path, value, f"{path} in body should be at least {least} chars long"))
-    if (pattern := rules.get("pattern")) and not _matches(pattern, value):
+    if (pattern := rules.get("pattern")) and not fits(pattern, value):
         causes.append(_pattern_cause(value, pattern, path))
     check = format_check(node.format)
     if check and not check(value):
@@ -101,13 +101,6 @@ def _pattern_cause(value: str, pattern: str, path: str) -> Cause:
     if not is_too_long(pattern, value):
         return invalid(path, value, told)
     return invalid(path, f"{value[:64]}...", f"{told}, and {len(value)} characters are too many to find out")
-
-
-def _matches(pattern: str, value: str) -> bool:
-    try:
-        return fits(pattern, value)
-    except PatternError:
-        return False
 
 
 def _number_causes(value: float, rules: dict[str, Any], path: str) -> list[Cause]:

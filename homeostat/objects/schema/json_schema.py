@@ -2,7 +2,7 @@
 
 What JSON Schema has no word for is written out: `nullable`, int-or-string, integers that end at 64 bits, embedded
 resources, Go's patterns, boolean `exclusiveMinimum`, and that Kubernetes asks nothing more of a `null` than to be
-allowed and listed. Unique list items are `listtypes.py`'s.
+allowed and listed. Unique list items are `list_types.py`'s.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import jsonschema_rs
 
+from homeostat.cel.regex import SLIGHT_WEIGHT, PatternError, compile_pattern
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.formats import Check, format_check
-from homeostat.objects.schema.pattern import SLIGHT_WEIGHT, PatternError, fits, translate, weight
+from homeostat.objects.schema.pattern import fits
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
 
@@ -59,11 +60,14 @@ def accepter(schema: Schema) -> Accepter:
     """`ValueError` if the schema itself is not sound, or too large for the engine to take in without a pause."""
     asked = _Asked()
     definitions: dict[str, JsonObject] = {}
-    translated = _translate(schema, definitions, asked)
+    try:
+        translated = _translate(schema, definitions, asked)
+    except PatternError as error:
+        raise ValueError(str(error)) from error
     if definitions:
         translated["definitions"] = definitions
     try:
-        validator = jsonschema_rs.Draft7Validator(
+        validator = jsonschema_rs.Draft202012Validator(
             translated, formats=asked.formats, validate_formats=True, pattern_options=jsonschema_rs.RegexOptions()
         )
         return Accepter(validator.is_valid, asked.has_weight)
@@ -108,22 +112,15 @@ def _written(node: Schema, definitions: dict[str, JsonObject], asked: _Asked) ->
 
 
 def _write_pattern(pattern: str, out: JsonObject, asked: _Asked) -> None:
-    size = weight(pattern)
-    asked.has_weight = asked.has_weight or size > SLIGHT_WEIGHT
-    if size <= _MOST_WEIGHT and asked.inlined < _MOST_PATTERNS:
+    read = compile_pattern(pattern)
+    asked.has_weight = asked.has_weight or read.weight > SLIGHT_WEIGHT
+    if read.weight <= _MOST_WEIGHT and asked.inlined < _MOST_PATTERNS:
         asked.inlined += 1
-        out["pattern"] = translate(pattern)
+        out["pattern"] = read.rust
         return
     check = asked.formats.get(out.get("format", ""))
     out["format"] = f"{out.get('format', '')} {pattern}"
-    asked.formats[out["format"]] = lambda text: _fits(pattern, text) and (check is None or check(text))
-
-
-def _fits(pattern: str, text: str) -> bool:
-    try:
-        return fits(pattern, text)
-    except PatternError:
-        return False
+    asked.formats[out["format"]] = lambda text: fits(pattern, text) and (check is None or check(text))
 
 
 def _write_type(node: Schema, out: JsonObject) -> None:

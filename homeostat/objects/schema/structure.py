@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from homeostat.cel.regex import PatternError
 from homeostat.objects.errors import Cause, forbidden, invalid, required
 from homeostat.objects.json import JsonObject
-from homeostat.objects.schema.pattern import PatternError, matcher
+from homeostat.objects.schema.pattern import schema_pattern
 
 Level = Literal["root", "item", "field"]
 
@@ -141,7 +142,7 @@ def _check_values(raw: JsonObject, path: str, *, is_int_or_string: bool = False)
         causes += _check_nested(raw["not"], f"{path}.not")
     if pattern := raw.get("pattern"):
         try:
-            matcher(pattern)
+            schema_pattern(pattern)
         except PatternError as error:
             told = f"must be a valid regular expression, but isn't: {error}"
             causes.append(invalid(f"{path}.pattern", pattern, told))

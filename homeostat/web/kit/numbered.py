@@ -56,9 +56,11 @@ class Numbered(Generic[T]):
         return [item for _, item in sorted(claims.values(), key=lambda each: each[0])[1:]] if len(claims) > 1 else []
 
     def newest(self, *, before: int = 0) -> Iterator[T]:
-        """With numbers below `before`, the highest first; all unless given. What changes meanwhile may be missed."""
+        """With numbers below `before`, the highest first; all unless given. The objects may change meanwhile."""
         at = bisect_left(self._numbers, before) if before else len(self._numbers)
-        for number in reversed(self._numbers[:at]):
+        while at:
+            number = self._numbers[at - 1]
             found = self.get(number)
             if found is not None:
                 yield found
+            at = bisect_left(self._numbers, number)
