@@ -15,6 +15,7 @@ _COMMANDS = {
     "up": "Start the control plane.",
     "run": "Run operators on a cluster.",
     "crds": "Print the CustomResourceDefinitions of operators.",
+    "deploy": "Print the manifests that run operators in a cluster.",
     "rbac": "Print the account and the roles that operators run with.",
     "policy": "Judge manifests and clusters by policies.",
     "type": "Add, list, show and delete resource types.",
@@ -35,7 +36,7 @@ _COMMANDS = {
 _PACKAGES = {
     "objects": ("get", "describe", "watch", "apply", "delete"),
     "plane": ("up", "kubeconfig", "backup", "restore", "migrate-store", "token"),
-    "operators": ("run", "crds", "rbac"),
+    "operators": ("run", "crds", "rbac", "deploy"),
 }
 _MODULES = {name: f"{package}.{name.replace('-', '_')}" for package, names in _PACKAGES.items() for name in names}
 

@@ -12,7 +12,7 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
-from homeostat.cli.operators.rbac import access_documents
+from homeostat.cli.operators.deploy.access import access_documents
 from homeostat.client.base import Client
 from homeostat.client.discovery import Discovery
 from homeostat.client.in_process import InProcess

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from homeostat.cli.console.failure import Failure
+from homeostat.objects.names import name_rule
 
 if TYPE_CHECKING:
     from homeostat.runtime.description import Description
@@ -26,6 +27,17 @@ def operators_option(function: F) -> F:
     )(function)
 
 
+def named_operators(text: str) -> list[str]:
+    """Each once, in the order in which they were named."""
+    from homeostat.operators.catalog import known_operators
+
+    named = [each.strip() for each in text.split(",")]
+    names = list(dict.fromkeys(name for each in named for name in (known_operators() if each == "all" else [each])))
+    if found := [each for each in names if each]:
+        return found
+    raise click.UsageError("--operators names none; name one, or a file of your own (./greeter.py)")
+
+
 def chosen_operators(text: str) -> dict[str, OperatorModule]:
     """The modules by their short names, in the order in which they were named."""
     return {name: each.load() for name, each in described_operators(text).items()}
@@ -37,15 +49,10 @@ def described_operators(text: str) -> dict[str, Description]:
         BrokenOperatorError,
         UnknownOperatorError,
         find_operator,
-        known_operators,
         operator_name,
     )
 
-    named = [each.strip() for each in text.split(",")]
-    names = list(dict.fromkeys(name for each in named for name in (known_operators() if each == "all" else [each])))
-    names = [each for each in names if each]
-    if not names:
-        raise click.UsageError("--operators names none; name one, or a file of your own (./greeter.py)")
+    names = named_operators(text)
     try:
         found = {operator_name(name): find_operator(name) for name in names}
     except UnknownOperatorError as error:
@@ -66,3 +73,9 @@ def check_environments(operators: Iterable[Description], environment: Mapping[st
             check_environment(each, environment)
     except BrokenOperatorError as error:
         raise Failure(str(error)) from error
+
+
+def check_name(kind: str, name: str | None) -> None:
+    """One that is empty is a variable that was not set, and no wish for another scope."""
+    if name is not None and (messages := name_rule("", kind).messages(name)):
+        raise click.UsageError(f'"{name}" cannot be the name of a {kind}: {messages[0]}')

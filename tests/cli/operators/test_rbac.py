@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from homeostat.cli.operators.rbac import access_documents, wide_resources
+from homeostat.cli.operators.deploy.access import access_documents, wide_resources
 from homeostat.client.base import Client
 from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError, NotFoundError

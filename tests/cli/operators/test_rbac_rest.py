@@ -10,7 +10,7 @@ from uuid import uuid4
 import aiohttp
 import pytest
 
-from homeostat.cli.operators.rbac import access_documents, rest_documents
+from homeostat.cli.operators.deploy.access import access_documents, face_documents
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
@@ -102,7 +102,7 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
     await install(api.client, (*actions.KINDS, *FACE_KINDS, *POLICY_KINDS))
     space = api.namespace
     documents = access_documents({}, namespace=space, account=ACCOUNT, has_election=False)
-    await apply(api.client, *documents, *rest_documents(served=space, namespace=space, account=ACCOUNT))
+    await apply(api.client, *documents, *face_documents(actions.FACES, served=space, namespace=space, account=ACCOUNT))
     manager = Manager(api.client, namespace=space, directory=tmp_path, environment={})
     manager.add("actions", actions.register)
     async with manager.running(), acting_as(api, space, ACCOUNT) as client:

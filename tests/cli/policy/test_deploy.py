@@ -9,11 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from homeostat.cli.policy.deploy.grafana import dashboard
-from homeostat.cli.policy.deploy.monitoring import monitoring_documents
-from homeostat.cli.policy.deploy.roles import access_documents
-from homeostat.cli.policy.deploy.site import OPERATOR, WEBHOOK, Site
-from homeostat.cli.policy.deploy.workloads import workload_documents
+from homeostat.cli.operators.deploy.site import Site
+from homeostat.cli.operators.deploy.workloads import workload_documents
+from homeostat.cli.policy.deploy import OPERATOR, WEBHOOK, access_documents, components, monitoring_documents
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
 from homeostat.client.endpoint.endpoint import Endpoint
@@ -33,7 +31,7 @@ from tests.cli.policy_files import BARE, deployment
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
 
-SITE = Site(namespace="ops", image="registry.example.com/homeostat:1.0")
+SITE = Site(name="kube-devops", namespace="ops", image="registry.example.com/homeostat:1.0")
 MONITORS: JsonObject = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -81,7 +79,12 @@ async def test_every_document_is_accepted_by_a_server(api: Api) -> None:
     await apply(api.client, MONITORS)
     await install(api.client, KINDS)
     definitions = [each.definition() for each in KINDS]
-    documents = [*definitions, *access_documents(site), *workload_documents(site), *monitoring_documents(site)]
+    documents = [
+        *definitions,
+        *access_documents(site),
+        *workload_documents(site, components(site)),
+        *monitoring_documents(site),
+    ]
     await eventually(lambda: apply(api.client, *documents), lambda _: True)
     found = await api.client.get(DEPLOYMENT.path(site.namespace, OPERATOR))
     arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -93,9 +96,8 @@ def _namespace(name: str) -> JsonObject:
 
 
 async def test_a_read_only_operator_may_not_change_workloads(tmp_path: Path) -> None:
-    site = msgspec.structs.replace(SITE, can_enforce=False)
     async with plane_of(tmp_path) as plane:
-        await apply(plane.client, *access_documents(site), _namespace("shop"))
+        await apply(plane.client, *access_documents(SITE, can_enforce=False), _namespace("shop"))
         await plane.client.create(DEPLOYMENT.path("shop"), deployment(BARE))
         async with acting_as(plane, OPERATOR) as client:
             await client.list(DEPLOYMENT.path("shop"))
@@ -164,12 +166,12 @@ def test_the_dashboard_shows_every_metric_in_places_that_do_not_overlap() -> Non
     from homeostat.edge.tally import Tally
     from homeostat.web.admission.metrics import AdmissionMetrics
 
-    text = msgspec.json.encode(dashboard()).decode()
+    text = monitoring_documents(SITE)[-1]["data"]["kube-devops.json"]
     series = Series(lambda: ({}, Tally((1.0,))))
     for each in (series, Census(), AdmissionMetrics()):
         for family in each.collect():
             assert family.name in text
-    panels = [each["gridPos"] for each in dashboard()["panels"]]
+    panels = [each["gridPos"] for each in msgspec.json.decode(text)["panels"]]
     cells = [(x, y) for p in panels for x in range(p["x"], p["x"] + p["w"]) for y in range(p["y"], p["y"] + p["h"])]
     assert len(cells) == len(set(cells))
     assert len(panels) >= 25

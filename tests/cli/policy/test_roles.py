@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.cli.policy.deploy.roles import access_documents, lone_access_documents
-from homeostat.cli.policy.deploy.site import OPERATOR, Site
+from homeostat.cli.operators.deploy.site import Site
+from homeostat.cli.policy.deploy import OPERATOR, access_documents, lone_access_documents
 from homeostat.client.base import Client
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.kind import DEPLOYMENT, EVENT, LEASE, NAMESPACE, POD
@@ -93,8 +93,8 @@ async def test_an_operator_alone_does_all_it_can_with_its_seven_rules_and_needs_
     used: Used = set()
     refused: list[str] = []
     await install(api.client, KINDS)
-    site = Site(namespace=api.namespace, can_enforce=can_enforce)
-    await apply(api.client, *lone_access_documents(site))
+    site = Site(name="kube-devops", namespace=api.namespace)
+    await apply(api.client, *lone_access_documents(site, can_enforce=can_enforce))
     async with acting_as(api, site.namespace, OPERATOR) as client:
         manager = Manager(client.over(lambda transport: Noting(transport, used, refused)))
         manager.add("policy", policy.register)
@@ -110,7 +110,7 @@ async def test_an_operator_alone_does_all_it_can_with_its_seven_rules_and_needs_
 
 
 async def test_two_operators_elect_a_leader_in_their_own_namespace(api: Api) -> None:
-    site = Site(namespace=api.namespace)
+    site = Site(name="kube-devops", namespace=api.namespace)
     await install(api.client, KINDS)
     await apply(api.client, *access_documents(site))
     async with acting_as(api, site.namespace, OPERATOR) as client:

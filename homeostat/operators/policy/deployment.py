@@ -1,25 +1,15 @@
-"""The Grafana dashboard of the operator: every metric it has, in rows. Pure.
+"""What the operator's deployment to a cluster has besides: the admission webhook, and what Prometheus and Grafana show.
 
-Several replicas tell the same score, so that gauges are the greatest of them and counters are summed.
+Several replicas report the same score, so that gauges are the greatest of them and counters are summed. Pure.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from homeostat.objects.json import JsonObject
-
-UID: Final = "kube-devops-overview"
-_WIDTH: Final = 24
-_SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
-
-
-class Panel(NamedTuple):
-    title: str
-    expression: str
-    legend: str = ""
-    unit: str = "short"
-    is_stat: bool = False
+from homeostat.operators.policy.access import webhook_rules
+from homeostat.operators.policy.admission.webhook_configuration import PORT, webhook_configuration
+from homeostat.runtime.deployment import Alert, Deployment, Panel, Webhook
 
 
 def _greatest(metric: str, *labels: str) -> str:
@@ -37,7 +27,7 @@ def _p99(metric: str) -> str:
 
 _POLICY: Final = ("namespace", "policy")
 _OF_POLICY: Final = "{{namespace}}/{{policy}}"
-_ROWS: Final[dict[str, tuple[Panel, ...]]] = {
+_PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Overview": (
         Panel("Cluster score", _greatest("cluster_health_score"), is_stat=True),
         Panel("Lowest policy", "min(devopspolicy_health_score)", is_stat=True),
@@ -79,46 +69,38 @@ _ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel("Mode of each policy", _greatest("devopspolicy_enforcement_mode", *_POLICY), _OF_POLICY),
     ),
 }
+_ALERTS: Final = (
+    Alert(
+        name="PolicyScoreLow",
+        expression=f"{_greatest('devopspolicy_health_score', *_POLICY)} < 50",
+        summary="Policy {{ $labels.namespace }}/{{ $labels.policy }} scores {{ $value }} of 100",
+        advice="List its violations: kubectl describe devopspolicy {{ $labels.policy }} -n {{ $labels.namespace }}",
+        lasting="30m",
+    ),
+    Alert(
+        name="PolicyEnforcementFails",
+        expression=f"{_rate('devopspolicy_remediations_failed_total')} > 0",
+        summary="Policies cannot enforce their rules on some workloads",
+        advice="Read the conditions and Events of the policies, and the log of the operator",
+        lasting="15m",
+    ),
+    Alert(
+        name="PolicyWebhookHurried",
+        expression=f"{_rate('webhook_hurried_total')} > 0",
+        summary="The admission webhook answers before every policy was evaluated",
+        advice="Raise the CPU of the webhook, or its replicas",
+        lasting="15m",
+    ),
+)
 
-
-def dashboard() -> JsonObject:
-    panels: list[JsonObject] = []
-    top = 0
-    for title, row in _ROWS.items():
-        panels.append(_row(len(panels) + 1, title, top))
-        top += 1
-        width, height = (4, 4) if row[0].is_stat else (8, 8)
-        across = _WIDTH // width
-        for at, panel in enumerate(row):
-            place = {"x": at % across * width, "y": top + at // across * height, "w": width, "h": height}
-            panels.append(_panel(len(panels) + 1, panel, place))
-        top += -(-len(row) // across) * height
-    return {
-        "uid": UID,
-        "title": "kube-devops: policies",
-        "tags": ["kubernetes", "policy"],
-        "schemaVersion": 39,
-        "editable": True,
-        "refresh": "30s",
-        "time": {"from": "now-6h", "to": "now"},
-        "templating": {"list": [{"name": "datasource", "type": "datasource", "query": "prometheus"}]},
-        "panels": panels,
-    }
-
-
-def _row(number: int, title: str, top: int) -> JsonObject:
-    place = {"x": 0, "y": top, "w": _WIDTH, "h": 1}
-    return {"id": number, "type": "row", "title": title, "collapsed": False, "gridPos": place, "panels": []}
-
-
-def _panel(number: int, panel: Panel, place: JsonObject) -> JsonObject:
-    target = {"refId": "A", "datasource": _SOURCE, "expr": panel.expression, "legendFormat": panel.legend}
-    return {
-        "id": number,
-        "type": "stat" if panel.is_stat else "timeseries",
-        "title": panel.title,
-        "datasource": _SOURCE,
-        "gridPos": place,
-        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
-        "targets": [target],
-    }
+DEPLOYMENT: Final = Deployment(
+    webhook=Webhook(
+        arguments=("policy", "webhook", "serve"),
+        port=PORT,
+        rules=webhook_rules(),
+        configuration=webhook_configuration,
+        certificate="policy webhook cert-generate",
+    ),
+    panels=_PANELS,
+    alerts=_ALERTS,
+)

@@ -1,0 +1,129 @@
+"""`homeostat deploy`: everything a cluster needs to run operators, for `kubectl apply -f -`.
+
+It works from what operator modules declare (KINDS, RULES, FACES, DEPLOYMENT) and names none of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.output import documents_option, print_objects
+from homeostat.cli.operators.choice import check_name, described_operators, named_operators, operators_option
+from homeostat.cli.operators.deploy.manifests import Chosen, deployment_documents, faces_of, webhooks_of
+from homeostat.cli.operators.deploy.site import IMAGE, Site
+from homeostat.cli.operators.deploy.tls import read_faces_tls, read_tls, service_name
+
+_USUAL = Site()
+_MOST_BYTES = 1 << 20
+
+
+@click.command(short_help="Print the manifests that run operators in a cluster.")
+@operators_option
+@click.option(
+    "-n", "--namespace", default=_USUAL.namespace, show_default=True, metavar="NS", help="Where the operators run."
+)
+@click.option("--image", default=IMAGE, show_default=True, help="Image with the homeostat command.")
+@click.option(
+    "--replicas", default=_USUAL.replicas, show_default=True, type=click.IntRange(1), help="Processes; one leads."
+)
+@click.option("--within", metavar="NS", help="Let the operators work in this namespace only.  [default: in all]")
+@click.option(
+    "--tls",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Directory with ca.crt, tls.crt and tls.key of admission webhooks: print their Secrets and configurations.",
+)
+@click.option(
+    "--faces-tls",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Directory with tls.crt and tls.key: serve the HTTP apps of the operators (REST API, dashboard) with them.",
+)
+@click.option(
+    "--monitoring",
+    "is_monitored",
+    is_flag=True,
+    help="Print ServiceMonitors, alert rules (both for the Prometheus operator) and a Grafana dashboard too.",
+)
+@documents_option
+def command(
+    operators: str,
+    namespace: str,
+    image: str,
+    replicas: int,
+    within: str | None,
+    tls: Path | None,
+    faces_tls: Path | None,
+    is_monitored: bool,
+    output: str,
+) -> None:
+    """Print everything a cluster needs to run operators, in the order in which to apply it.
+
+    That is: the definitions of their kinds, a namespace, an account, roles with the permissions that each operator
+    needs, a Deployment with a budget for disruptions and a Service, and the same for the admission webhooks that
+    operators declare. A file of your own is mounted from a ConfigMap; operators of other packages must be in the image.
+
+    \b
+    Examples:
+      homeostat deploy --image registry.example.com/homeostat:1.0 | kubectl apply --server-side -f -
+      homeostat deploy --operators policy,actions -n ops --replicas 3
+      homeostat deploy --operators ./greeter.py --within shop
+      homeostat deploy --operators policy --tls tls/ --monitoring -o json
+      homeostat deploy --operators actions --faces-tls tls/
+    """
+    for place in (namespace, within):
+        check_name("Namespace", place)
+    site = Site(namespace=namespace, image=image, replicas=replicas)
+    chosen = _chosen(operators)
+    webhooks = webhooks_of(site, chosen)
+    files = None if tls is None else read_tls(tls, [service_name(each, namespace) for each in webhooks])
+    faces = None if faces_tls is None else read_faces_tls(faces_tls)
+    documents = deployment_documents(
+        site, chosen, within=within or "", tls=files, faces_tls=faces, is_monitored=is_monitored
+    )
+    print_objects(documents, output)
+    for name, webhook in webhooks.items() if files is None else ():
+        click.echo(
+            f"left out the admission webhook {name}, for it needs a certificate; to add it: homeostat "
+            f"{webhook.certificate} --service-name {name} --namespace {namespace} --output-dir tls, "
+            "then homeostat deploy with --tls tls",
+            err=True,
+        )
+    if faces is None and (titles := [each.title for each in faces_of(chosen)]):
+        click.echo(f"left out {', '.join(titles)}, for it needs a certificate; to add it: --faces-tls DIR", err=True)
+
+
+def _chosen(operators: str) -> dict[str, Chosen]:
+    from homeostat.operators.access import rules_of
+    from homeostat.operators.catalog import UnknownOperatorError
+
+    found: dict[str, Chosen] = {}
+    described = described_operators(operators)
+    for named, (name, each) in zip(named_operators(operators), described.items(), strict=True):
+        module = each.load()
+        try:
+            rules = rules_of(name, module)
+        except UnknownOperatorError as error:
+            raise Failure(str(error)) from error
+        found[name] = Chosen(
+            named=named,
+            module=module,
+            faces=each.faces,
+            definitions=each.definitions,
+            rules=rules,
+            source=_source(named),
+        )
+    return found
+
+
+def _source(named: str) -> str | None:
+    """The text of a file; an operator by another name is in the image."""
+    if not named.endswith(".py"):
+        return None
+    text = Path(named).read_text()
+    if len(text.encode()) > _MOST_BYTES:
+        raise Failure(f"{named} is larger than a ConfigMap can be (1 MiB); make it a package of the image")
+    return text

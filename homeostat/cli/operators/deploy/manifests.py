@@ -1,0 +1,190 @@
+"""The manifests of operators, from what their modules declare. Pure.
+
+They come in an order in which `kubectl apply` can take them: definitions, the namespace and its accounts, what Pods
+mount, the Pods, and then what asks them.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import PurePath
+from typing import Any, Final
+
+import msgspec
+
+from homeostat.cli.operators.deploy.access import access_documents, face_documents, granted, wide_resources
+from homeostat.cli.operators.deploy.grafana import dashboard
+from homeostat.cli.operators.deploy.monitoring import alert_document, dashboard_document, monitor_documents
+from homeostat.cli.operators.deploy.signals import PANELS, alerts_of
+from homeostat.cli.operators.deploy.site import Site
+from homeostat.cli.operators.deploy.tls import TlsFiles
+from homeostat.cli.operators.deploy.workloads import (
+    Component,
+    Mount,
+    operator_component,
+    tls_secret,
+    webhook_component,
+    workload_documents,
+)
+from homeostat.objects.json import JsonObject
+from homeostat.runtime.deployment import NOTHING, Deployment, Webhook
+from homeostat.runtime.faces.face import PORT, Face
+from homeostat.runtime.setup import OperatorModule
+
+_FILES: Final = "/operators"
+_FACES_TLS: Final = "/faces-tls"
+_SERVED: Final = "default"
+"""The namespace that faces serve where the operators work in all."""
+_WORK: Final = "/tmp"  # noqa: S108 - a volume of the Pod's own
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """One operator as it is to be deployed; `named` is what `--operators` takes, `source` the text of a file."""
+
+    named: str
+    module: Any
+    faces: Sequence[Face] = ()
+    definitions: Sequence[JsonObject]
+    rules: Sequence[JsonObject]
+    source: str | None = None
+
+    @property
+    def deployment(self) -> Deployment:
+        found: Deployment = getattr(self.module, "DEPLOYMENT", NOTHING)
+        return found
+
+    @property
+    def argument(self) -> str:
+        """What `--operators` takes in the Pod."""
+        return self.named if self.source is None else f"{_FILES}/{PurePath(self.named).name}"
+
+
+Operators = Mapping[str, Chosen]
+"""By their short names."""
+
+
+def faces_of(operators: Operators) -> list[Face]:
+    return [face for each in operators.values() for face in each.faces]
+
+
+def webhooks_of(site: Site, operators: Operators) -> dict[str, Webhook]:
+    """By the names of their Services."""
+    declared = {name: each.deployment.webhook for name, each in operators.items()}
+    return {f"{site.name}-{name}-webhook": each for name, each in declared.items() if each is not None}
+
+
+def deployment_documents(
+    site: Site,
+    operators: Operators,
+    *,
+    within: str = "",
+    tls: TlsFiles | None = None,
+    faces_tls: TlsFiles | None = None,
+    is_monitored: bool = False,
+) -> list[JsonObject]:
+    """`within` is the only namespace that the operators may work in. Webhooks are deployed where there is `tls`, and
+    faces are served where there is `faces_tls`.
+    """
+    faces = faces_of(operators) if faces_tls is not None else []
+    webhooks = webhooks_of(site, operators) if tls is not None else {}
+    components = [_operator(site, operators, within, faces), *(_webhook(name, each) for name, each in webhooks.items())]
+    documents = [definition for each in operators.values() for definition in each.definitions]
+    documents += _access(site, operators, within)
+    if faces_tls is not None and faces:
+        documents += _face_documents(site, faces, within, faces_tls)
+    documents += [made for name, each in webhooks.items() for made in granted(site, name, name, each.rules)]
+    documents += _sources(site, operators)
+    if tls is not None:
+        documents += [_secret(site, name, name, tls) for name in webhooks]
+    documents += workload_documents(site, components, has_budgets=site.replicas > 1)
+    if tls is not None:
+        documents += [
+            each.configuration(tls.authority, service=name, namespace=site.namespace) for name, each in webhooks.items()
+        ]
+    return documents + (_monitoring(site, operators, components) if is_monitored else [])
+
+
+def _operator(site: Site, operators: Operators, within: str, faces: Sequence[Face]) -> Component:
+    mounts = [Mount("work", _WORK, {"emptyDir": {}}, is_read_only=False)]
+    if any(each.source is not None for each in operators.values()):
+        mounts.append(Mount("operators", _FILES, {"configMap": {"name": _sources_name(site)}}))
+    if faces:
+        mounts.append(Mount("faces", _FACES_TLS, {"secret": {"secretName": tls_secret(_faces_name(site))}}))
+    return operator_component(
+        site,
+        name=site.name,
+        operators=",".join(each.argument for each in operators.values()),
+        options=[*(["--namespace", within] if within else []), *_face_options(faces)],
+        ports=_face_ports(faces),
+        mounts=mounts,
+        # The root of the file system is read-only; caches and temporary files go here.
+        environment={"HOME": _WORK, "XDG_CACHE_HOME": f"{_WORK}/cache"},
+        annotations=_digest(operators),
+    )
+
+
+def _face_options(faces: Sequence[Face]) -> list[str]:
+    if not faces:
+        return []
+    places = [text for each in faces for text in (f"--{each.name}-port", f"0.0.0.0:{each.port}")]
+    return [*places, "--faces-cert", f"{_FACES_TLS}/tls.crt", "--faces-key", f"{_FACES_TLS}/tls.key"]
+
+
+def _face_ports(faces: Sequence[Face]) -> dict[str, int]:
+    """By the names that ports of a Service may have."""
+    return {"faces" if each.port == PORT else each.name[:15].rstrip("-"): each.port for each in faces}
+
+
+def _face_documents(site: Site, faces: Sequence[Face], within: str, tls: TlsFiles) -> list[JsonObject]:
+    granted = face_documents(faces, served=within or _SERVED, namespace=site.namespace, account=site.name, name="faces")
+    return [*granted, _secret(site, _faces_name(site), "operator", tls)]
+
+
+def _faces_name(site: Site) -> str:
+    return f"{site.name}-faces"
+
+
+def _webhook(name: str, webhook: Webhook) -> Component:
+    return webhook_component(name=name, label=name, arguments=webhook.arguments, port=webhook.port)
+
+
+def _access(site: Site, operators: Operators, within: str) -> list[JsonObject]:
+    modules: list[OperatorModule] = [each.module for each in operators.values()]
+    return access_documents(
+        {name: each.rules for name, each in operators.items()},
+        namespace=site.namespace,
+        account=site.name,
+        has_election=True,
+        within=within,
+        wide=wide_resources(modules) if within else frozenset(),
+    )
+
+
+def _sources(site: Site, operators: Operators) -> list[JsonObject]:
+    files = {PurePath(each.named).name: each.source for each in operators.values() if each.source is not None}
+    return [site.document("v1/ConfigMap", _sources_name(site), "operator", data=files)] if files else []
+
+
+def _digest(operators: Operators) -> dict[str, str]:
+    texts = [each.source for each in operators.values() if each.source is not None]
+    return {"homeostat.dev/operators": sha256("\0".join(texts).encode()).hexdigest()} if texts else {}
+
+
+def _sources_name(site: Site) -> str:
+    return f"{site.name}-operators"
+
+
+def _secret(site: Site, service: str, label: str, tls: TlsFiles) -> JsonObject:
+    data = {name: b64encode(text).decode() for name, text in tls.files().items()}
+    return site.document("v1/Secret", tls_secret(service), label, type="kubernetes.io/tls", data=data)
+
+
+def _monitoring(site: Site, operators: Operators, components: Sequence[Component]) -> list[JsonObject]:
+    declared = {name: each.deployment for name, each in operators.items()}
+    rows = [*PANELS.items(), *(row for each in declared.values() for row in each.panels.items())]
+    groups = [(site.name, alerts_of(site, site.name))]
+    groups += [(f"{site.name}-{name}", each.alerts) for name, each in declared.items() if each.alerts]
+    shown = dashboard(f"{site.name}-operators", "Homeostat: operators", ["kubernetes", site.name], rows)
+    return [*monitor_documents(site, components), alert_document(site, groups), dashboard_document(site, shown)]

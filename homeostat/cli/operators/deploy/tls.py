@@ -1,0 +1,68 @@
+"""The certificate of admission webhooks, from a directory: checked before it is printed, for an API server that does
+not trust it skips a webhook without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from homeostat.cli.console.failure import Failure
+
+
+class TlsFiles(msgspec.Struct, frozen=True):
+    """In PEM; without an authority where those who connect have it already."""
+
+    authority: bytes
+    certificate: bytes
+    key: bytes
+
+    def files(self) -> dict[str, bytes]:
+        authority = {"ca.crt": self.authority} if self.authority else {}
+        return {**authority, "tls.crt": self.certificate, "tls.key": self.key}
+
+
+def service_name(service: str, namespace: str) -> str:
+    """What an API server calls it."""
+    return f"{service}.{namespace}.svc"
+
+
+def read_tls(directory: Path, names: Sequence[str]) -> TlsFiles:
+    """`Failure` where a file is not there, or the certificate is not for all of these names."""
+    files = TlsFiles(*(_read(directory / name) for name in ("ca.crt", "tls.crt", "tls.key")))
+    covered = _names(directory / "tls.crt", files.certificate)
+    if missing := [each for each in names if each not in covered]:
+        raise Failure(
+            f"{directory / 'tls.crt'} is for {', '.join(covered) or 'no name'}, and the API server asks for "
+            f"{', '.join(missing)}; make one for that service and namespace"
+        )
+    return files
+
+
+def read_faces_tls(directory: Path) -> TlsFiles:
+    """Those who connect know by which names, so that none is asked for here."""
+    files = TlsFiles(b"", *(_read(directory / name, option="--faces-tls") for name in ("tls.crt", "tls.key")))
+    _names(directory / "tls.crt", files.certificate)
+    return files
+
+
+def _read(path: Path, *, option: str = "--tls") -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        needed = "ca.crt, tls.crt and tls.key" if option == "--tls" else "tls.crt and tls.key"
+        raise Failure(f"{path}: {error.strerror}; {option} names a directory with {needed}") from error
+
+
+def _names(path: Path, certificate: bytes) -> list[str]:
+    from cryptography import x509
+
+    try:
+        found = x509.load_pem_x509_certificate(certificate).extensions
+        return found.get_extension_for_class(x509.SubjectAlternativeName).value.get_values_for_type(x509.DNSName)
+    except ValueError as error:
+        raise Failure(f"{path}: not a certificate in PEM") from error
+    except x509.ExtensionNotFound:
+        return []

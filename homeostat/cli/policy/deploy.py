@@ -1,0 +1,147 @@
+"""`homeostat policy deploy`: `homeostat deploy` for this operator, under the names of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from homeostat.cli.console.output import documents_option, print_objects
+from homeostat.cli.operators.deploy.access import granted
+from homeostat.cli.operators.deploy.grafana import dashboard
+from homeostat.cli.operators.deploy.monitoring import dashboard_document, monitor_documents
+from homeostat.cli.operators.deploy.site import Site
+from homeostat.cli.operators.deploy.workloads import (
+    Component,
+    operator_component,
+    webhook_component,
+    workload_documents,
+)
+from homeostat.objects.json import JsonObject
+from homeostat.objects.roles import LEASE_RULES, binding, role
+from homeostat.operators.policy.access import operator_rules, webhook_rules
+from homeostat.operators.policy.admission.webhook_configuration import PORT, SERVICE
+from homeostat.operators.policy.api import KINDS
+from homeostat.operators.policy.deployment import DEPLOYMENT
+
+F = TypeVar("F", bound=Callable[..., Any])
+_NAME: Final = "kube-devops"
+OPERATOR: Final = f"{_NAME}-operator"
+WEBHOOK: Final = SERVICE
+_FORMER: Final = {
+    "generate-all": "all",
+    "generate-rbac": "rbac",
+    "generate-deployments": "deployments",
+    "generate-service-monitors": "monitoring",
+    "generate-dashboard": "monitoring",
+}
+USUAL: Final = Site(name=_NAME, namespace=_NAME)
+
+
+class DeployGroup(click.Group):
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, _FORMER.get(cmd_name, cmd_name))
+
+
+@click.group(cls=DeployGroup, short_help="Print the manifests that run the operator in a cluster.")
+def command() -> None:
+    """Print the manifests that run the operator and its webhook in a cluster.
+
+    The webhook needs a Secret with its certificate: see `homeostat policy webhook cert-generate`. To deploy several
+    operators together, use `homeostat deploy`.
+
+    \b
+    Examples:
+      homeostat policy deploy all --image registry.example.com/homeostat:1.0 | kubectl apply --server-side -f -
+      homeostat policy deploy rbac --read-only
+      homeostat policy deploy rbac --read-only --alone -n ops      # for homeostat run --operators policy
+      homeostat policy deploy monitoring | kubectl apply --server-side -f -
+    """
+
+
+def _site_options(function: F) -> F:
+    for option in (
+        documents_option,
+        click.option("--read-only", is_flag=True, help="Leave out the permission to change workloads: no enforcement."),
+        click.option("--replicas", default=USUAL.replicas, show_default=True, type=click.IntRange(1)),
+        click.option("--image", default=USUAL.image, show_default=True, help="Image with the homeostat command."),
+        click.option("-n", "--namespace", default=USUAL.namespace, show_default=True, metavar="NS"),
+    ):
+        function = option(function)
+    return function
+
+
+def _site(namespace: str, image: str, replicas: int) -> Site:
+    return Site(name=_NAME, namespace=namespace, image=image, replicas=replicas)
+
+
+@command.command("all")
+@click.option("--monitoring", "is_monitored", is_flag=True, help="Print ServiceMonitors and the dashboard too.")
+@_site_options
+def everything(is_monitored: bool, output: str, read_only: bool, **options: Any) -> None:
+    """Print definitions of kinds, access, Deployments, budgets and Services, in the order in which to apply them."""
+    site = _site(**options)
+    documents = [
+        *(each.definition() for each in KINDS),
+        *access_documents(site, can_enforce=not read_only),
+        *workload_documents(site, components(site)),
+    ]
+    print_objects([*documents, *(monitoring_documents(site) if is_monitored else [])], output)
+
+
+@command.command()
+@click.option("--alone", "is_alone", is_flag=True, help="For one operator without election, webhook and namespace.")
+@_site_options
+def rbac(is_alone: bool, output: str, read_only: bool, **options: Any) -> None:
+    """Print the namespace, service accounts, roles and bindings; with --alone an account, a role and its binding."""
+    documents = lone_access_documents if is_alone else access_documents
+    print_objects(documents(_site(**options), can_enforce=not read_only), output)
+
+
+@command.command()
+@_site_options
+def deployments(output: str, read_only: bool, **options: Any) -> None:  # noqa: ARG001
+    """Print Deployments, PodDisruptionBudgets and Services."""
+    site = _site(**options)
+    print_objects(workload_documents(site, components(site)), output)
+
+
+@command.command()
+@_site_options
+def monitoring(output: str, read_only: bool, **options: Any) -> None:  # noqa: ARG001
+    """Print ServiceMonitors of the Prometheus operator, and the Grafana dashboard in a ConfigMap."""
+    print_objects(monitoring_documents(_site(**options)), output)
+
+
+def components(site: Site) -> list[Component]:
+    webhook = ("policy", "webhook", "serve")
+    return [
+        operator_component(site, name=OPERATOR, operators="policy"),
+        webhook_component(name=WEBHOOK, label="webhook", arguments=webhook, port=PORT),
+    ]
+
+
+def access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject]:
+    """The namespace, and for the operator and the webhook an account, a role and what binds them."""
+    metadata = site.metadata(site.namespace, "namespace", is_namespaced=False)
+    leases = site.metadata(f"{OPERATOR}-leases", "operator")
+    operator, *grants = lone_access_documents(site, can_enforce=can_enforce)
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata},
+        operator,
+        *grants,
+        role(leases, LEASE_RULES),
+        binding(leases, leases["name"], operator),
+        *granted(site, WEBHOOK, "webhook", webhook_rules()),
+    ]
+
+
+def lone_access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject]:
+    """For one operator without election and webhook, in a namespace that is there: an account, a role, a binding."""
+    return granted(site, OPERATOR, "operator", operator_rules(can_enforce=can_enforce))
+
+
+def monitoring_documents(site: Site) -> list[JsonObject]:
+    shown = dashboard(f"{_NAME}-overview", f"{_NAME}: policies", ["kubernetes", "policy"], DEPLOYMENT.panels.items())
+    return [*monitor_documents(site, components(site)), dashboard_document(site, shown)]

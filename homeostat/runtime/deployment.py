@@ -1,0 +1,62 @@
+"""What an operator may declare for its deployment to a cluster, beside its kinds, rules and faces: the module's
+`DEPLOYMENT`. `homeostat deploy` prints the manifests. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from homeostat.objects.json import JsonObject
+
+
+class Panel(msgspec.Struct, frozen=True):
+    """One graph of the dashboard, or one number (`is_stat`); `legend` is a Grafana template of labels."""
+
+    title: str
+    expression: str
+    legend: str = ""
+    unit: str = "short"
+    is_stat: bool = False
+
+
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule of Prometheus. `summary` and `advice` may use its template of labels and value."""
+
+    name: str
+    expression: str
+    summary: str
+    advice: str
+    lasting: str = "10m"
+    """How long the expression must hold before the alert fires."""
+    severity: Literal["critical", "warning", "info"] = "warning"
+
+
+class Configuration(Protocol):
+    """A webhook configuration for a service, given the authority of its certificate in PEM."""
+
+    def __call__(self, ca_bundle: bytes, /, *, service: str, namespace: str) -> JsonObject: ...
+
+
+class Webhook(msgspec.Struct, frozen=True, kw_only=True):
+    """An admission webhook: `homeostat` with these arguments serves it, with TLS, as an account with these rules."""
+
+    arguments: Sequence[str]
+    """Followed by `--addr`, `--tls-cert` and `--tls-key`."""
+    port: int
+    rules: Sequence[JsonObject]
+    configuration: Configuration
+    certificate: str
+    """The arguments of `homeostat` that make a certificate, followed by `--service-name` and `--namespace`."""
+
+
+class Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    webhook: Webhook | None = None
+    panels: Mapping[str, Sequence[Panel]] = {}
+    """By the title of their row."""
+    alerts: Sequence[Alert] = ()
+
+
+NOTHING = Deployment()
