@@ -1,10 +1,10 @@
-"""What an operator may declare for its deployment to a cluster, beside its kinds, rules and faces: the module's
-`DEPLOYMENT`. `homeostat deploy` prints the manifests. Pure.
+"""What an operator's module may declare for its deployment to a cluster, beside kinds, rules and faces: `WEBHOOK`,
+`PANELS` (rows of a dashboard by their titles) and `ALERTS`. `homeostat deploy` prints the manifests. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -50,13 +50,3 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     configuration: Configuration
     certificate: str
     """The arguments of `homeostat` that make a certificate, followed by `--service-name` and `--namespace`."""
-
-
-class Deployment(msgspec.Struct, frozen=True, kw_only=True):
-    webhook: Webhook | None = None
-    panels: Mapping[str, Sequence[Panel]] = {}
-    """By the title of their row."""
-    alerts: Sequence[Alert] = ()
-
-
-NOTHING = Deployment()

@@ -72,6 +72,7 @@ from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.operator import Operator
 from homeostat.runtime.control.reconcile import PAUSE, Options
 from homeostat.runtime.control.recorder import About, Recorder
+from homeostat.runtime.deployment import Alert, Panel, Webhook
 from homeostat.runtime.faces.face import Face, FaceRules, Figures, Surroundings
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.telemetry.metrics import Metrics
@@ -107,6 +108,7 @@ __all__ = [
     "STALLED",
     "STATEFUL_SET",
     "About",
+    "Alert",
     "AlreadyExistsError",
     "ApiError",
     "BadRequestError",
@@ -140,6 +142,7 @@ __all__ = [
     "Operator",
     "Options",
     "OwnerReference",
+    "Panel",
     "Projection",
     "ProjectionError",
     "Receipt",
@@ -162,6 +165,7 @@ __all__ = [
     "UnreadableError",
     "UnsupportedMediaTypeError",
     "Wait",
+    "Webhook",
     "Writing",
     "all_of",
     "annotations_changed",

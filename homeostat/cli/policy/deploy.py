@@ -23,7 +23,7 @@ from homeostat.objects.roles import LEASE_RULES, binding, role
 from homeostat.operators.policy.access import operator_rules, webhook_rules
 from homeostat.operators.policy.admission.webhook_configuration import PORT, SERVICE
 from homeostat.operators.policy.api import KINDS
-from homeostat.operators.policy.deployment import DEPLOYMENT
+from homeostat.operators.policy.deployment import PANELS
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME: Final = "kube-devops"
@@ -143,5 +143,5 @@ def lone_access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonO
 
 
 def monitoring_documents(site: Site) -> list[JsonObject]:
-    shown = dashboard(f"{_NAME}-overview", f"{_NAME}: policies", ["kubernetes", "policy"], DEPLOYMENT.panels.items())
+    shown = dashboard(f"{_NAME}-overview", f"{_NAME}: policies", ["kubernetes", "policy"], PANELS.items())
     return [*monitor_documents(site, components(site)), dashboard_document(site, shown)]

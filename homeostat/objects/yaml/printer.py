@@ -65,7 +65,7 @@ def _inline(value: Json, indent: str) -> str:
             return "\n".join([_chomping(value), *(f"{indent}{line}" if line else "" for line in lines)])
     if value.isprintable() and value.isascii():
         return "'" + value.replace("'", "''") + "'" if value else '""'
-    return _escaped(value)
+    return double_quoted(value)
 
 
 def _chomping(value: str) -> str:
@@ -79,7 +79,7 @@ def _looks_typed(text: str) -> bool:
     return text in NOT_NUMBERS or text in ("<<", "=", "...") or type(resolve(text)) is not str or text[:4].isdigit()
 
 
-def _escaped(text: str) -> str:
+def double_quoted(text: str) -> str:
     marks = [mark if mark.isprintable() and mark not in '"\\' else f"\\U{ord(mark):08X}" for mark in text]
     return (
         '"'

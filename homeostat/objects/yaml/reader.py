@@ -90,14 +90,14 @@ def _documents(data: bytes) -> Iterator[tuple[int, Json]]:
             elif not isinstance(event, (StreamStartEvent, DocumentEndEvent)):
                 raise BadRequestError(f"YAML: unexpected {type(event).__name__}")
     except yaml.YAMLError as error:
-        raise _malformed(error) from error
+        raise malformed(error) from error
     except UnicodeDecodeError as error:
         raise BadRequestError("error converting YAML to JSON: invalid UTF-8") from error
     finally:
         parser.dispose()
 
 
-def _malformed(error: yaml.YAMLError) -> YamlError:
+def malformed(error: yaml.YAMLError) -> YamlError:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "malformed"
     return YamlError(problem, line=mark.line + 1 if mark else 0)

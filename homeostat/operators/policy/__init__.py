@@ -25,7 +25,7 @@ from homeostat.operators.policy.api import (
     PolicyAuditResult,
 )
 from homeostat.operators.policy.decide import Action, decide
-from homeostat.operators.policy.deployment import DEPLOYMENT
+from homeostat.operators.policy.deployment import ALERTS, PANELS, WEBHOOK
 from homeostat.operators.policy.live.changes import Follower
 from homeostat.operators.policy.live.evaluation import Inquiry
 from homeostat.operators.policy.live.pod_health import Census
@@ -38,7 +38,7 @@ from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
 
-__all__ = ["DEPLOYMENT", "KINDS", "RULES", "WAKES", "register"]
+__all__ = ["ALERTS", "KINDS", "PANELS", "RULES", "WAKES", "WEBHOOK", "register"]
 
 # The health of Pods is exported as metrics also where nobody declared a policy.
 WAKES = (*KINDS, POD)

@@ -9,7 +9,7 @@ from typing import Final
 
 from homeostat.operators.policy.access import webhook_rules
 from homeostat.operators.policy.admission.webhook_configuration import PORT, webhook_configuration
-from homeostat.runtime.deployment import Alert, Deployment, Panel, Webhook
+from homeostat.runtime.deployment import Alert, Panel, Webhook
 
 
 def _greatest(metric: str, *labels: str) -> str:
@@ -27,7 +27,7 @@ def _p99(metric: str) -> str:
 
 _POLICY: Final = ("namespace", "policy")
 _OF_POLICY: Final = "{{namespace}}/{{policy}}"
-_PANELS: Final[dict[str, tuple[Panel, ...]]] = {
+PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Overview": (
         Panel("Cluster score", _greatest("cluster_health_score"), is_stat=True),
         Panel("Lowest policy", "min(devopspolicy_health_score)", is_stat=True),
@@ -69,7 +69,7 @@ _PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel("Mode of each policy", _greatest("devopspolicy_enforcement_mode", *_POLICY), _OF_POLICY),
     ),
 }
-_ALERTS: Final = (
+ALERTS: Final = (
     Alert(
         name="PolicyScoreLow",
         expression=f"{_greatest('devopspolicy_health_score', *_POLICY)} < 50",
@@ -93,14 +93,10 @@ _ALERTS: Final = (
     ),
 )
 
-DEPLOYMENT: Final = Deployment(
-    webhook=Webhook(
-        arguments=("policy", "webhook", "serve"),
-        port=PORT,
-        rules=webhook_rules(),
-        configuration=webhook_configuration,
-        certificate="policy webhook cert-generate",
-    ),
-    panels=_PANELS,
-    alerts=_ALERTS,
+WEBHOOK: Final = Webhook(
+    arguments=("policy", "webhook", "serve"),
+    port=PORT,
+    rules=webhook_rules(),
+    configuration=webhook_configuration,
+    certificate="policy webhook cert-generate",
 )

@@ -19,7 +19,7 @@ from homeostat.edge.tally import Tally
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
-from homeostat.operators.policy.deployment import DEPLOYMENT as POLICY
+from homeostat.operators import policy
 from homeostat.operators.policy.live.pod_health import Census
 from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.telemetry import metrics as runtime_metrics
@@ -222,8 +222,8 @@ def test_panels_and_alerts_are_about_metrics_that_exist() -> None:
     # A counter's family is named without its suffix.
     known = {family.name for each in series for family in each.collect()}
     known |= {f"{each}_total" for each in known} | set(re.findall(r'"(homeostat_\w+)"', source))
-    panels = [panel for each in (PANELS, POLICY.panels) for row in each.values() for panel in row]
-    alerts = [*alerts_of(Site(), "homeostat"), *POLICY.alerts]
+    panels = [panel for each in (PANELS, policy.PANELS) for row in each.values() for panel in row]
+    alerts = [*alerts_of(Site(), "homeostat"), *policy.ALERTS]
     expressions = [*(each.expression for each in panels), *(each.expression for each in alerts)]
     used = {name for each in expressions for name in metric_names(each)}
     used = {next((each.removesuffix(end) for end in _SUFFIXES if each.endswith(end)), each) for each in used}

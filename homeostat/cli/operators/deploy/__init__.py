@@ -1,6 +1,6 @@
 """`homeostat deploy`: everything a cluster needs to run operators, for `kubectl apply -f -`.
 
-It works from what operator modules declare (KINDS, RULES, FACES, DEPLOYMENT) and names none of them.
+It works from what operator modules declare (KINDS, RULES, FACES, WEBHOOK, PANELS, ALERTS) and names none of them.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from homeostat.cli.operators.deploy.workloads import (
     workload_documents,
 )
 from homeostat.objects.json import JsonObject
-from homeostat.runtime.deployment import NOTHING, Deployment, Webhook
+from homeostat.runtime.deployment import Alert, Panel, Webhook
 from homeostat.runtime.faces.face import PORT, Face
 from homeostat.runtime.setup import OperatorModule
 
@@ -51,9 +51,16 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
 
     @property
-    def deployment(self) -> Deployment:
-        found: Deployment = getattr(self.module, "DEPLOYMENT", NOTHING)
-        return found
+    def webhook(self) -> Webhook | None:
+        return getattr(self.module, "WEBHOOK", None)
+
+    @property
+    def panels(self) -> Mapping[str, Sequence[Panel]]:
+        return getattr(self.module, "PANELS", {})
+
+    @property
+    def alerts(self) -> Sequence[Alert]:
+        return getattr(self.module, "ALERTS", ())
 
     @property
     def argument(self) -> str:
@@ -71,7 +78,7 @@ def faces_of(operators: Operators) -> list[Face]:
 
 def webhooks_of(site: Site, operators: Operators) -> dict[str, Webhook]:
     """By the names of their Services."""
-    declared = {name: each.deployment.webhook for name, each in operators.items()}
+    declared = {name: each.webhook for name, each in operators.items()}
     return {f"{site.name}-{name}-webhook": each for name, each in declared.items() if each is not None}
 
 
@@ -182,9 +189,8 @@ def _secret(site: Site, service: str, label: str, tls: TlsFiles) -> JsonObject:
 
 
 def _monitoring(site: Site, operators: Operators, components: Sequence[Component]) -> list[JsonObject]:
-    declared = {name: each.deployment for name, each in operators.items()}
-    rows = [*PANELS.items(), *(row for each in declared.values() for row in each.panels.items())]
+    rows = [*PANELS.items(), *(row for each in operators.values() for row in each.panels.items())]
     groups = [(site.name, alerts_of(site, site.name))]
-    groups += [(f"{site.name}-{name}", each.alerts) for name, each in declared.items() if each.alerts]
+    groups += [(f"{site.name}-{name}", each.alerts) for name, each in operators.items() if each.alerts]
     shown = dashboard(f"{site.name}-operators", "Homeostat: operators", ["kubernetes", site.name], rows)
     return [*monitor_documents(site, components), alert_document(site, groups), dashboard_document(site, shown)]

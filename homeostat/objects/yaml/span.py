@@ -1,0 +1,138 @@
+"""Edits one scalar of a YAML text and nothing else: comments, quotes, order and line endings stay byte for byte. Pure.
+
+Promises, each with a property test: everything outside the scalar is equal to the byte, and reading the result gives
+the new value there and the old ones everywhere else. What cannot keep them is refused: a value that an anchor shares
+with other places, an alias, a merged key, a value with a tag, a block scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from homeostat.objects.json import Json
+from homeostat.objects.yaml.nodes import Node, read_nodes
+from homeostat.objects.yaml.printer import double_quoted
+from homeostat.objects.yaml.reader import MAX_BYTES, YamlError, load_all
+
+Path = Sequence[str | int]
+_BOM: Final = "\ufeff"
+_BLOCK: Final = {"|": "literal", ">": "folded"}
+
+
+class SpanError(Exception):
+    """The scalar cannot be edited in place: names it, and says why and what to do."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path_text(path)}: {problem}")
+
+
+class Span(NamedTuple):
+    """A scalar in its text, in characters; `line` counts from 1."""
+
+    start: int
+    end: int
+    line: int
+    text: str
+    style: str
+    """Its quotes; empty for a plain one."""
+
+
+def path_text(path: Path) -> str:
+    """`spec.containers[0].image`."""
+    steps = (f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)
+    return "".join(steps).removeprefix(".") or "the document"
+
+
+def find_scalar(data: bytes, path: Path, *, document: int = 0) -> Span:
+    """`document` counts those that are not empty, from 0. `YamlError` where the text is not YAML."""
+    node = _document(data, path, document)
+    _check_own(node, path)
+    for at, step in enumerate(path):
+        node = _child(node, step, path[: at + 1])
+        _check_own(node, path[: at + 1])
+    if node.style is None:
+        raise SpanError(path, "is a list or a map; expected a single value")
+    if node.style in _BLOCK:
+        raise SpanError(path, f"is a {_BLOCK[node.style]} block; write it on one line to have it edited")
+    shift = 1 if data.startswith(_BOM.encode()) else 0
+    return Span(node.start + shift, node.end + shift, node.line, node.text, node.style)
+
+
+def replace_scalar(data: bytes, path: Path, text: str, *, document: int = 0) -> bytes:
+    """The data with this text at the path, which readers take for a string. It is quoted as it was before, or with
+    double quotes where it could not be read back otherwise.
+    """
+    span = find_scalar(data, path, document=document)
+    whole = data.decode()
+    expected = _with(list(load_all(data, limit=max(len(data), MAX_BYTES))), [document, *path], text)
+    for written in _writings(text, span):
+        edited = f"{whole[: span.start]}{written}{whole[span.end :]}".encode()
+        if _values(edited) == expected:
+            return edited
+    raise SpanError(path, f"line {span.line} cannot hold {double_quoted(text)} in its place")
+
+
+def _document(data: bytes, path: Path, document: int) -> Node:
+    # Both are held to the same limits and to the dialect: what is refused there is refused here.
+    count = sum(1 for _ in load_all(data, limit=max(len(data), MAX_BYTES)))
+    found = [each for each in read_nodes(data) if not _is_empty(each)]
+    if count != len(found):
+        raise SpanError(path, "the documents of the file cannot be told apart")
+    if not 0 <= document < count:
+        raise SpanError(path, f"there is no document {document}; the file has {count}")
+    return found[document]
+
+
+def _is_empty(node: Node) -> bool:
+    return node.style == "" and node.tag is None and node.text in ("", "~", "null", "Null", "NULL")
+
+
+def _child(node: Node, step: str | int, path: Path) -> Node:
+    if isinstance(step, int):
+        if not 0 <= step < len(node.items):
+            raise SpanError(path, f"there is no such item; the list has {len(node.items)}")
+        return node.items[step]
+    found = node.fields.get(step)
+    if found is None and "<<" in node.fields:
+        raise SpanError(path, "may come from a merge (<<); write the field where it is to be edited")
+    if found is None:
+        raise SpanError(path, "there is no such field")
+    return found
+
+
+def _check_own(node: Node, path: Path) -> None:
+    """Nothing else changes with it."""
+    if node.is_alias:
+        raise SpanError(path, f"is an alias (*{node.text}); write the value in its place to have it edited")
+    if node.anchor is not None:
+        raise SpanError(path, f"has the anchor &{node.anchor}, by which other places may share it; remove the anchor")
+    if node.tag is not None:
+        raise SpanError(path, f"has the tag {node.tag}; remove the tag to have it edited")
+
+
+def _writings(text: str, span: Span) -> Iterator[str]:
+    """As near to how it was written as can be, with what a line needs around it."""
+    space = " " if span.start == span.end else ""
+    if text.isprintable():
+        if span.style == "":
+            yield f"{space}{text}"
+        if span.style == "'":
+            yield "'" + text.replace("'", "''") + "'"
+    yield f"{space}{double_quoted(text)}"
+
+
+def _values(data: bytes) -> list[Json] | None:
+    try:
+        return list(load_all(data, limit=max(len(data), MAX_BYTES)))
+    except YamlError:
+        return None
+
+
+def _with(value: Json, path: Path, text: str) -> Json:
+    """The value with this text at the path, which is in it."""
+    if not path:
+        return text
+    step, *rest = path
+    value[step] = _with(value[step], rest, text)
+    return value
