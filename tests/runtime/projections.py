@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from homeostat.runtime.cache.cache import CacheWriter
 from homeostat.runtime.cache.decoding import name_of, version_of
-from homeostat.runtime.cache.deletion import Deletion
+from homeostat.runtime.cache.freshness import Deletion
 from homeostat.runtime.cache.index import by_label
-from homeostat.runtime.cache.writer import CacheWriter
 
 
 class OwnerReference(msgspec.Struct, rename="camel", frozen=True, gc=False):

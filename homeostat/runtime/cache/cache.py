@@ -1,46 +1,38 @@
-"""The objects of one kind as the watch last told them, in memory.
+"""The objects of one kind in memory, as the watch last reported them.
 
-Two faces: the `CacheWriter` is the watcher's alone, the `Cache` is everybody's and only reads. Promises of the two,
-each tested:
+Only the watcher writes, through the `CacheWriter`; everybody else reads the `Cache`. A list (`listing.py`) is either
+the new state and replaces what the cache holds, or it is compared with the cache while events go on, and corrects only
+what no event has changed since. Promises, each tested:
 
-- after a list the cache holds what was listed, and nothing of it shows before the last page is in
-- an event that is older than what is held changes nothing, nor does one that brings a removed object back
+- after a list the cache holds what was listed; nothing of it shows before the last page
+- an event older than what is held changes nothing, nor does one that would bring a removed object back
 - an object that is listed again unchanged is the same value as before, so a relist does not hold everything twice
-- a list that is compared changes only what it shows to be wrong: what events have told since is newer than the list
-- what is iterated is the state at that moment, whatever comes meanwhile
-- an object that is there and does not fit is not absent: to ask for it by name is an error, and lists leave it out
+- a list that is compared corrects only what is wrong: later events are newer than the list
+- iterating yields the state at that moment, whatever comes meanwhile
+- an unreadable object is not absent: to get it by name is an error, and lists leave it out
 - `await_version` returns when the cache has seen the newest own write to an object, and its deletion
 
-What an object looks like is the reader's business: a small frozen struct of the fields it needs, with a name and a
-version that the writer is told how to find, and how to tell whether it is one that was deleted. Objects lie by
-namespace and then by name, so no tuple is kept for a key.
+The reader chooses the shape of an object: a small frozen struct of the fields it needs. The writer is given functions
+for its name, its version, and whether a deletion shows in it. Objects are kept by namespace and then by name, so no
+tuple is kept for a key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
 
 from homeostat.runtime.cache.decoding import Unfit
-from homeostat.runtime.cache.deletion import Deletion
-from homeostat.runtime.cache.freshness import Freshness
-from homeostat.runtime.cache.index import Index, Name
+from homeostat.runtime.cache.freshness import Deletion, Freshness
+from homeostat.runtime.cache.index import Index, KeysOf, Name
+from homeostat.runtime.cache.listing import Change, Deletions, Listing, Objects, differences
 from homeostat.runtime.cache.unreadable import Unreadable
 
+__all__ = ["Cache", "CacheWriter", "Change"]
+
 V = TypeVar("V")
-V_co = TypeVar("V_co", covariant=True)
 _EVERYTHING: Name = ("", "")
 """No object has this name."""
-_Objects = dict[str, dict[str, V]]
-
-
-class Change(NamedTuple, Generic[V_co]):
-    """What became of one object: without `old` it is new, without `new` it is gone."""
-
-    namespace: str
-    name: str
-    old: V_co | None
-    new: V_co | None
 
 
 class Cache(Generic[V]):
@@ -48,11 +40,11 @@ class Cache(Generic[V]):
 
     def __init__(self, is_unseen: Callable[[Deletion, V], bool], unreadable: Unreadable | None = None) -> None:
         self.is_synced = False
-        self._objects: _Objects[V] = {}
+        self._objects: Objects[V] = {}
         self._count = 0
         self._indexes: dict[str, Index[V]] = {}
         self._freshness: Freshness[Name] = Freshness()
-        self._deletions: dict[Name, Deletion] = {}
+        self._deletions: Deletions = {}
         self._is_unseen = is_unseen
         self._unreadable = unreadable or Unreadable()
 
@@ -64,7 +56,7 @@ class Cache(Generic[V]):
     @property
     def newest_known(self) -> int:
         """The newest version that was seen, or that the server gave to a write."""
-        return max(self._freshness.version, self._freshness.told)
+        return max(self._freshness.version, self._freshness.written)
 
     def __len__(self) -> int:
         return self._count
@@ -122,7 +114,7 @@ class Cache(Generic[V]):
     async def await_version(self, namespace: str, name: str) -> None:
         """Waits until the newest write told of this object, or its deletion, was seen. The caller sets the timeout."""
         while self.is_behind(namespace, name):
-            await self._freshness.news((namespace, name))
+            await self._freshness.changed((namespace, name))
 
     async def reached(self, version: int) -> None:
         """Waits until everything up to this version was seen. The caller sets the timeout."""
@@ -142,3 +134,211 @@ class Cache(Generic[V]):
     def _held(self, namespace: str, name: str) -> V | None:
         objects = self._objects.get(namespace)
         return None if objects is None else objects.get(name)
+
+
+class CacheWriter(Generic[V]):
+    """Fills `cache`. Events come in the order in which the server sent them; one watch at a time."""
+
+    def __init__(
+        self,
+        *,
+        name_of: Callable[[V], Name],
+        version_of: Callable[[V], int],
+        is_unseen: Callable[[Deletion, V], bool],
+        indexes: Mapping[str, KeysOf[V]] | None = None,
+        unreadable: Unreadable | None = None,
+    ) -> None:
+        self.cache: Cache[V] = Cache(is_unseen, unreadable)
+        self._name_of, self._version_of = name_of, version_of
+        self._comparison: Listing[V] | None = None
+        for index, keys_of in (indexes or {}).items():
+            self.add_index(index, keys_of)
+
+    @property
+    def version(self) -> int:
+        return self.cache.version
+
+    def add_index(self, index: str, keys_of: KeysOf[V]) -> None:
+        """At any time: what is held is indexed at once."""
+        if index in self.cache._indexes:
+            raise ValueError(f'the cache has an index "{index}" already; give this one another name')
+        made = self.cache._indexes[index] = Index(keys_of)
+        for namespace, objects in self.cache._objects.items():
+            for name, obj in objects.items():
+                made.move((namespace, name), None, obj)
+
+    def put(self, obj: V) -> Change[V] | None:
+        """ADDED or MODIFIED; None where it tells nothing new."""
+        cache = self.cache
+        namespace, name = self._name_of(obj)
+        version = self._version_of(obj)
+        held = cache._held(namespace, name)
+        if version < self._version_of(held) if held is not None else version <= cache.version:
+            return None
+        cache._freshness.advance(version)
+        if held == obj:
+            return None
+        change = self._carry_out(Change(namespace, name, held, obj))
+        if cache._unreadable.found:
+            cache._unreadable.drop((namespace, name))
+        return change
+
+    def remove(self, obj: V) -> Change[V] | None:
+        """DELETED, with the object as it last was; None where it is gone already or is another one by now."""
+        cache = self.cache
+        namespace, name = self._name_of(obj)
+        version = self._version_of(obj)
+        cache._freshness.advance(version)
+        return self._end(namespace, name, version)
+
+    def leave_out(self, unfit: Unfit) -> Change[V] | None:
+        """What cannot be read is not shown, rather than shown as it was, but it is known to be there unless it is gone;
+        None where nothing was shown, or it is newer and can be read.
+        """
+        namespace, name, version = unfit.namespace, unfit.name, unfit.version
+        is_news = self._is_news(unfit)
+        self.advance(version)
+        if unfit.is_gone:
+            return self._end(namespace, name, version)
+        self._note_removal(namespace, name, version)
+        if not is_news:
+            return None
+        held = self.cache._held(namespace, name)
+        change = None if held is None else self._carry_out(Change(namespace, name, held, None))
+        self._put_unreadable(unfit)
+        return change
+
+    def advance(self, version: int) -> None:
+        """BOOKMARK: everything up to this version was sent."""
+        self.cache._freshness.advance(version)
+
+    def let_go(self) -> None:
+        """The watch has ended for good: whoever waits for a write to be seen goes on without."""
+        self.cache._deletions.clear()
+        self.cache._freshness.let_go()
+
+    def listing(self) -> Listing[V]:
+        """A list that begins, and will be the state. One that is given up needs no farewell."""
+        self._comparison = None
+        return self._listing()
+
+    def comparison(self) -> Listing[V]:
+        """A list that begins, to be compared with what is held then. One at a time, and none while the state is listed:
+        the list that begins last is the one that counts.
+        """
+        self._comparison = self._listing()
+        return self._comparison
+
+    def _listing(self) -> Listing[V]:
+        cache = self.cache
+        deletions = dict(cache._deletions)
+        return Listing(self, self._name_of, version=cache.version, held=cache._objects, deletions=deletions)
+
+    def _is_news(self, unfit: Unfit) -> bool:
+        held = self.cache._held(unfit.namespace, unfit.name)
+        if held is not None:
+            return unfit.version >= self._version_of(held)
+        known = self.cache._unreadable.found.get((unfit.namespace, unfit.name))
+        return unfit.version >= known.version if known is not None else unfit.version > self.cache.version
+
+    def _end(self, namespace: str, name: str, version: int) -> Change[V] | None:
+        self._note_removal(namespace, name, version)
+        known = self.cache._unreadable.found.get((namespace, name))
+        if known is not None and version >= known.version:
+            self._drop_unreadable((namespace, name))
+        held = self.cache._held(namespace, name)
+        if held is None or version < self._version_of(held):
+            return None
+        return self._carry_out(Change(namespace, name, held, None))
+
+    def _put_unreadable(self, unfit: Unfit) -> None:
+        self.cache._unreadable.put(unfit)
+        self._wake((unfit.namespace, unfit.name))
+
+    def _drop_unreadable(self, name: Name) -> None:
+        self.cache._unreadable.drop(name)
+        self._wake(name)
+
+    def _note_removal(self, namespace: str, name: str, version: int) -> None:
+        if self._comparison is not None:
+            self._comparison.removals[namespace, name] = version
+
+    def swap(self, listing: Listing[V], version: int) -> list[Change[V]]:
+        cache = self.cache
+        held, listed = cache._objects, listing.objects
+        self._comparison = None
+        self._forget(listing.deletions)
+        cache._objects, cache._count = listed, sum(map(len, listed.values()))
+        cache._freshness.restart(version)
+        cache.is_synced = True
+        changes = [self._changed(each) for each in differences(held, listed)]
+        self._hold_unreadable(cache._unreadable.found.keys() - listing.unfit.keys(), listing.unfit.values())
+        return changes
+
+    def _hold_unreadable(self, gone: Iterable[Name], there: Iterable[Unfit]) -> None:
+        for name in gone:
+            self._drop_unreadable(name)
+        for unfit in there:
+            self._put_unreadable(unfit)
+
+    def merge(self, listing: Listing[V], version: int) -> list[Change[V]]:
+        if self._comparison is not listing:
+            return []
+        if version < listing.began:
+            return self.swap(listing, version)
+        self._comparison = None
+        self._forget(listing.deletions)
+        missed = [
+            each
+            for each in differences(self.cache._objects, listing.objects)
+            if not self._is_newer(each, version, listing.removals)
+        ]
+        self.advance(version)
+        changes = [self._carry_out(each) for each in missed]
+        known = self.cache._unreadable.found
+        gone = [name for name, each in known.items() if name not in listing.unfit and each.version <= version]
+        self._hold_unreadable(
+            gone, [each for each in listing.unfit.values() if self._is_missed(each, version, listing)]
+        )
+        return changes
+
+    def _is_missed(self, unfit: Unfit, version: int, listing: Listing[V]) -> bool:
+        """Whether the list alone tells of it. What is held after the merge is newer than the list."""
+        name = (unfit.namespace, unfit.name)
+        known = self.cache._unreadable.found.get(name)
+        is_newer = known.version > version if known is not None else listing.removals.get(name, 0) > version
+        return not is_newer and self.cache._held(*name) is None
+
+    def _is_newer(self, change: Change[V], version: int, removals: Mapping[Name, int]) -> bool:
+        """Whether what is held, or that nothing is, was told by an event after the version of the list."""
+        if change.old is None:
+            return removals.get((change.namespace, change.name), 0) > version
+        return change.old == change.new or self._version_of(change.old) > version
+
+    def _forget(self, deletions: Mapping[Name, Deletion]) -> None:
+        for key, deletion in deletions.items():
+            if self.cache._deletions.get(key) == deletion:
+                del self.cache._deletions[key]
+                self.cache._freshness.wake(key)
+
+    def _carry_out(self, change: Change[V]) -> Change[V]:
+        namespace, name, old, new = change
+        objects = self.cache._objects.setdefault(namespace, {})
+        if new is not None:
+            objects[name] = new
+        else:
+            del objects[name]
+            if not objects:
+                del self.cache._objects[namespace]
+        self.cache._count += (new is not None) - (old is not None)
+        return self._changed(change)
+
+    def _changed(self, change: Change[V]) -> Change[V]:
+        for index in self.cache._indexes.values():
+            index.move((change.namespace, change.name), change.old, change.new)
+        self._wake((change.namespace, change.name))
+        return change
+
+    def _wake(self, name: Name) -> None:
+        if self.cache._deletions and not self.cache.is_behind(*name):
+            self.cache._freshness.wake(name)

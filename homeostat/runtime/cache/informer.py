@@ -22,13 +22,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Never, TypeVar, cast
 
-from homeostat.runtime.cache.cache import Cache, Change
+from homeostat.runtime.cache.cache import Cache, CacheWriter, Change
 from homeostat.runtime.cache.decoding import Projected, Projection, Unfit, name_of, version_of
-from homeostat.runtime.cache.deletion import Deletion
+from homeostat.runtime.cache.freshness import Deletion
 from homeostat.runtime.cache.index import KeysOf
 from homeostat.runtime.cache.unreadable import Handler as UnreadableHandler
 from homeostat.runtime.cache.unreadable import Unreadable, UnreadableError
-from homeostat.runtime.cache.writer import CacheWriter
 from homeostat.runtime.watch.comparison import Comparison
 from homeostat.runtime.watch.source import Api, Source
 from homeostat.runtime.watch.watcher import Pace, Watcher

@@ -20,7 +20,7 @@ import msgspec
 
 from homeostat.client.base import Response, Transport
 from homeostat.runtime.cache.cache import Cache
-from homeostat.runtime.cache.deletion import Deletion
+from homeostat.runtime.cache.freshness import Deletion
 from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.watch.source import Source, place_of
 

@@ -21,9 +21,9 @@ from dataclasses import replace
 from typing import Generic, Never, TypeVar
 
 from homeostat.objects.errors import ExpiredError
+from homeostat.runtime.cache.cache import CacheWriter
 from homeostat.runtime.cache.decoding import Projected
-from homeostat.runtime.cache.writer import CacheWriter
-from homeostat.runtime.cache.writer import Listing as CacheListing
+from homeostat.runtime.cache.listing import Listing as CacheListing
 from homeostat.runtime.watch.phase import FAILURES, Listing, Watching
 from homeostat.runtime.watch.watcher import Pace, Watcher
 

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.runtime.cache.cache import Cache, Change
+from homeostat.runtime.cache.cache import Cache, CacheWriter, Change
 from homeostat.runtime.cache.decoding import Unfit
-from homeostat.runtime.cache.writer import CacheWriter
 from tests.runtime.projections import Pod, pod, pod_cache
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from homeostat.runtime.cache.writer import CacheWriter, Listing
+from homeostat.runtime.cache.cache import CacheWriter
+from homeostat.runtime.cache.listing import Listing
 from tests.runtime.projections import Pod, pod, pod_cache
 
 NAMES = st.sampled_from("abcd")

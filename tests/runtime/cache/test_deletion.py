@@ -7,9 +7,9 @@ import asyncio
 import msgspec
 import pytest
 
+from homeostat.runtime.cache.cache import CacheWriter
 from homeostat.runtime.cache.decoding import Projected
-from homeostat.runtime.cache.deletion import Deletion
-from homeostat.runtime.cache.writer import CacheWriter
+from homeostat.runtime.cache.freshness import Deletion
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod, pod, pod_cache
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from homeostat.runtime.cache.writer import CacheWriter
+from homeostat.runtime.cache.cache import CacheWriter
 from homeostat.testing.clock import virtual_time
 from tests.runtime.projections import Pod, pod, pod_cache
 

@@ -15,11 +15,10 @@ from homeostat.objects.declared import Declared, Metadata
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import CONFIG_MAP
-from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.cache import CacheWriter, Change
 from homeostat.runtime.cache.decoding import Projection, Unfit
-from homeostat.runtime.cache.deletion import Deletion
+from homeostat.runtime.cache.freshness import Deletion
 from homeostat.runtime.cache.unreadable import UnreadableError
-from homeostat.runtime.cache.writer import CacheWriter
 from homeostat.runtime.control.reconcile import PAUSE, Options
 from homeostat.runtime.installation import install
 from homeostat.runtime.setup import Setup
