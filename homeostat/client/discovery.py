@@ -140,17 +140,17 @@ class Discovery:
         else:
             self._trouble = None
 
-    def _learn(self, told: Discovered) -> None:
-        if told.stale and told.stale != self.stale:
-            log.warning("not all kinds are told", extra={"stale": ", ".join(told.stale)})
-        self.stale = told.stale
-        names = {(each.api_version, each.kind) for each in told.kinds}
+    def _learn(self, found: Discovered) -> None:
+        if found.stale and found.stale != self.stale:
+            log.warning("discovery incomplete", extra={"stale": ", ".join(found.stale)})
+        self.stale = found.stale
+        names = {(each.api_version, each.kind) for each in found.kinds}
         kept = [
             each
             for each in self._kinds
-            if each.api_version in told.stale and (each.api_version, each.kind) not in names
+            if each.api_version in found.stale and (each.api_version, each.kind) not in names
         ]
-        self._kinds = kinds = [*told.kinds, *kept]
+        self._kinds = kinds = [*found.kinds, *kept]
         self._by_name = {(each.api_version, each.kind): each for each in reversed(kinds)}
         self._by_word = {
             (word, group): each for each in reversed(kinds) for word in each.words() for group in ("*", each.group)

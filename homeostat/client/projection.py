@@ -226,7 +226,7 @@ class Projection(Generic[T]):
         return Changed(event.type, self._decode(event.object))
 
     def _unfit(self, error: msgspec.DecodeError) -> ProjectionError:
-        return ProjectionError(f"a {self.kind.title} does not fit {self._shape.__name__}: {error}")
+        return ProjectionError(f"a {self.kind.title} does not match {self._shape.__name__}: {error}")
 
 
 def _wire(obj: msgspec.Struct | JsonObject) -> JsonObject:

@@ -200,7 +200,7 @@ async def test_what_is_not_known_of_a_stale_group_version_is_not_said_to_be_miss
     assert (await discovery.find_word("jobs")).group == "batch"
     assert discovery.stale == ("apps/v1",)
     await discovery.refresh()
-    assert [each.message for each in caplog.records if "discovery" in each.name] == ["not all kinds are told"]
+    assert [each.message for each in caplog.records if "discovery" in each.name] == ["discovery incomplete"]
 
 
 async def test_what_was_known_of_a_group_version_stays_while_it_is_stale(client: Client) -> None:

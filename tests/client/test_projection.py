@@ -278,7 +278,7 @@ async def test_an_object_that_does_not_fit_is_told_with_its_field(
 ) -> None:
     made = await maps.create(Map(Metadata("a"), {"x": "1"}), home)
     wrong = Projection(client, CONFIG_MAP, Wrong)
-    with pytest.raises(ProjectionError, match=r"configmap does not fit Wrong: .*\$\.data"):
+    with pytest.raises(ProjectionError, match=r"configmap does not match Wrong: .*\$\.data"):
         await wrong.get("a", home)
     with pytest.raises(ProjectionError):
         await anext(wrong.list(Selection(home)))

@@ -153,4 +153,4 @@ async def test_a_list_that_outlives_its_tokens_is_asked_for_whole(cluster: Clust
 
         await eventually(is_whole)
         await accounts.agree(mirror)
-        assert informer.watcher.unfit == 0
+        assert informer.watcher.unreadable == 0

@@ -22,11 +22,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
-from homeostat.runtime.cache.decoding import Unfit
+from homeostat.runtime.cache.decoding import UnreadableObject
 from homeostat.runtime.cache.freshness import Deletion, Freshness
 from homeostat.runtime.cache.index import Index, KeysOf, Name
 from homeostat.runtime.cache.listing import Change, Deletions, Listing, Objects, differences
-from homeostat.runtime.cache.unreadable import Unreadable
+from homeostat.runtime.cache.unreadable import UnreadableObjects
 
 __all__ = ["Cache", "CacheWriter", "Change"]
 
@@ -38,7 +38,7 @@ _EVERYTHING: Name = ("", "")
 class Cache(Generic[V]):
     """Reads only. Before the first list is whole (`is_synced`) an object that is not found may well exist."""
 
-    def __init__(self, is_unseen: Callable[[Deletion, V], bool], unreadable: Unreadable | None = None) -> None:
+    def __init__(self, is_unseen: Callable[[Deletion, V], bool], unreadable: UnreadableObjects | None = None) -> None:
         self.is_synced = False
         self._objects: Objects[V] = {}
         self._count = 0
@@ -46,7 +46,7 @@ class Cache(Generic[V]):
         self._freshness: Freshness[Name] = Freshness()
         self._deletions: Deletions = {}
         self._is_unseen = is_unseen
-        self._unreadable = unreadable or Unreadable()
+        self._unreadable = unreadable or UnreadableObjects()
 
     @property
     def version(self) -> int:
@@ -80,7 +80,7 @@ class Cache(Generic[V]):
         return self._held(namespace, name) is not None or (namespace, name) in self._unreadable.found
 
     @property
-    def unreadable(self) -> list[Unfit]:
+    def unreadable(self) -> list[UnreadableObject]:
         """The objects that are there and do not fit, which everything else leaves out."""
         return list(self._unreadable.found.values())
 
@@ -123,10 +123,10 @@ class Cache(Generic[V]):
 
     def _has_seen_deletion(self, key: Name) -> bool:
         """If so, it is forgotten."""
-        held, unfit, deletion = self._held(*key), self._unreadable.found.get(key), self._deletions[key]
+        held, unreadable, deletion = self._held(*key), self._unreadable.found.get(key), self._deletions[key]
         if held is not None and self._is_unseen(deletion, held):
             return False
-        if unfit is not None and unfit.version <= deletion.known:
+        if unreadable is not None and unreadable.version <= deletion.known:
             return False
         del self._deletions[key]
         return True
@@ -146,7 +146,7 @@ class CacheWriter(Generic[V]):
         version_of: Callable[[V], int],
         is_unseen: Callable[[Deletion, V], bool],
         indexes: Mapping[str, KeysOf[V]] | None = None,
-        unreadable: Unreadable | None = None,
+        unreadable: UnreadableObjects | None = None,
     ) -> None:
         self.cache: Cache[V] = Cache(is_unseen, unreadable)
         self._name_of, self._version_of = name_of, version_of
@@ -191,21 +191,21 @@ class CacheWriter(Generic[V]):
         cache._freshness.advance(version)
         return self._end(namespace, name, version)
 
-    def leave_out(self, unfit: Unfit) -> Change[V] | None:
+    def leave_out(self, unreadable: UnreadableObject) -> Change[V] | None:
         """What cannot be read is not shown, rather than shown as it was, but it is known to be there unless it is gone;
         None where nothing was shown, or it is newer and can be read.
         """
-        namespace, name, version = unfit.namespace, unfit.name, unfit.version
-        is_news = self._is_news(unfit)
+        namespace, name, version = unreadable.namespace, unreadable.name, unreadable.version
+        is_news = self._is_news(unreadable)
         self.advance(version)
-        if unfit.is_gone:
+        if unreadable.is_gone:
             return self._end(namespace, name, version)
         self._note_removal(namespace, name, version)
         if not is_news:
             return None
         held = self.cache._held(namespace, name)
         change = None if held is None else self._carry_out(Change(namespace, name, held, None))
-        self._put_unreadable(unfit)
+        self._put_unreadable(unreadable)
         return change
 
     def advance(self, version: int) -> None:
@@ -234,12 +234,12 @@ class CacheWriter(Generic[V]):
         deletions = dict(cache._deletions)
         return Listing(self, self._name_of, version=cache.version, held=cache._objects, deletions=deletions)
 
-    def _is_news(self, unfit: Unfit) -> bool:
-        held = self.cache._held(unfit.namespace, unfit.name)
+    def _is_news(self, unreadable: UnreadableObject) -> bool:
+        held = self.cache._held(unreadable.namespace, unreadable.name)
         if held is not None:
-            return unfit.version >= self._version_of(held)
-        known = self.cache._unreadable.found.get((unfit.namespace, unfit.name))
-        return unfit.version >= known.version if known is not None else unfit.version > self.cache.version
+            return unreadable.version >= self._version_of(held)
+        known = self.cache._unreadable.found.get((unreadable.namespace, unreadable.name))
+        return unreadable.version >= known.version if known is not None else unreadable.version > self.cache.version
 
     def _end(self, namespace: str, name: str, version: int) -> Change[V] | None:
         self._note_removal(namespace, name, version)
@@ -251,9 +251,9 @@ class CacheWriter(Generic[V]):
             return None
         return self._carry_out(Change(namespace, name, held, None))
 
-    def _put_unreadable(self, unfit: Unfit) -> None:
-        self.cache._unreadable.put(unfit)
-        self._wake((unfit.namespace, unfit.name))
+    def _put_unreadable(self, unreadable: UnreadableObject) -> None:
+        self.cache._unreadable.put(unreadable)
+        self._wake((unreadable.namespace, unreadable.name))
 
     def _drop_unreadable(self, name: Name) -> None:
         self.cache._unreadable.drop(name)
@@ -272,14 +272,14 @@ class CacheWriter(Generic[V]):
         cache._freshness.restart(version)
         cache.is_synced = True
         changes = [self._changed(each) for each in differences(held, listed)]
-        self._hold_unreadable(cache._unreadable.found.keys() - listing.unfit.keys(), listing.unfit.values())
+        self._hold_unreadable(cache._unreadable.found.keys() - listing.unreadable.keys(), listing.unreadable.values())
         return changes
 
-    def _hold_unreadable(self, gone: Iterable[Name], there: Iterable[Unfit]) -> None:
+    def _hold_unreadable(self, gone: Iterable[Name], there: Iterable[UnreadableObject]) -> None:
         for name in gone:
             self._drop_unreadable(name)
-        for unfit in there:
-            self._put_unreadable(unfit)
+        for unreadable in there:
+            self._put_unreadable(unreadable)
 
     def merge(self, listing: Listing[V], version: int) -> list[Change[V]]:
         if self._comparison is not listing:
@@ -296,15 +296,15 @@ class CacheWriter(Generic[V]):
         self.advance(version)
         changes = [self._carry_out(each) for each in missed]
         known = self.cache._unreadable.found
-        gone = [name for name, each in known.items() if name not in listing.unfit and each.version <= version]
+        gone = [name for name, each in known.items() if name not in listing.unreadable and each.version <= version]
         self._hold_unreadable(
-            gone, [each for each in listing.unfit.values() if self._is_missed(each, version, listing)]
+            gone, [each for each in listing.unreadable.values() if self._is_missed(each, version, listing)]
         )
         return changes
 
-    def _is_missed(self, unfit: Unfit, version: int, listing: Listing[V]) -> bool:
+    def _is_missed(self, unreadable: UnreadableObject, version: int, listing: Listing[V]) -> bool:
         """Whether the list alone tells of it. What is held after the merge is newer than the list."""
-        name = (unfit.namespace, unfit.name)
+        name = (unreadable.namespace, unreadable.name)
         known = self.cache._unreadable.found.get(name)
         is_newer = known.version > version if known is not None else listing.removals.get(name, 0) > version
         return not is_newer and self.cache._held(*name) is None

@@ -82,7 +82,7 @@ class Refused(msgspec.Struct, tag_field="type", tag="ERROR", frozen=True):
     object: JsonObject
 
 
-class Unfit(msgspec.Struct, frozen=True):
+class UnreadableObject(msgspec.Struct, frozen=True):
     """An object that the projection cannot hold."""
 
     namespace: str
@@ -93,14 +93,14 @@ class Unfit(msgspec.Struct, frozen=True):
     """It was deleted, and this is how it last was."""
 
 
-Event = Added[V] | Modified[V] | Deleted[V] | Bookmark | Refused | Unfit
+Event = Added[V] | Modified[V] | Deleted[V] | Bookmark | Refused | UnreadableObject
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
     """`token` asks for the next page and is empty on the last."""
 
     objects: list[T]
-    unfit: list[Unfit]
+    unreadable: list[UnreadableObject]
     token: str
     version: int
 
@@ -174,20 +174,20 @@ class Projection(Generic[V]):
             try:
                 event = self._event.decode(line)
             except msgspec.ValidationError as error:
-                return self._unfit_event(_bare_event.decode(line), error)
+                return self._unreadable_event(_bare_event.decode(line), error)
             if isinstance(event, Added | Modified):
                 self._slim(event.object)
             return event
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise GarbledError(f"the event cannot be read: {error}") from error
 
-    def _unfit_event(self, event: _BareEvent, error: Exception) -> Unfit:
+    def _unreadable_event(self, event: _BareEvent, error: Exception) -> UnreadableObject:
         try:
             self._object.decode(event.object)
         except msgspec.ValidationError as own:
             # The same words, whether it comes in a list or in an event.
             error = own
-        return _unfit(_bare.decode(event.object), error, is_gone=event.type == "DELETED")
+        return _unreadable_object(_bare.decode(event.object), error, is_gone=event.type == "DELETED")
 
     def _slim(self, obj: V) -> None:
         """An object that is kept takes no more memory than it must."""
@@ -202,7 +202,7 @@ class Projection(Generic[V]):
             try:
                 page.objects.append(self._object.decode(raw))
             except msgspec.ValidationError as error:
-                page.unfit.append(_unfit(_bare.decode(raw), error))
+                page.unreadable.append(_unreadable_object(_bare.decode(raw), error))
         return page
 
 
@@ -232,8 +232,8 @@ def _number(version: str) -> int:
         raise GarbledError(f'the resourceVersion "{version}" is not a number') from error
 
 
-def _unfit(bare: _Bare, error: Exception, *, is_gone: bool = False) -> Unfit:
+def _unreadable_object(bare: _Bare, error: Exception, *, is_gone: bool = False) -> UnreadableObject:
     metadata = bare.metadata
     # Kept while it is so, and many are for the same reason.
     reason = sys.intern(str(error)[:_LONGEST_REASON])
-    return Unfit(metadata.namespace, metadata.name, int(metadata.resource_version), reason, is_gone)
+    return UnreadableObject(metadata.namespace, metadata.name, int(metadata.resource_version), reason, is_gone)

@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Never, TypeVar, cast
 
 from homeostat.runtime.cache.cache import Cache, CacheWriter, Change
-from homeostat.runtime.cache.decoding import Projected, Projection, Unfit, name_of, version_of
+from homeostat.runtime.cache.decoding import Projected, Projection, UnreadableObject, name_of, version_of
 from homeostat.runtime.cache.freshness import Deletion
 from homeostat.runtime.cache.index import KeysOf
 from homeostat.runtime.cache.unreadable import Handler as UnreadableHandler
-from homeostat.runtime.cache.unreadable import Unreadable, UnreadableError
+from homeostat.runtime.cache.unreadable import UnreadableError, UnreadableObjects
 from homeostat.runtime.watch.comparison import Comparison
 from homeostat.runtime.watch.source import Api, Source
 from homeostat.runtime.watch.watcher import Pace, Watcher
@@ -43,7 +43,7 @@ class Informer(Generic[V]):
         self, api: Api, source: Source, struct: type[V], *, pace: Pace, chance: Callable[[], float] = random.random
     ) -> None:
         self.source = source
-        self._unreadable = Unreadable(source.place.plural, struct.__name__)
+        self._unreadable = UnreadableObjects(source.place.plural, struct.__name__)
         self._writer: CacheWriter[V] = CacheWriter(
             name_of=name_of,
             version_of=version_of,
@@ -52,7 +52,7 @@ class Informer(Generic[V]):
         )
         self._handlers: tuple[Handler[V], ...] = ()
         self.watcher: Watcher[V] = Watcher(
-            api, source, Projection(struct), writer=self._writer, tell=self._tell, pace=pace, chance=chance
+            api, source, Projection(struct), writer=self._writer, notify=self._notify, pace=pace, chance=chance
         )
         self.comparison = Comparison(self.watcher, self._writer, pace=pace, chance=chance)
 
@@ -76,14 +76,14 @@ class Informer(Generic[V]):
     def remove_handler(self, handler: Handler[V]) -> None:
         self._handlers = tuple(each for each in self._handlers if each != handler)
 
-    def unreadable_error(self, unfit: Unfit) -> UnreadableError:
-        return self._unreadable.error((unfit.namespace, unfit.name))
+    def unreadable_error(self, unreadable: UnreadableObject) -> UnreadableError:
+        return self._unreadable.error((unreadable.namespace, unreadable.name))
 
-    def add_unfit_handler(self, handler: UnreadableHandler) -> None:
+    def add_unreadable_handler(self, handler: UnreadableHandler) -> None:
         """Told of each object that does not fit: that it came, changed, or is one no more."""
         self._unreadable.add_handler(handler)
 
-    def remove_unfit_handler(self, handler: UnreadableHandler) -> None:
+    def remove_unreadable_handler(self, handler: UnreadableHandler) -> None:
         self._unreadable.remove_handler(handler)
 
     async def synced(self) -> None:
@@ -96,7 +96,7 @@ class Informer(Generic[V]):
             tasks.create_task(self.comparison.run())
         raise AssertionError("a watch ends only by an error or by being cancelled")
 
-    def _tell(self, change: Change[V]) -> None:
+    def _notify(self, change: Change[V]) -> None:
         for handler in self._handlers:
             handler(change)
 

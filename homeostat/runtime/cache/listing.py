@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from homeostat.runtime.cache.decoding import Unfit
+from homeostat.runtime.cache.decoding import UnreadableObject
 from homeostat.runtime.cache.freshness import Deletion
 from homeostat.runtime.cache.index import Name
 
@@ -49,7 +49,7 @@ class Listing(Generic[V]):
         self.deletions = deletions
         """Carried out before the list was requested, so the list is right about them, whatever it says."""
         self.objects: Objects[V] = {}
-        self.unfit: dict[Name, Unfit] = {}
+        self.unreadable: dict[Name, UnreadableObject] = {}
         self.removals: dict[Name, int] = {}
         """Objects that events removed while this list was compared, with the version of the event."""
 
@@ -58,13 +58,13 @@ class Listing(Generic[V]):
         held = self._held.get(namespace)
         found = None if held is None else held.get(name)
         self.objects.setdefault(namespace, {})[name] = found if found is not None and found == obj else obj
-        if self.unfit:
-            self.unfit.pop((namespace, name), None)
+        if self.unreadable:
+            self.unreadable.pop((namespace, name), None)
 
-    def leave_out(self, unfit: Unfit) -> None:
+    def leave_out(self, unreadable: UnreadableObject) -> None:
         """The object exists, but is not shown; neither is an earlier version of it that was put."""
-        namespace, name = unfit.namespace, unfit.name
-        self.unfit[namespace, name] = unfit
+        namespace, name = unreadable.namespace, unreadable.name
+        self.unreadable[namespace, name] = unreadable
         objects = self.objects.get(namespace, {})
         if objects.pop(name, None) is not None and not objects:
             del self.objects[namespace]

@@ -14,10 +14,10 @@ from collections.abc import Callable, Hashable
 from functools import partial
 
 from homeostat.client.projection import ProjectionError
-from homeostat.runtime.cache.decoding import Unfit
+from homeostat.runtime.cache.decoding import UnreadableObject
 from homeostat.runtime.cache.index import Name
 
-Handler = Callable[[Unfit], None]
+Handler = Callable[[UnreadableObject], None]
 
 
 class UnreadableError(ProjectionError):
@@ -25,8 +25,8 @@ class UnreadableError(ProjectionError):
 
     reason = "Unreadable"
 
-    def __init__(self, told: str, unreadable: Unreadable, name: Name) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, unreadable: UnreadableObjects, name: Name) -> None:
+        super().__init__(message)
         self._unreadable, self._name = unreadable, name
 
     def when_changed(self, key: Hashable, call: Callable[[], None]) -> Callable[[], None]:
@@ -38,35 +38,35 @@ class UnreadableError(ProjectionError):
         return partial(self._unreadable.forget, self._name, key)
 
 
-class Unreadable:
+class UnreadableObjects:
     """Written by the cache's writer. `title` is what the objects are called, `shape` the struct that is too narrow."""
 
     def __init__(self, title: str = "object", shape: str = "its projection") -> None:
-        self.found: dict[Name, Unfit] = {}
+        self.found: dict[Name, UnreadableObject] = {}
         self._title, self._shape = title, shape
         self._waiting: dict[Name, dict[Hashable, Callable[[], None]]] = {}
         self._handlers: tuple[Handler, ...] = ()
 
     def error(self, name: Name) -> UnreadableError:
         namespace, own = name
-        told = f"{namespace}/{own}" if namespace else own
+        full = f"{namespace}/{own}" if namespace else own
         return UnreadableError(
-            f'{self._title} "{told}" is there, but does not fit {self._shape}: {self.found[name].reason}; '
-            f"mend the object, or have {self._shape} take it as it is",
+            f'{self._title} "{full}" does not match {self._shape}: {self.found[name].reason}; '
+            f"correct the object, or change {self._shape} to accept it",
             self,
             name,
         )
 
-    def put(self, unfit: Unfit) -> None:
-        name = (unfit.namespace, unfit.name)
-        if self.found.get(name) != unfit:
-            self.found[name] = unfit
-            self._tell(name, unfit)
+    def put(self, unreadable: UnreadableObject) -> None:
+        name = (unreadable.namespace, unreadable.name)
+        if self.found.get(name) != unreadable:
+            self.found[name] = unreadable
+            self._notify(name, unreadable)
 
     def drop(self, name: Name) -> None:
         """It fits, or it is gone."""
-        if (unfit := self.found.pop(name, None)) is not None:
-            self._tell(name, unfit)
+        if (unreadable := self.found.pop(name, None)) is not None:
+            self._notify(name, unreadable)
 
     def when_changed(self, name: Name, key: Hashable, call: Callable[[], None]) -> None:
         if name in self.found:
@@ -81,15 +81,15 @@ class Unreadable:
 
     def add_handler(self, handler: Handler) -> None:
         """Told of each that comes, changes or is one no more; first of those that are there. It does not raise."""
-        for unfit in list(self.found.values()):
-            handler(unfit)
+        for unreadable in list(self.found.values()):
+            handler(unreadable)
         self._handlers += (handler,)
 
     def remove_handler(self, handler: Handler) -> None:
         self._handlers = tuple(each for each in self._handlers if each != handler)
 
-    def _tell(self, name: Name, unfit: Unfit) -> None:
+    def _notify(self, name: Name, unreadable: UnreadableObject) -> None:
         for handler in self._handlers:
-            handler(unfit)
+            handler(unreadable)
         for call in self._waiting.pop(name, {}).values():
             call()

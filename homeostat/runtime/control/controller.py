@@ -1,12 +1,12 @@
-"""Keeps the objects of one kind as they are declared: when to look at which, and what becomes of a look.
+"""Keeps the objects of one kind as they are declared: when to reconcile which, and how a reconciliation ends.
 
 Promises, each with a test:
 
-- an object is never looked at twice at once, and never in an older version than this controller wrote
-- after acting the object is looked at again; the same actions right after acting count as a failure and back off
-- an object whose looks cause each other gets its turns rationed, and nobody else notices
-- whatever a look ends with, the object is not lost: it is settled, due again, or another's business
-- an object that cannot be read is no absent one: a look that needs it fails, and comes again when it changes
+- an object is never reconciled twice at once, and never in an older version than this controller wrote
+- after acting the object is reconciled again; the same actions right after acting count as a failure and back off
+- an object whose reconciliations cause each other is limited in rate, and other objects are not affected
+- however a reconciliation ends, the object is not lost: it is settled, due again, or handled by the leader
+- an unreadable object is not absent: a reconciliation that needs it fails, and is retried when it changes
 
 | a reconciliation ends with | queue | conditions | log |
 |---|---|---|---|
@@ -37,15 +37,15 @@ from homeostat.objects.declared import Declared
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.kind import Kind
 from homeostat.runtime.cache.cache import Change
-from homeostat.runtime.cache.decoding import Unfit
+from homeostat.runtime.cache.decoding import UnreadableObject
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.cache.unreadable import UnreadableError
 from homeostat.runtime.control.breaker import Breaker
-from homeostat.runtime.control.failures import Complaints, told_of, trouble_of
+from homeostat.runtime.control.failures import Failures, log_fields, summary_of
 from homeostat.runtime.control.operator import Operator, Request
 from homeostat.runtime.control.outcome import of_error, of_stall, of_wait, sole_error
 from homeostat.runtime.control.queue import Priority, WorkQueue
-from homeostat.runtime.control.reconcile import Look, Looker, Options, Tools, is_paused, turns
+from homeostat.runtime.control.reconcile import Options, Reconciler, Reconciliation, Tools, is_paused, turns
 from homeostat.runtime.control.status_fields import StatusFields
 from homeostat.runtime.control.workers import Workers
 from homeostat.runtime.control.writes import RefusedWriteError, Scope, Scopes, writing_in
@@ -68,14 +68,14 @@ _End = Decision[Action] | Exception | None
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[Action]):
-    """What a look would decide. Without a decision it would wait for something, or it is in trouble."""
+    """What a reconciliation would decide. Without a decision it would wait for something, or fail."""
 
     request: Request
     decision: Decision[Action] | None = None
     wait: str = ""
     trouble: str = ""
     is_let_go: bool = False
-    """Nothing is left to do for an object that is being deleted: the finalizer goes."""
+    """Nothing is left to do for a terminating object: the finalizer is removed."""
 
 
 class Controller(Generic[Obj, World, Action]):
@@ -96,32 +96,32 @@ class Controller(Generic[Obj, World, Action]):
         self.queue: WorkQueue[Request] | None = None
         self.breaker: Breaker[Request] = Breaker()
         self._tools, self._options = tools, options
-        self._looker = Looker(name, kind, operator, tools=tools, options=options, status_fields=status_fields)
+        self._reconciler = Reconciler(name, kind, operator, tools=tools, options=options, status_fields=status_fields)
         self._routes: list[tuple[Informer[Any], Callable[[Change[Any]], None]]] = []
         self._workers: Workers[Request] | None = None
         self._scopes: Scopes[Request] = Scopes()
         self._acted: dict[Request, tuple[Action, ...]] = {}
-        self._complaints = Complaints()
+        self._failures = Failures()
         self._refused: dict[Request, Callable[[], None]] = {}
-        """By what could not be read, and what ends the wait for it."""
+        """Objects that wait for an unreadable object to change, and what ends the wait."""
         self._is_catching_up = False
         tools.metrics.watch_breaker(name, self.breaker)
         self.also(informer, to_itself(kind), when=any_of(options.when, turns))
 
     def also(self, informer: Informer[V], route: Route[V], *, when: Predicate[V] | None = None) -> None:
-        """Changes of these objects too are worth a look at those that the route names. At any time."""
+        """Reconciles the objects that the route names when these objects change. May be called at any time."""
 
         def observe(change: Change[V]) -> None:
             if self.queue is None:
                 return
-            is_old_news = self._is_catching_up or informer.watcher.is_telling_list
-            priority = Priority.RESYNC if is_old_news else Priority.CHANGE
+            is_relisted = self._is_catching_up or informer.watcher.is_notifying_list
+            priority = Priority.RESYNC if is_relisted else Priority.CHANGE
             try:
                 for request in route(change) if when is None or when(change) else ():
                     self.queue.add(request, priority=priority)
             except UnreadableError as error:
-                told = {"controller": self.name, "object": f"{change.namespace}/{change.name}", "told": str(error)}
-                log.error("who wants to know of a change cannot be told yet", extra=told)
+                fields = {"controller": self.name, "object": f"{change.namespace}/{change.name}", "error": str(error)}
+                log.error("cannot route change: related object is unreadable", extra=fields)
                 error.when_changed((self.name, informer, route, change[:2]), lambda: observe(change))
 
         self._routes.append((informer, observe))
@@ -144,10 +144,10 @@ class Controller(Generic[Obj, World, Action]):
         try:
             for informer, handler in self._routes:
                 self._add_handler(informer, handler)
-            self.informer.add_unfit_handler(self._look_at_unfit)
+            self.informer.add_unreadable_handler(self._enqueue_unreadable)
             await self._workers.run()
         finally:
-            self.informer.remove_unfit_handler(self._look_at_unfit)
+            self.informer.remove_unreadable_handler(self._enqueue_unreadable)
             for informer, handler in self._routes:
                 informer.remove_handler(handler)
             queue.close()
@@ -156,40 +156,40 @@ class Controller(Generic[Obj, World, Action]):
                 self._end_wait(request)
             self._scopes.clear()
             self._acted.clear()
-            self._complaints.clear()
+            self._failures.clear()
 
     async def close(self, grace_s: float) -> bool:
-        """Ends the term: takes up nothing more, and cancels what does not end within the grace."""
+        """Ends the term: starts nothing more, and cancels what is still running after the grace period."""
         return True if self._workers is None else await self._workers.close(grace_s)
 
     async def plan(self, obj: Obj) -> Plan[Action]:
-        """What a look would decide. Nothing is written."""
+        """What a reconciliation would decide. Nothing is written."""
         request = Request(self.kind.full_name, obj.metadata.namespace, obj.metadata.name)
-        if is_paused(obj) or not self._looker.is_ours(obj):
+        if is_paused(obj) or not self._reconciler.is_ours(obj):
             return Plan(request, Decision())
         try:
             with writing_in(Scope(lambda: "this is a dry run")):
                 async with asyncio.timeout(self._options.timeout_s):
-                    decision = await self._looker.decide(obj)
+                    decision = await self._reconciler.decide(obj)
             return Plan(request, decision, is_let_go=obj.is_terminating and decision.is_settled)
         except Exception as caught:
             error = sole_error(caught)
-            told = trouble_of(error)
-            return Plan(request, wait=told) if isinstance(error, Wait) else Plan(request, trouble=told)
+            summary = summary_of(error)
+            return Plan(request, wait=summary) if isinstance(error, Wait) else Plan(request, trouble=summary)
 
     def plan_unreadable(self) -> list[Plan[Action]]:
-        """Those that no look could be about, with the reason."""
+        """The unreadable objects, which cannot be reconciled, each with the reason."""
         return [
-            Plan(self._request(each), trouble=trouble_of(self.informer.unreadable_error(each)))
+            Plan(self._request(each), trouble=summary_of(self.informer.unreadable_error(each)))
             for each in self.informer.cache.unreadable
         ]
 
-    def _request(self, unfit: Unfit) -> Request:
-        return Request(self.kind.full_name, unfit.namespace, unfit.name)
+    def _request(self, unreadable: UnreadableObject) -> Request:
+        return Request(self.kind.full_name, unreadable.namespace, unreadable.name)
 
-    def _look_at_unfit(self, unfit: Unfit) -> None:
+    def _enqueue_unreadable(self, unreadable: UnreadableObject) -> None:
         if self.queue is not None:
-            self.queue.add(self._request(unfit))
+            self.queue.add(self._request(unreadable))
 
     def _add_handler(self, informer: Informer[Any], handler: Callable[[Change[Any]], None]) -> None:
         self._is_catching_up = True
@@ -201,12 +201,12 @@ class Controller(Generic[Obj, World, Action]):
     async def _work(self, request: Request) -> None:
         slots = self._options.slots
         if slots is None:
-            await self._look(request)
+            await self._reconcile(request)
             return
         async with slots:
-            await self._look(request)
+            await self._reconcile(request)
 
-    async def _look(self, request: Request) -> None:
+    async def _reconcile(self, request: Request) -> None:
         started = asyncio.get_running_loop().time()
         queue = self.queue
         assert queue is not None
@@ -219,16 +219,16 @@ class Controller(Generic[Obj, World, Action]):
         tracer = self._tools.tracer
         span = tracer.span("reconcile", controller=self.name, object=str(request)) if tracer.is_on else SILENT
         try:
-            with writing_in(scope), span as told:
-                outcome = await self._attempt(request, scope, queue, told)
-                told.set(outcome=outcome)
+            with writing_in(scope), span as active:
+                outcome = await self._attempt(request, scope, queue, active)
+                active.set(outcome=outcome)
         finally:
             self._scopes.keep(request, scope)
         self._tools.metrics.reconciled(self.name, outcome, asyncio.get_running_loop().time() - started)
 
     async def _attempt(self, request: Request, scope: Scope, queue: WorkQueue[Request], span: Span) -> str:
-        """What the look came to, in one word. An error is the end of the look and not of the worker."""
-        look: Look[Obj] | None = None
+        """The outcome in one word. An error ends the reconciliation and not the worker."""
+        current: Reconciliation[Obj] | None = None
         end: _End[Action] = None
         try:
             if scope.is_behind:
@@ -236,8 +236,8 @@ class Controller(Generic[Obj, World, Action]):
                     await scope.caught_up()
             obj = self.informer.cache.get(request.namespace, request.name)
             if obj is not None:
-                look = Look(obj)
-                end = await self._looker.look(look, is_repeated=lambda each: self._is_repeated(request, each))
+                current = Reconciliation(obj)
+                end = await self._reconciler.reconcile(current, is_repeated=partial(self._is_repeated, request))
         except Exception as error:
             span.record_error(error)
             end = sole_error(error)
@@ -245,17 +245,17 @@ class Controller(Generic[Obj, World, Action]):
             return self._requeue(request, end, queue)
         try:
             async with asyncio.timeout(_WRITE_S):
-                return await self._conclude(request, end, look, queue)
+                return await self._conclude(request, end, current, queue)
         except _UNWRITTEN as error:
-            log.debug("the status could not be written", extra=told_of(request, error))
+            log.debug("failed to write status; retrying", extra=log_fields(request, error))
             if isinstance(error, NotFoundError):
                 self._forget(request, queue)
                 return "gone"
-            queue.retry(request, at_least_s=_asked_s(error))
+            queue.retry(request, at_least_s=_retry_after_s(error))
             return "conflict" if isinstance(error, ConflictError) else "failed"
 
     async def _conclude(
-        self, request: Request, end: Exception | None, look: Look[Obj] | None, queue: WorkQueue[Request]
+        self, request: Request, end: Exception | None, current: Reconciliation[Obj] | None, queue: WorkQueue[Request]
     ) -> str:
         match end:
             case None:
@@ -263,36 +263,36 @@ class Controller(Generic[Obj, World, Action]):
                 return "gone"
             case ConflictError():
                 queue.retry(request)
-                log.debug("a race was lost", extra=told_of(request, end))
+                log.debug("write conflict; retrying", extra=log_fields(request, end))
                 return "conflict"
             case RefusedWriteError():
                 self._settle(request, queue)
-                log.info("nothing was written", extra=told_of(request, end))
+                log.info("write refused", extra=log_fields(request, end))
                 return "refused"
             case Wait():
                 self._settle(request, queue)
                 queue.add(request, after_s=end.after.total_seconds())
-                log.info("waiting", extra=told_of(request, end))
-                if look is not None:
-                    await self._looker.report(look, of_wait(end))
+                log.info("waiting", extra=log_fields(request, end))
+                if current is not None:
+                    await self._reconciler.report(current, of_wait(end))
                 return "waiting"
             case Stalled():
                 self._rest(request, queue)
-                self._complaints.stalled(request, end)
-                if look is not None:
-                    self._looker.tell(look.obj, Notice("Warning", end.reason, str(end)))
-                    await self._looker.report(look, of_stall(end))
+                self._failures.stalled(request, end)
+                if current is not None:
+                    self._reconciler.record(current.obj, Notice("Warning", end.reason, str(end)))
+                    await self._reconciler.report(current, of_stall(end))
                 return "stalled"
             case _:
-                self._complaints.failed(request, end)
+                self._failures.failed(request, end)
                 if isinstance(end, UnreadableError):
                     self._end_wait(request)
                     self._refused[request] = end.when_changed((self.name, request), partial(queue.add, request))
-                if look is not None:
-                    await self._looker.report(look, of_error(end))
+                if current is not None:
+                    await self._reconciler.report(current, of_error(end))
                 elif isinstance(end, UnreadableError):
-                    await self._looker.report_unread(request.namespace, request.name, of_error(end))
-                queue.retry(request, at_least_s=_asked_s(end))
+                    await self._reconciler.report_unreadable(request.namespace, request.name, of_error(end))
+                queue.retry(request, at_least_s=_retry_after_s(end))
                 return "failed"
 
     def _requeue(self, request: Request, decision: Decision[Action], queue: WorkQueue[Request]) -> str:
@@ -304,22 +304,22 @@ class Controller(Generic[Obj, World, Action]):
         if self._is_repeated(request, decision):
             # Forgotten here, so that after the backoff it is done again.
             del self._acted[request]
-            self._complaints.repeated(request, decision.actions)
+            self._failures.repeated(request, decision.actions)
             queue.retry(request)
             return "repeated"
-        self._complaints.acted(request)
+        self._failures.acted(request)
         self._acted[request] = decision.actions
         queue.add(request)
         return "acted"
 
     def _is_repeated(self, request: Request, decision: Decision[Action]) -> bool:
-        """The world does not show yet what was done right before."""
+        """The actions that were carried out right before show no effect."""
         return bool(decision.actions) and self._acted.get(request) == decision.actions
 
     def _settle(self, request: Request, queue: WorkQueue[Request]) -> None:
         self._rest(request, queue)
         self._end_wait(request)
-        self._complaints.forget(request)
+        self._failures.forget(request)
 
     def _end_wait(self, request: Request) -> None:
         if (end := self._refused.pop(request, None)) is not None:
@@ -334,12 +334,12 @@ class Controller(Generic[Obj, World, Action]):
         self.breaker.forget(request)
 
     def _after(self, request: Request, error: Exception | None) -> None:
-        """Of a look nothing is left to do here; an error that got past it is a mistake of ours."""
+        """The reconciliation has queued what follows; an error that left it is a defect of ours."""
         if error is not None and self.queue is not None:
             self.queue.retry(request)
-            log.error("a look broke off", extra=told_of(request, error), exc_info=error)
+            log.error("reconciliation failed unexpectedly; retrying", extra=log_fields(request, error), exc_info=error)
 
 
-def _asked_s(error: Exception) -> float:
-    """How long the server wants to be left alone. It is believed for minutes and not for days."""
+def _retry_after_s(error: Exception) -> float:
+    """The server's Retry-After, which is honoured up to a limit."""
     return min(error.retry_after_s, _LONGEST_RETRY_AFTER_S) if isinstance(error, ApiError) else 0.0

@@ -1,4 +1,4 @@
-"""What the log says of looks that end badly: what goes on in the same way is told once."""
+"""Logs failed reconciliations: a failure that repeats unchanged is logged once."""
 
 from __future__ import annotations
 
@@ -15,59 +15,59 @@ from homeostat.runtime.control.outcome import reason_of
 log = logging.getLogger(__name__)
 
 _THEIRS = (ApiError, UnreachableError, TimeoutError, UnreadableError)
-"""Where in our code these came up helps nobody."""
+"""Logged without a traceback: they come from outside our code."""
 _REPEATED = (
-    "the same actions are asked for right after they were done: act does not bring about what decide asks for; "
-    "let decide compare only what act sets, and observe what it has set"
+    "decide returned the same actions right after act carried them out; "
+    "let decide compare only what act sets, and let observe read it"
 )
 
 
-class Complaints:
-    """Of one controller. Remembers the objects that are in trouble."""
+class Failures:
+    """Of one controller. Remembers the objects that fail."""
 
     def __init__(self) -> None:
-        self._troubled: dict[Request, str] = {}
+        self._failing: dict[Request, str] = {}
         self._repeating: set[Request] = set()
 
     def failed(self, request: Request, error: Exception) -> None:
         if self._is_new(request, error):
             exc_info = None if isinstance(error, _THEIRS) else error
-            log.error("failed", extra=told_of(request, error), exc_info=exc_info)
+            log.error("failed to reconcile", extra=log_fields(request, error), exc_info=exc_info)
 
     def stalled(self, request: Request, error: Stalled) -> None:
         self._repeating.discard(request)
         if self._is_new(request, error):
-            log.warning("stalled", extra=told_of(request, error))
+            log.warning("stalled", extra=log_fields(request, error))
 
     def repeated(self, request: Request, actions: Iterable[object]) -> None:
-        """The actions themselves are not told: they may hold secrets."""
-        self._troubled.pop(request, None)
+        """Logs the names of the actions only: the actions may hold secrets."""
+        self._failing.pop(request, None)
         if request not in self._repeating:
             self._repeating.add(request)
             names = ", ".join(dict.fromkeys(type(each).__name__ for each in actions))
-            log.warning("repeated", extra={"object": str(request), "actions": names, "told": _REPEATED})
+            log.warning("repeated", extra={"object": str(request), "actions": names, "hint": _REPEATED})
 
     def acted(self, request: Request) -> None:
-        """It was decided on; whether what was done shows in the world, the next look tells."""
-        self._troubled.pop(request, None)
+        """A decision was carried out; the next reconciliation shows whether it had its effect."""
+        self._failing.pop(request, None)
 
     def forget(self, request: Request) -> None:
-        self._troubled.pop(request, None)
+        self._failing.pop(request, None)
         self._repeating.discard(request)
 
     def clear(self) -> None:
-        self._troubled.clear()
+        self._failing.clear()
         self._repeating.clear()
 
     def _is_new(self, request: Request, error: Exception) -> bool:
-        known, trouble = self._troubled.get(request), trouble_of(error)
-        self._troubled[request] = trouble
-        return known != trouble
+        known, summary = self._failing.get(request), summary_of(error)
+        self._failing[request] = summary
+        return known != summary
 
 
-def trouble_of(error: Exception) -> str:
+def summary_of(error: Exception) -> str:
     return f"{reason_of(error)}: {error}"
 
 
-def told_of(request: Request, error: Exception) -> dict[str, str]:
-    return {"object": str(request), "reason": reason_of(error), "told": str(error)}
+def log_fields(request: Request, error: Exception) -> dict[str, str]:
+    return {"object": str(request), "reason": reason_of(error), "error": str(error)}

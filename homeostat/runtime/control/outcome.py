@@ -1,4 +1,4 @@
-"""What the conditions of an object say when a look at it ended without a decision. Pure."""
+"""The conditions of an object whose reconciliation ended without a decision. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Conditions = tuple[Condition, ...]
 
 
 def of_wait(wait: Wait) -> Conditions:
-    """Whatever was known of it before is known no more."""
+    """Readiness is no longer known."""
     reason, message = reason_of(wait), _message(wait)
     return (Condition(RECONCILING, "True", reason, message), Condition(READY, "Unknown", reason, message))
 
@@ -32,24 +32,24 @@ def of_error(error: Exception) -> Conditions:
 
 
 def of_pause(annotation: str, snapshot: Snapshot) -> Conditions:
-    """How ready it was stays; of what was never looked at nothing is known."""
+    """Keeps the Ready condition that the object has; Unknown where it was never reconciled."""
     reason = "PausedByAnnotation"
-    told = f'the annotation "{annotation}" is set: nothing is done for this object until it is removed'
-    conditions: Conditions = (Condition(PAUSED, "True", reason, told),)
+    message = f'Paused by the annotation "{annotation}"; remove it to resume'
+    conditions: Conditions = (Condition(PAUSED, "True", reason, message),)
     if _held_ready(snapshot) is None:
-        conditions += (Condition(READY, "Unknown", reason, told),)
+        conditions += (Condition(READY, "Unknown", reason, message),)
     return conditions
 
 
 def sole_error(error: Exception) -> Exception:
-    """What a task group raised, where it was one thing: who starts tasks in a look ends it with the same errors."""
+    """The error in a group of one: an operator that starts tasks fails with the same errors as one that does not."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         (error,) = error.exceptions
     return error
 
 
 def reason_of(error: Exception) -> str:
-    """The error's own reason where it has one, else what sort of error it is."""
+    """The error's own reason where it has one, else the name of its type."""
     own = getattr(error, "reason", "")
     if isinstance(own, str) and _is_reason(own):
         return own
@@ -64,10 +64,10 @@ def reason_of(error: Exception) -> str:
 
 
 def _message(error: Exception) -> str:
-    # Names of files and answers of programs may hold what no JSON can.
-    told = str(error).encode(errors="replace").decode().strip()
-    told = told or ("it took too long" if isinstance(error, TimeoutError) else reason_of(error))
-    return told if len(told) <= _LONGEST_MESSAGE else told[: _LONGEST_MESSAGE - 3] + "..."
+    # Names of files and output of programs may hold text that JSON cannot.
+    text = str(error).encode(errors="replace").decode().strip()
+    text = text or ("Deadline exceeded" if isinstance(error, TimeoutError) else reason_of(error))
+    return text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 3] + "..."
 
 
 def _held_ready(snapshot: Snapshot) -> Json:

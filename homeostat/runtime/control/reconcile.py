@@ -1,12 +1,12 @@
-"""One look at one object: observe, decide, act, and one status write at the end.
+"""One reconciliation of one object: observe, decide, act, and one status write at the end.
 
-Everything that touches the object or its operator is here; when to look, and what becomes of a look that failed, is the
-controller's business. Promises, each with a test:
+Everything that touches the object or calls its operator is here. The controller decides when to reconcile, and what
+follows a failure. Promises, each with a test:
 
-- the finalizer is there before the first effect and goes when a terminating object needs nothing more
+- the finalizer is there before the first effect and is removed when a terminating object needs nothing more
 - a receipt is written before the next effect
-- a paused object is left alone and says so
-- notices are told once the status is written
+- a paused object is not reconciled, and its status says so
+- notices are recorded once the status is written
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ _COUNTS: Predicate[Any] = any_of(generation_changed, annotations_changed(), labe
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     finalizer: str = ""
-    """Held by every object from before the first effect until nothing of it is left."""
+    """On every object from before the first effect until nothing is left to do for it."""
     concurrency: int = 8
     timeout_s: float = 300.0
-    """Longest look, from observe to the last effect."""
+    """Deadline of a reconciliation, from observe to the last effect."""
     slots: asyncio.Semaphore | None = None
-    """Where several controllers share one: how many looks are under way together in all of them."""
+    """Limits concurrent reconciliations over all controllers that share it."""
     has_status: bool = True
-    """Off for kinds whose status is another's business: then only Events and logs tell."""
+    """Off for kinds whose status another controller writes: then there are only Events and logs."""
     when: Predicate[Any] = _COUNTS
-    """Which changes of an object are worth a look; unless told, those of spec, labels, annotations and deletion. That
-    deletion began, or that the object is paused or no more, always is.
+    """Which changes of an object request a reconciliation; by default those of spec, labels, annotations and deletion.
+    The start of deletion, a pause and its end always do.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What the controllers of an operator share. `refusal` tells why nothing may be written now; empty if it may."""
+    """What the controllers of an operator share. `refusal` is why writes are not allowed now; empty if they are."""
 
     client: Client
     recorder: Recorder
@@ -79,8 +79,8 @@ class Tools:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-class Look(Generic[Obj]):
-    """`snapshot` follows what the look itself writes."""
+class Reconciliation(Generic[Obj]):
+    """`snapshot` is the object after the writes of this reconciliation."""
 
     __slots__ = ("obj", "snapshot")
 
@@ -89,7 +89,7 @@ class Look(Generic[Obj]):
         self.snapshot = snapshot_of(obj)
 
 
-class Looker(Generic[Obj, World, Action]):
+class Reconciler(Generic[Obj, World, Action]):
     def __init__(
         self,
         name: str,
@@ -107,39 +107,41 @@ class Looker(Generic[Obj, World, Action]):
         self._writing = Writing(manager=f"homeostat-{name}")
         self._limit = Deadline(options.timeout_s)
 
-    async def look(
-        self, look: Look[Obj], *, is_repeated: Callable[[Decision[Action]], bool]
+    async def reconcile(
+        self, current: Reconciliation[Obj], *, is_repeated: Callable[[Decision[Action]], bool]
     ) -> Decision[Action] | None:
-        """The decision that was carried out; None where the object is no business of ours any more.
+        """The decision that was carried out; None where the object needs no more reconciliation.
 
-        Actions that `is_repeated` knows to have been done right before are not done again.
+        Actions that were carried out right before (`is_repeated`) are not repeated.
         """
         with self._limit():
-            obj, finalizer = look.obj, self._options.finalizer
+            obj, finalizer = current.obj, self._options.finalizer
             if is_paused(obj):
-                await self.report(look, of_pause(PAUSE, look.snapshot), is_observed=False)
+                await self.report(current, of_pause(PAUSE, current.snapshot), is_observed=False)
                 return Decision()
             if not self.is_ours(obj):
                 return None
             if finalizer:
-                look.snapshot = await add_finalizer(self._objects, look.snapshot, finalizer, writing=self._writing)
+                current.snapshot = await add_finalizer(
+                    self._objects, current.snapshot, finalizer, writing=self._writing
+                )
             decision = await self.decide(obj)
             if obj.is_terminating and decision.is_settled:
-                await remove_finalizer(self._objects, look.snapshot, finalizer, writing=self._writing)
-                self._tell(obj, decision)
+                await remove_finalizer(self._objects, current.snapshot, finalizer, writing=self._writing)
+                self._record_all(obj, decision)
                 return None
             if not is_repeated(decision):
-                await self._act(look, decision)
-            await self.report(look, decision.conditions, decision.status)
-            self._tell(obj, decision)
+                await self._act(current, decision)
+            await self.report(current, decision.conditions, decision.status)
+            self._record_all(obj, decision)
             return decision
 
     def is_ours(self, obj: Obj) -> bool:
-        """Of what is being deleted, only what waits for us."""
+        """A terminating object only while it has our finalizer."""
         return not obj.is_terminating or self._options.finalizer in obj.metadata.finalizers
 
     async def decide(self, obj: Obj) -> Decision[Action]:
-        """Reads and writes nothing; what a dry run is made of."""
+        """Observes and decides; writes nothing, as in a dry run."""
         with self._tools.tracer.span("observe"):
             world = await self._operator.observe(obj)
         decision = self._operator.decide(obj, world)
@@ -149,7 +151,7 @@ class Looker(Generic[Obj, World, Action]):
 
     async def report(
         self,
-        look: Look[Any],
+        current: Reconciliation[Any],
         conditions: Iterable[Condition],
         fields: Mapping[str, Json] | None = None,
         *,
@@ -157,34 +159,34 @@ class Looker(Generic[Obj, World, Action]):
     ) -> None:
         if self._options.has_status:
             now = self._tools.now()
-            patch = plan_status(look.snapshot, conditions, fields, now=now, is_observed=is_observed)
-            look.snapshot = await write_status(self._objects, look.snapshot, patch, writing=self._writing)
+            patch = plan_status(current.snapshot, conditions, fields, now=now, is_observed=is_observed)
+            current.snapshot = await write_status(self._objects, current.snapshot, patch, writing=self._writing)
 
-    async def report_unread(self, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
-        """Of an object that does not fit its projection: what every object has is fetched, and is enough."""
+    async def report_unreadable(self, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
+        """For an unreadable object: fetches the metadata and status that every object has."""
         if self._options.has_status:
-            look = Look(await self._any_objects.get(name, namespace))
-            told = of_pause(PAUSE, look.snapshot) if is_paused(look.obj) else conditions
-            await self.report(look, told, is_observed=False)
+            current = Reconciliation(await self._any_objects.get(name, namespace))
+            shown = of_pause(PAUSE, current.snapshot) if is_paused(current.obj) else conditions
+            await self.report(current, shown, is_observed=False)
 
-    def tell(self, obj: Obj, notice: Notice) -> None:
+    def record(self, obj: Obj, notice: Notice) -> None:
         metadata = obj.metadata
         about = About(self._kind.api_version, self._kind.kind, metadata.namespace, metadata.name, metadata.uid)
         self._tools.recorder.record(about, notice.type, notice.reason, notice.message, by=self._writing.manager)
 
-    async def _act(self, look: Look[Obj], decision: Decision[Action]) -> None:
+    async def _act(self, current: Reconciliation[Obj], decision: Decision[Action]) -> None:
         for action in decision.actions:
             with self._tools.tracer.span("act", action=type(action).__name__):
-                receipt = await self._operator.act(look.obj, action)
+                receipt = await self._operator.act(current.obj, action)
             if receipt is not None:
-                look.snapshot = await write_receipt(self._objects, look.snapshot, receipt, writing=self._writing)
+                current.snapshot = await write_receipt(self._objects, current.snapshot, receipt, writing=self._writing)
                 if self._status_fields is not None:
-                    # After the write: what was done is done, and what the server takes of it is kept.
+                    # After the write: the effect has happened, and the server keeps the fields that it knows.
                     self._status_fields.check(receipt.status)
 
-    def _tell(self, obj: Obj, decision: Decision[Action]) -> None:
+    def _record_all(self, obj: Obj, decision: Decision[Action]) -> None:
         for notice in decision.notices:
-            self.tell(obj, notice)
+            self.record(obj, notice)
 
 
 def is_paused(obj: Declared) -> bool:
@@ -192,7 +194,7 @@ def is_paused(obj: Declared) -> bool:
 
 
 def turns(change: Change[Declared]) -> bool:
-    """Deletion or a pause begins or ends: whatever else an operator wants to know of, the runtime has to see to it."""
+    """Deletion or a pause begins or ends: the runtime handles both, whatever predicate an operator sets."""
     old, new = change.old, change.new
     if old is None or new is None:
         return False

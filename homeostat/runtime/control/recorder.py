@@ -154,7 +154,7 @@ class Recorder:
             self.failed += 1
             if not self._is_troubled:
                 fields = {"about": " ".join(saying.about[1:4]), "event": saying.reason, "reason": repr(error)}
-                log.warning("an event could not be written", extra=fields)
+                log.warning("failed to record event", extra=fields)
             self._is_troubled = True
         else:
             self._is_troubled = False

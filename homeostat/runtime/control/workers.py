@@ -8,7 +8,7 @@
 | the work ends with | retry | log |
 |---|---|---|
 | nothing | none, and the backoff begins anew | none |
-| `ConflictError` | backoff | debug: a race was lost, nobody is at fault |
+| `ConflictError` | backoff | debug: another writer was faster |
 | any other `ApiError` | backoff, not before its `retry_after_s` | warning |
 | `UnreachableError` | backoff | warning |
 | any other error | backoff | error, with its traceback |
@@ -102,7 +102,7 @@ class Workers(Generic[K]):
             return
         asked_s = min(error.retry_after_s, _LONGEST_RETRY_AFTER_S) if isinstance(error, ApiError) else 0.0
         delay_s = self._queue.retry(key, at_least_s=asked_s)
-        told = {
+        fields = {
             "workers": self._name,
             "key": str(key),
             "failures": self._queue.failures(key),
@@ -111,8 +111,8 @@ class Workers(Generic[K]):
         }
         match error:
             case ConflictError():
-                log.debug("work lost a race", extra=told)
+                log.debug("write conflict; retrying", extra=fields)
             case ApiError() | UnreachableError():
-                log.warning("work was refused", extra=told)
+                log.warning("request refused; retrying", extra=fields)
             case _:
-                log.error("work failed", extra=told, exc_info=error)
+                log.error("work failed; retrying", extra=fields, exc_info=error)

@@ -32,11 +32,11 @@ _HELD_OTHERWISE = frozenset({("", "namespaces")})
 
 
 class RefusedWriteError(Exception):
-    """A write that must not happen: this process leads no more, or it only says what it would do."""
+    """A write that is not allowed: this process is not the leader, or this is a dry run."""
 
 
 class Scope:
-    """The writes of one object's reconciles. `refusal` tells why none may be sent; empty where they may."""
+    """The writes of one object's reconciliations. `refusal` is why none may be sent; empty where they may."""
 
     __slots__ = ("_pending", "_refusal")
 
@@ -45,8 +45,8 @@ class Scope:
         self._pending: dict[tuple[int, str, str], Cache[Any]] = {}
 
     def check(self, method: str, path: str) -> None:
-        if told := self._refusal():
-            raise RefusedWriteError(f"{method} {path} was not sent: {told}")
+        if reason := self._refusal():
+            raise RefusedWriteError(f"{method} {path} was not sent: {reason}")
 
     def wrote(self, cache: Cache[Any], namespace: str, name: str) -> None:
         if len(self._pending) >= _MOST_PENDING:
@@ -176,9 +176,9 @@ class Watched:
         is_deletion = method == "DELETE"
         is_dry_run = "dryRun=" in query or (is_deletion and _is_dry_run(body))
         if scope is not None and response.status < 300 and not is_dry_run:
-            self._tell(scope, path, response.body)
+            self._note_write(scope, path, response.body)
             if is_deletion:
-                self._tell_deleted(scope, path, response.body, known)
+                self._note_deletion(scope, path, response.body, known)
         return response
 
     async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
@@ -188,7 +188,7 @@ class Watched:
         place = place_of(path)
         return {each: each.cache.newest_known for each in self._informers.of(place.group, place.plural)}
 
-    def _tell(self, scope: Scope, path: str, body: bytes) -> None:
+    def _note_write(self, scope: Scope, path: str, body: bytes) -> None:
         try:
             metadata = _written.decode(body).metadata
             version = int(metadata.resource_version or 0)
@@ -206,7 +206,7 @@ class Watched:
                     informer.cache.deleted(metadata.namespace, metadata.name, deletion)
                 scope.wrote(informer.cache, metadata.namespace, metadata.name)
 
-    def _tell_deleted(self, scope: Scope, path: str, body: bytes, known: Mapping[Informer[Any], int]) -> None:
+    def _note_deletion(self, scope: Scope, path: str, body: bytes, known: Mapping[Informer[Any], int]) -> None:
         place = place_of(path)
         for metadata in _deleted(body, place.namespace):
             for informer in self._informers.of(place.group, place.plural):
@@ -224,7 +224,7 @@ def _is_dry_run(body: bytes) -> bool:
 
 
 def _deleted(body: bytes, namespace: str) -> list[_Metadata]:
-    """Those whose deletion the answer tells without a version."""
+    """The objects that the answer says are deleted, without a version."""
     try:
         answer = _written.decode(body)
         if answer.metadata.name:
@@ -240,7 +240,7 @@ def _deleted(body: bytes, namespace: str) -> list[_Metadata]:
 
 
 def _is_about(source: Source, cache: Cache[Any], metadata: _Metadata) -> bool:
-    """Whether the watch of this source, of the same collection, will tell of the write."""
+    """Whether the watch of this source, of the same collection, will deliver the write."""
     if source.place.namespace not in {"", metadata.namespace}:
         return False
     return source.is_whole or cache.knows(metadata.namespace, metadata.name)

@@ -81,7 +81,7 @@ _WATCH: tuple[_Figure[Informer[Any]], ...] = (
     _Figure(
         "homeostat_watch_unfit_total",
         "Objects left out because they do not fit their projection",
-        lambda informer: informer.watcher.unfit,
+        lambda informer: informer.watcher.unreadable,
     ),
     _Figure("homeostat_cache_objects", "Objects in memory", lambda informer: len(informer.cache)),
 )

@@ -59,7 +59,7 @@ class Comparison(Generic[V]):
                 failures = 0
             except (*FAILURES, NotWatchingError) as error:
                 failures += 1
-                self._complain(error, failures)
+                self._report(error, failures)
 
     async def _compare(self) -> None:
         if not isinstance(self._watcher.state, Watching):
@@ -72,8 +72,11 @@ class Comparison(Generic[V]):
         changes = listing.merge(version)
         if changes and is_reached:
             self.differences += len(changes)
-            log.warning("the watch had missed changes", extra={"path": self._watcher.path, "objects": len(changes)})
-        self._watcher.tell_list(changes)
+            log.warning(
+                "watch missed changes; corrected from a list",
+                extra={"path": self._watcher.path, "objects": len(changes)},
+            )
+        self._watcher.notify_list(changes)
 
     async def _list(self, phase: Listing) -> tuple[CacheListing[V], int]:
         self.lists += 1
@@ -92,7 +95,7 @@ class Comparison(Generic[V]):
             return False
         return True
 
-    def _complain(self, error: Exception, failures: int) -> None:
+    def _report(self, error: Exception, failures: int) -> None:
         level = logging.WARNING if failures & (failures - 1) == 0 else logging.DEBUG
-        told = {"path": self._watcher.path, "reason": str(error) or type(error).__name__, "failures": failures}
-        log.log(level, "comparison failed", extra=told)
+        fields = {"path": self._watcher.path, "reason": str(error) or type(error).__name__, "failures": failures}
+        log.log(level, "comparison failed", extra=fields)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from homeostat.runtime.cache.cache import Change
-from homeostat.runtime.cache.decoding import Unfit
+from homeostat.runtime.cache.decoding import UnreadableObject
 
 V = TypeVar("V")
 
@@ -19,7 +19,7 @@ class SinkListing(Protocol[V]):
 
     def put(self, obj: V) -> None: ...
 
-    def leave_out(self, unfit: Unfit) -> None:
+    def leave_out(self, unreadable: UnreadableObject) -> None:
         """The list has an object that cannot be read."""
 
     def swap(self, version: int) -> list[Change[V]]:
@@ -40,7 +40,7 @@ class Sink(Protocol[V]):
 
     def remove(self, obj: V) -> Change[V] | None: ...
 
-    def leave_out(self, unfit: Unfit) -> Change[V] | None:
+    def leave_out(self, unreadable: UnreadableObject) -> Change[V] | None:
         """An object has become one that cannot be read, or one that cannot be read is gone."""
 
     def advance(self, version: int) -> None:

@@ -39,7 +39,7 @@ from homeostat.runtime.cache.decoding import (
     Projected,
     Projection,
     Refused,
-    Unfit,
+    UnreadableObject,
 )
 from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.watch.phase import (
@@ -77,12 +77,12 @@ class Pace:
     page: int = 500
 
 
-def _tell_nobody(change: Change[object]) -> None:
+def _notify_nobody(change: Change[object]) -> None:
     """For a sink that tells by itself."""
 
 
 class Watcher(Generic[V]):
-    """Writes the sink and tells each change. `state`, `restarts`, `relists` and `unfit` are for metrics."""
+    """Writes the sink and tells each change. `state`, `restarts`, `relists` and `unreadable` are for metrics."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Watcher(Generic[V]):
         projection: Projection[V],
         *,
         writer: Sink[V],
-        tell: Callable[[Change[V]], None] = _tell_nobody,
+        notify: Callable[[Change[V]], None] = _notify_nobody,
         pace: Pace = Pace(),  # noqa: B008
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -99,16 +99,16 @@ class Watcher(Generic[V]):
         """The first list is in the cache, and all its changes were told."""
         self.restarts = 0
         self.relists = 0
-        self.unfit = 0
-        self.is_telling_list = False
+        self.unreadable = 0
+        self.is_notifying_list = False
         """The changes told right now are what a list differs by, and not what just happened."""
         self._api, self._source, self._projection = api, source, projection
-        self._writer, self._tell = writer, tell
+        self._writer, self._notify = writer, notify
         self._pace, self._chance = pace, chance
         self._start: Streaming | Listing = Streaming()
         self.state: State = self._start
         self._listing: SinkListing[V] | None = None
-        self._gone: list[V | Unfit] = []
+        self._gone: list[V | UnreadableObject] = []
         self._heard_at: float | None = None
         self._is_progressing = self._is_troubled = False
 
@@ -203,9 +203,9 @@ class Watcher(Generic[V]):
         page = self._projection.page(body)
         for obj in page.objects:
             listing.put(obj)
-        for unfit in page.unfit:
-            self._note_unfit(unfit)
-            listing.leave_out(unfit)
+        for unreadable in page.unreadable:
+            self._report_unreadable(unreadable)
+            listing.leave_out(unreadable)
         return page
 
     async def _read(self, phase: Streaming | Watching) -> None:
@@ -246,7 +246,7 @@ class Watcher(Generic[V]):
             self._take(decode(line))
             if self._is_troubled:
                 self._is_troubled = False
-                log.info("watch works again", extra={"path": self.path})
+                log.info("watch recovered", extra={"path": self.path})
             count += 1
             if count % _YIELD_EVERY == 0:
                 # Lines that are all there already would keep everybody else from running.
@@ -270,13 +270,13 @@ class Watcher(Generic[V]):
                 self._swap(listing, event.version)
             case Refused(object=status):
                 raise error_of(status)
-            case Unfit():
+            case UnreadableObject():
                 self._leave_out(event)
 
     def _apply(self, change: Change[V] | None) -> None:
         self._is_progressing = True
         if change is not None:
-            self._tell(change)
+            self._notify(change)
 
     def _swap(self, listing: SinkListing[V], version: int) -> None:
         self._listing = None
@@ -285,34 +285,33 @@ class Watcher(Generic[V]):
         changes += [change for obj in self._gone if (change := self._remove(obj)) is not None]
         self._gone = []
         self.state = Watching()
-        self.tell_list(changes)
+        self.notify_list(changes)
         self.synced.set()
 
-    def _remove(self, obj: V | Unfit) -> Change[V] | None:
-        return self._writer.leave_out(obj) if isinstance(obj, Unfit) else self._writer.remove(obj)
+    def _remove(self, obj: V | UnreadableObject) -> Change[V] | None:
+        return self._writer.leave_out(obj) if isinstance(obj, UnreadableObject) else self._writer.remove(obj)
 
-    def tell_list(self, changes: Iterable[Change[V]]) -> None:
+    def notify_list(self, changes: Iterable[Change[V]]) -> None:
         """What a list differs by."""
-        self.is_telling_list = True
+        self.is_notifying_list = True
         try:
             for change in changes:
-                self._tell(change)
+                self._notify(change)
         finally:
-            self.is_telling_list = False
+            self.is_notifying_list = False
 
-    def _leave_out(self, unfit: Unfit) -> None:
-        if not unfit.is_gone:
-            self._note_unfit(unfit)
+    def _leave_out(self, unreadable: UnreadableObject) -> None:
+        if not unreadable.is_gone:
+            self._report_unreadable(unreadable)
         if self._listing is None:
-            self._apply(self._writer.leave_out(unfit))
-        elif unfit.is_gone:
-            self._gone.append(unfit)
+            self._apply(self._writer.leave_out(unreadable))
+        elif unreadable.is_gone:
+            self._gone.append(unreadable)
         else:
-            self._listing.leave_out(unfit)
+            self._listing.leave_out(unreadable)
 
-    def _note_unfit(self, unfit: Unfit) -> None:
-        self.unfit += 1
-        log.error(
-            "object does not fit its projection",
-            extra={"path": self.path, "object": f"{unfit.namespace}/{unfit.name}", "reason": unfit.reason},
-        )
+    def _report_unreadable(self, unreadable: UnreadableObject) -> None:
+        self.unreadable += 1
+        name = f"{unreadable.namespace}/{unreadable.name}"
+        fields = {"path": self.path, "object": name, "reason": unreadable.reason}
+        log.error("unreadable object: does not match the expected schema", extra=fields)

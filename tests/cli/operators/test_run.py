@@ -215,7 +215,7 @@ def test_a_dry_run_fails_for_what_does_not_fit(ready: Cli, tmp_path: Path) -> No
     ended = ready("run", "--operators", picky, "--dry-run")
     ready.here("delete", "greetings", "odd")
     assert ended.code == 1
-    assert 'fail: Unreadable: greetings "default/odd" is there, but does not fit Greeting' in ended.out
+    assert 'fail: Unreadable: greetings "default/odd" does not match Greeting' in ended.out
 
 
 def test_a_missing_definition_is_told_with_what_to_type(up: Up, tmp_path: Path) -> None:

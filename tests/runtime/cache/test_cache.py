@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.runtime.cache.cache import Cache, CacheWriter, Change
-from homeostat.runtime.cache.decoding import Unfit
+from homeostat.runtime.cache.decoding import UnreadableObject
 from tests.runtime.projections import Pod, pod, pod_cache
 
 
@@ -198,7 +198,7 @@ def test_what_cannot_be_read_is_left_out_unless_what_is_held_is_newer() -> None:
     writer = pod_cache()
     held = pod("web", 5)
     listed(writer, [held], 7)
-    assert writer.leave_out(Unfit("shop", "web", 4, "odd")) is None
+    assert writer.leave_out(UnreadableObject("shop", "web", 4, "odd")) is None
     assert writer.cache.get("shop", "web") is held
-    assert writer.leave_out(Unfit("shop", "web", 8, "odd")) == Change("shop", "web", held, None)
+    assert writer.leave_out(UnreadableObject("shop", "web", 8, "odd")) == Change("shop", "web", held, None)
     assert (len(writer.cache), writer.cache.version) == (0, 8)

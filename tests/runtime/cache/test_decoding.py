@@ -12,7 +12,7 @@ from homeostat.runtime.cache.decoding import (
     GarbledError,
     Projection,
     Refused,
-    Unfit,
+    UnreadableObject,
     name_of,
     version_of,
 )
@@ -49,14 +49,14 @@ def test_an_error_is_its_status() -> None:
 
 def test_an_object_that_does_not_fit_is_named() -> None:
     found = PODS.event(event("MODIFIED", wire("web", 4, node=1)))
-    assert found == Unfit("shop", "web", 4, "Expected `str`, got `int` - at `$.node`")
+    assert found == UnreadableObject("shop", "web", 4, "Expected `str`, got `int` - at `$.node`")
 
 
 def test_the_others_of_a_page_are_decoded() -> None:
     items = [wire("a", 1), wire("b", 2, node=[]), wire("c", 3)]
     page = PODS.page(encode({"metadata": {"resourceVersion": "7", "continue": "more"}, "items": items}))
     assert page.objects == [pod("a", 1), pod("c", 3)]
-    assert [(each.name, each.version) for each in page.unfit] == [("b", 2)]
+    assert [(each.name, each.version) for each in page.unreadable] == [("b", 2)]
     assert (page.token, page.version) == ("more", 7)
 
 

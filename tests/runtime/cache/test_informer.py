@@ -168,7 +168,7 @@ async def test_the_figures_of_a_watch_are_there_to_be_read(plane: Plane) -> None
     async with running(informers):
         await informers.synced()
         assert 0 <= watcher.last_event_age_s < 5
-        assert (watcher.restarts, watcher.relists, watcher.unfit) == (0, 0, 0)
+        assert (watcher.restarts, watcher.relists, watcher.unreadable) == (0, 0, 0)
 
 
 async def test_a_projection_holds_the_fields_that_it_names(plane: Plane) -> None:

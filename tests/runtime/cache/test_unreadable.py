@@ -16,7 +16,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.kind import CONFIG_MAP
 from homeostat.runtime.cache.cache import CacheWriter, Change
-from homeostat.runtime.cache.decoding import Projection, Unfit
+from homeostat.runtime.cache.decoding import Projection, UnreadableObject
 from homeostat.runtime.cache.freshness import Deletion
 from homeostat.runtime.cache.unreadable import UnreadableError
 from homeostat.runtime.control.reconcile import PAUSE, Options
@@ -30,11 +30,13 @@ from tests.runtime.projections import Pod, pod, pod_cache
 from tests.runtime.widgets import KINDS, WIDGETS, Shop, Write, widget
 
 
-def unfit(name: str, version: int, *, reason: str = "odd", is_gone: bool = False) -> Unfit:
-    return Unfit("shop", name, version, reason, is_gone)
+def unreadable(name: str, version: int, *, reason: str = "odd", is_gone: bool = False) -> UnreadableObject:
+    return UnreadableObject("shop", name, version, reason, is_gone)
 
 
-def listed(writer: CacheWriter[Pod], pods: list[Pod], unread: list[Unfit], version: int) -> list[Change[Pod]]:
+def listed(
+    writer: CacheWriter[Pod], pods: list[Pod], unread: list[UnreadableObject], version: int
+) -> list[Change[Pod]]:
     listing = writer.listing()
     for each in pods:
         listing.put(each)
@@ -49,19 +51,19 @@ def names(writer: CacheWriter[Pod]) -> list[str]:
 
 def test_to_ask_for_what_does_not_fit_is_an_error_and_lists_leave_it_out() -> None:
     writer = pod_cache()
-    listed(writer, [pod("web", 1)], [unfit("db", 2)], 3)
-    with pytest.raises(UnreadableError, match=r'"shop/db" is there, but does not fit .*: odd; mend the object'):
+    listed(writer, [pod("web", 1)], [unreadable("db", 2)], 3)
+    with pytest.raises(UnreadableError, match=r'"shop/db" does not match .*: odd; correct the object'):
         writer.cache.get("shop", "db")
     assert writer.cache.get("shop", "none") is None
     assert (len(writer.cache), writer.cache.names(), names(writer)) == (1, [("shop", "web")], ["db"])
     assert writer.cache.knows("shop", "db")
 
 
-@pytest.mark.parametrize("end", ["fits", "gone", "gone unfit", "listed without", "listed fit"])
+@pytest.mark.parametrize("end", ["fits", "gone", "gone unreadable", "listed without", "listed fit"])
 def test_nothing_is_kept_of_what_fits_or_is_gone(end: str) -> None:
     writer = pod_cache()
     listed(writer, [], [], 1)
-    assert writer.leave_out(unfit("db", 2)) is None
+    assert writer.leave_out(unreadable("db", 2)) is None
     told: list[str] = []
     with pytest.raises(UnreadableError) as caught:
         writer.cache.get("shop", "db")
@@ -72,19 +74,19 @@ def test_nothing_is_kept_of_what_fits_or_is_gone(end: str) -> None:
             assert writer.put(pod("db", 3)) == Change("shop", "db", None, pod("db", 3))
         case "gone":
             writer.remove(pod("db", 3))
-        case "gone unfit":
-            writer.leave_out(unfit("db", 3, is_gone=True))
+        case "gone unreadable":
+            writer.leave_out(unreadable("db", 3, is_gone=True))
         case "listed without":
             listed(writer, [], [], 3)
         case _:
             listed(writer, [pod("db", 3)], [], 3)
     assert (names(writer), told) == ([], ["changed"])
-    assert (writer.cache.get("shop", "db") is not None) == ("fit" in end and end != "gone unfit")
+    assert (writer.cache.get("shop", "db") is not None) == ("fit" in end and end != "gone unreadable")
 
 
 def test_who_asks_too_late_to_be_called_is_called_at_once() -> None:
     writer = pod_cache()
-    writer.leave_out(unfit("db", 2))
+    writer.leave_out(unreadable("db", 2))
     with pytest.raises(UnreadableError) as caught:
         writer.cache.get("shop", "db")
     writer.put(pod("db", 3))
@@ -96,11 +98,11 @@ def test_who_asks_too_late_to_be_called_is_called_at_once() -> None:
 def test_old_news_of_what_does_not_fit_say_nothing() -> None:
     writer = pod_cache()
     listed(writer, [pod("web", 5)], [], 7)
-    for odd in (unfit("web", 4), unfit("gone", 6)):
+    for odd in (unreadable("web", 4), unreadable("gone", 6)):
         assert writer.leave_out(odd) is None
     assert (names(writer), writer.cache.get("shop", "web")) == ([], pod("web", 5))
-    writer.leave_out(unfit("web", 8))
-    assert writer.leave_out(unfit("web", 7, is_gone=True)) is None
+    writer.leave_out(unreadable("web", 8))
+    assert writer.leave_out(unreadable("web", 7, is_gone=True)) is None
     assert writer.put(pod("web", 6)) is None
     assert names(writer) == ["web"]
 
@@ -109,8 +111,8 @@ def test_of_one_list_the_last_word_on_an_object_counts() -> None:
     writer = pod_cache()
     listing = writer.listing()
     listing.put(pod("web", 1))
-    listing.leave_out(unfit("web", 2))
-    listing.leave_out(unfit("db", 3))
+    listing.leave_out(unreadable("web", 2))
+    listing.leave_out(unreadable("db", 3))
     listing.put(pod("db", 4))
     listing.swap(5)
     assert (writer.cache.names(), names(writer)) == ([("shop", "db")], ["web"])
@@ -118,14 +120,19 @@ def test_of_one_list_the_last_word_on_an_object_counts() -> None:
 
 def test_a_list_that_is_compared_mends_only_what_no_event_told_since() -> None:
     writer = pod_cache()
-    listed(writer, [pod("turned", 1), pod("newer", 1)], [unfit("gone", 1), unfit("fits", 2), unfit("since", 3)], 4)
+    listed(
+        writer,
+        [pod("turned", 1), pod("newer", 1)],
+        [unreadable("gone", 1), unreadable("fits", 2), unreadable("since", 3)],
+        4,
+    )
     compared = writer.comparison()
     for each in ("turned", "newer", "removed", "since"):
-        compared.leave_out(unfit(each, 5))
+        compared.leave_out(unreadable(each, 5))
     compared.put(pod("fits", 5))
     writer.put(pod("newer", 8))
-    writer.leave_out(unfit("removed", 9, is_gone=True))
-    writer.leave_out(unfit("since", 10, reason="odder"))
+    writer.leave_out(unreadable("removed", 9, is_gone=True))
+    writer.leave_out(unreadable("since", 10, reason="odder"))
     compared.merge(7)
     assert writer.cache.names() == [("shop", "newer"), ("shop", "fits")]
     assert {each.name: each.reason for each in writer.cache.unreadable} == {"turned": "odd", "since": "odder"}
@@ -133,12 +140,12 @@ def test_a_list_that_is_compared_mends_only_what_no_event_told_since() -> None:
 
 async def test_a_deletion_of_what_does_not_fit_is_waited_for() -> None:
     writer = pod_cache()
-    listed(writer, [], [unfit("db", 2)], 3)
+    listed(writer, [], [unreadable("db", 2)], 3)
     writer.cache.deleted("shop", "db", Deletion("u-1", known=3))
     waiting = asyncio.create_task(writer.cache.await_version("shop", "db"))
     await asyncio.sleep(0)
     assert writer.cache.is_behind("shop", "db")
-    writer.leave_out(unfit("db", 4, is_gone=True))
+    writer.leave_out(unreadable("db", 4, is_gone=True))
     async with asyncio.timeout(1):
         await waiting
 
@@ -147,9 +154,11 @@ def test_a_deleted_object_that_does_not_fit_is_told_to_be_gone_in_the_words_of_a
     odd: JsonObject = {"metadata": {"name": "web", "namespace": "shop", "resourceVersion": "4"}, "node": 1}
     pods = Projection(Pod)
     told = "Expected `str`, got `int` - at `$.node`"
-    assert pods.event(encode({"type": "DELETED", "object": odd})) == Unfit("shop", "web", 4, told, is_gone=True)
-    (found,) = pods.page(encode({"metadata": {"resourceVersion": "7"}, "items": [odd]})).unfit
-    assert found == Unfit("shop", "web", 4, told)
+    assert pods.event(encode({"type": "DELETED", "object": odd})) == UnreadableObject(
+        "shop", "web", 4, told, is_gone=True
+    )
+    (found,) = pods.page(encode({"metadata": {"resourceVersion": "7"}, "items": [odd]})).unreadable
+    assert found == UnreadableObject("shop", "web", 4, told)
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -236,7 +245,7 @@ async def test_an_object_of_somebody_else_that_does_not_fit_is_not_taken_over(sh
         running = await run(shop, operator, tasks)
         await shop.client.create(shop.path(), widget("a"))
         told = await is_ready(shop, "a", "False", "Unreadable")
-        where = f'configmaps "{shop.namespace}/a" is there, but does not fit Text'
+        where = f'configmaps "{shop.namespace}/a" does not match Text'
         assert told["message"].startswith(f"{where}: Object missing required field `data`")
         # Long enough for the backoff to be far longer than what follows.
         await asyncio.sleep(2)
@@ -259,7 +268,7 @@ async def test_an_object_of_its_own_that_does_not_fit_says_so(shop: Shop, caplog
         async with asyncio.TaskGroup() as tasks:
             running = await run(shop, operator, tasks)
             told = await is_ready(shop, "a", "False", "Unreadable")
-            assert "does not fit LongWidget: Expected `str` of length >= 3 - at `$.spec.text`" in told["message"]
+            assert "does not match LongWidget: Expected `str` of length >= 3 - at `$.spec.text`" in told["message"]
             assert "observedGeneration" not in (await shop.client.get(shop.path("a")))["status"]
             await shop.client.create(shop.path(), widget("b", text="no"))
             await is_ready(shop, "b", "False", "Unreadable")
@@ -268,7 +277,7 @@ async def test_an_object_of_its_own_that_does_not_fit_says_so(shop: Shop, caplog
             await shop.client.merge(shop.path("a"), {"spec": {"text": "no"}})
             await is_ready(shop, "a", "False", "Unreadable")
             running.cancel()
-    told_of = [getattr(each, "object", "") for each in caplog.records if each.message == "failed"]
+    told_of = [getattr(each, "object", "") for each in caplog.records if each.message == "failed to reconcile"]
     assert [each.rpartition("/")[2] for each in told_of] == ["a", "b", "a"]
 
 

@@ -200,7 +200,7 @@ async def test_what_fails_is_retried_with_backoff_and_logged_once(
             await eventually(lambda: widgets.writer.looks["a"] >= 5)
             await shop.client.merge(shop.path("a"), {"spec": {"mode": ""}})
             await settled(shop, "a", ("True", "Written"))
-    assert [each.exc_info is not None for each in caplog.records if each.message == "failed"] == [True]
+    assert [each.exc_info is not None for each in caplog.records if each.message == "failed to reconcile"] == [True]
 
 
 async def test_a_lost_race_is_tried_again_and_says_nothing(shop: Shop, widgets: Widgets) -> None:
@@ -243,7 +243,7 @@ async def test_actions_that_bring_nothing_about_are_warned_of_once_for_as_long_a
         await shop.client.create(shop.path(), widget("a", mode="blind"))
         await eventually(lambda: len(widgets.writer.acts) >= 4)
         assert warnings() == [("WARNING", "Write")]
-        assert any("act does not bring about" in getattr(each, "told", "") for each in caplog.records)
+        assert any("the same actions right after" in getattr(each, "hint", "") for each in caplog.records)
         await shop.client.merge(shop.path("a"), {"spec": {"mode": ""}})
         await settled(shop, "a", ("True", "Written"))
         done = len(widgets.writer.acts)

@@ -177,7 +177,7 @@ async def test_recording_never_fails_and_never_waits(caplog: pytest.LogCaptureFi
             recorder.record(WEB, "Normal", "Pulled", f"commit {turn}")
         await recorder.flush()
     assert (recorder.failed, recorder.written) == (5, 0)
-    assert [each.message for each in caplog.records] == ["an event could not be written"]
+    assert [each.message for each in caplog.records] == ["failed to record event"]
 
 
 async def test_a_refusal_costs_one_event_and_not_the_next(plane: Plane) -> None:

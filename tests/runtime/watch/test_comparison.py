@@ -85,17 +85,17 @@ async def test_what_events_tell_while_the_pages_come_is_no_difference() -> None:
         line("ADDED", pod("comes-back", 84)),
         line("ADDED", pod("short-lived", 85)),
         line("DELETED", pod("short-lived", 86)),
-        b'{"type":"MODIFIED","object":{"metadata":{"name":"unfit","namespace":"shop","resourceVersion":"87"},"node":1}}',
+        b'{"type":"MODIFIED","object":{"metadata":{"name":"unreadable","namespace":"shop","resourceVersion":"87"},"node":1}}',
     ]
     script = SlowPages(
-        [*initial(1, *held, pod("unfit", 1)), *beats(2, 73), *meanwhile, *beats(88, 99)],
+        [*initial(1, *held, pod("unreadable", 1)), *beats(2, 73), *meanwhile, *beats(88, 99)],
         page(79, *held[:2], token="more"),
-        page(79, *held[2:], pod("unfit", 1)),
+        page(79, *held[2:], pod("unreadable", 1)),
     )
     compared = await compare(script)
     assert script.forms == ["stream", "list limit=500", "list limit=500 continue=more"]
     assert (compared.comparison.lists, compared.comparison.differences) == (1, 0)
-    assert compared.listed == [each.metadata.name for each in held] + ["unfit"]
+    assert compared.listed == [each.metadata.name for each in held] + ["unreadable"]
     assert compared.held == ["changes@80", "comes-back@84", "comes@81", "stays@1"]
 
 

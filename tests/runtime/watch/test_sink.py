@@ -10,7 +10,7 @@ import pytest
 
 from homeostat.objects.json import encode
 from homeostat.runtime.cache.cache import Change
-from homeostat.runtime.cache.decoding import Projection, Unfit
+from homeostat.runtime.cache.decoding import Projection, UnreadableObject
 from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.watch.source import Source
 from homeostat.runtime.watch.watcher import Pace, Watcher
@@ -36,8 +36,8 @@ class Diary:
     def remove(self, obj: Pod) -> None:
         self.told.append(f"-{obj.metadata.name}")
 
-    def leave_out(self, unfit: Unfit) -> None:
-        self.told.append(f"?{unfit.name}")
+    def leave_out(self, unreadable: UnreadableObject) -> None:
+        self.told.append(f"?{unreadable.name}")
 
     def advance(self, version: int) -> None:
         self.version = version
@@ -50,8 +50,8 @@ class DiaryListing:
     def put(self, obj: Pod) -> None:
         self._diary.told.append(f"+{obj.metadata.name}")
 
-    def leave_out(self, unfit: Unfit) -> None:
-        self._diary.told.append(f"?{unfit.name}")
+    def leave_out(self, unreadable: UnreadableObject) -> None:
+        self._diary.told.append(f"?{unreadable.name}")
 
     def swap(self, version: int) -> list[Change[Pod]]:
         self._diary.told.append("listed")
@@ -79,7 +79,7 @@ class Api:
             await asyncio.sleep(1e6)
 
 
-UNFIT = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", "resourceVersion": "9", "labels": 1}}})
+UNREADABLE = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", "resourceVersion": "9", "labels": 1}}})
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ UNFIT = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", "reso
             ["list", "listed", "+a", "-a"],
             [None, 8],
         ),
-        ([mark(5, ends=True), UNFIT], ["list", "listed", "?web"], [None, 5]),
-        ([UNFIT, mark(5, ends=True)], ["list", "?web", "listed"], [None, 5]),
+        ([mark(5, ends=True), UNREADABLE], ["list", "listed", "?web"], [None, 5]),
+        ([UNREADABLE, mark(5, ends=True)], ["list", "?web", "listed"], [None, 5]),
     ],
     ids=["as they come", "gone while listed", "changes", "what cannot be read", "what cannot be read in a list"],
 )

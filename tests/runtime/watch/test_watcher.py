@@ -131,14 +131,14 @@ class Followed:
             source,
             Projection(Pod),
             writer=self.writer,
-            tell=self._note,
+            notify=self._note,
             pace=pace,
             chance=lambda: 0.0,
         )
 
     def _note(self, change: Change[Pod]) -> None:
         self.changes.append(change)
-        if self.watcher.is_telling_list:
+        if self.watcher.is_notifying_list:
             self.listed.append(change.name)
 
     @property
@@ -380,13 +380,15 @@ async def test_a_busy_stream_is_not_taken_for_a_silent_one() -> None:
 
 @virtual_time
 async def test_an_object_that_does_not_fit_is_left_out_and_the_rest_goes_on() -> None:
-    unfit = encode({"type": "MODIFIED", "object": {"metadata": {"name": "web", "namespace": "shop", **_V9}, "node": 1}})
+    unreadable = encode(
+        {"type": "MODIFIED", "object": {"metadata": {"name": "web", "namespace": "shop", **_V9}, "node": 1}}
+    )
     items = encode({"metadata": {"resourceVersion": "7"}, "items": [{"metadata": {"name": "odd", **_V9}, "node": 1}]})
     script = Script(
-        InvalidError("no"), items, [line("ADDED", pod("web", 8)), unfit, line("ADDED", pod("db", 10)), QUIET]
+        InvalidError("no"), items, [line("ADDED", pod("web", 8)), unreadable, line("ADDED", pod("db", 10)), QUIET]
     )
     followed = await follow(script)
-    assert (followed.held, followed.watcher.unfit, followed.watcher.restarts) == (["db@10"], 2, 1)
+    assert (followed.held, followed.watcher.unreadable, followed.watcher.restarts) == (["db@10"], 2, 1)
 
 
 _V9 = {"resourceVersion": "9"}

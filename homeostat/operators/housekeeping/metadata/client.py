@@ -37,11 +37,10 @@ class MetadataClient:
             if answer is None:
                 return found
             page = self._projection.page(answer)
-            if page.unfit:
+            if page.unreadable:
                 # Counted as nothing, it would be lost with the namespace or definition that it is in.
-                raise GarbledError(
-                    f"{kind.title} {page.unfit[0].namespace}/{page.unfit[0].name}: {page.unfit[0].reason}"
-                )
+                first = page.unreadable[0]
+                raise GarbledError(f"{kind.title} {first.namespace}/{first.name}: {first.reason}")
             found += [each.metadata for each in page.objects]
             token = page.token
             if not token:

@@ -11,7 +11,7 @@ from typing import Never
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, News, Observer
 from homeostat.operators.housekeeping.metadata.metadata import Partial
 from homeostat.runtime.cache.cache import Change
-from homeostat.runtime.cache.decoding import GarbledError, Unfit, version_of
+from homeostat.runtime.cache.decoding import GarbledError, UnreadableObject, version_of
 
 
 class Relay:
@@ -50,8 +50,8 @@ class Relay:
         self.tell(Listed(self.key))
         self._synced()
 
-    def leave_out(self, unfit: Unfit) -> Never:
-        raise _unread(self.key, unfit)
+    def leave_out(self, unreadable: UnreadableObject) -> Never:
+        raise _unread(self.key, unreadable)
 
     def advance(self, version: int) -> None:
         self.version = max(self.version, version)
@@ -64,16 +64,16 @@ class RelayListing:
     def put(self, obj: Partial) -> None:
         self._relay.tell(Changed(self._relay.key, obj.metadata))
 
-    def leave_out(self, unfit: Unfit) -> Never:
-        raise _unread(self._relay.key, unfit)
+    def leave_out(self, unreadable: UnreadableObject) -> Never:
+        raise _unread(self._relay.key, unreadable)
 
     def swap(self, version: int) -> list[Change[Partial]]:
         self._relay.finish(version)
         return []
 
 
-def _unread(key: str, unfit: Unfit) -> GarbledError:
+def _unread(key: str, unreadable: UnreadableObject) -> GarbledError:
     # Taken for one that is not there, it would take its dependents along.
     return GarbledError(
-        f'"{unfit.name}" of kind {key} in namespace "{unfit.namespace}" cannot be read; nothing is collected'
+        f'"{unreadable.name}" of kind {key} in namespace "{unreadable.namespace}" cannot be read; nothing is collected'
     )

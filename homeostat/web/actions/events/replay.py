@@ -24,7 +24,7 @@ from homeostat.runtime.cache.decoding import (
     Modified,
     Projection,
     Refused,
-    Unfit,
+    UnreadableObject,
 )
 from homeostat.web.actions.events.feed import Step, tellings_of
 from homeostat.web.actions.index.changes import Held
@@ -86,7 +86,7 @@ class _Log:
                         yield self._step(entry, None)
                     case Bookmark() as mark:
                         yield self._passed(mark.version)
-                    case Unfit() as unfit:
+                    case UnreadableObject() as unfit:
                         yield self._passed(unfit.version)
                     case Refused(object=status):
                         raise error_of(status)

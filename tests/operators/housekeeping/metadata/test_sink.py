@@ -7,7 +7,7 @@ import pytest
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, News
 from homeostat.operators.housekeeping.metadata.metadata import Metadata, Partial
 from homeostat.operators.housekeeping.metadata.sink import Relay
-from homeostat.runtime.cache.decoding import GarbledError, Unfit
+from homeostat.runtime.cache.decoding import GarbledError, UnreadableObject
 
 
 def seen(name: str, version: int) -> Partial:
@@ -72,6 +72,6 @@ def test_a_server_put_back_to_a_backup_is_followed_from_there() -> None:
 def test_an_object_that_cannot_be_read_is_an_error() -> None:
     heard = Heard()
     with pytest.raises(GarbledError, match="web"):
-        heard.relay.leave_out(Unfit("n", "web", 7, "odd"))
+        heard.relay.leave_out(UnreadableObject("n", "web", 7, "odd"))
     with pytest.raises(GarbledError, match="web"):
-        heard.relay.listing().leave_out(Unfit("n", "web", 7, "odd"))
+        heard.relay.listing().leave_out(UnreadableObject("n", "web", 7, "odd"))
