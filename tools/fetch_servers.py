@@ -1,4 +1,4 @@
-"""Fetches what tests talk to: RabbitMQ, OpenSSH's and OpenLDAP's servers and promtool, from Debian's archive.
+"""Fetches the servers that tests use from Debian's archive: RabbitMQ, OpenSSH, OpenLDAP, docker-registry, promtool.
 
     python -m tools.fetch_servers
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / ".cache" / "servers"
-PACKAGES = ("rabbitmq-server", "openssh-server", "slapd", "prometheus")
+PACKAGES = ("rabbitmq-server", "openssh-server", "slapd", "prometheus", "docker-registry")
 UNAVAILABLE = 69
 """EX_UNAVAILABLE of sysexits.h."""
 

@@ -65,6 +65,8 @@ class Program:
     """Between asking it to stop and making it."""
     lock: Path | None = None
     """A file that is locked as long as the program runs."""
+    inherited: Sequence[int] = ()
+    """Open files that the program gets too, such as those of locks that the caller holds."""
     on_stdout: Callable[[bytes], None] | None = None
     on_stderr: Callable[[bytes], None] | None = None
     """Told what is printed, as it comes."""
@@ -80,7 +82,7 @@ class Finished:
 
 async def run_program(program: Program) -> Finished:
     with locked(program.lock, _name(program)) as lock:
-        process = await _start(program, lock)
+        process = await _start(program, (*lock, *program.inherited))
         try:
             async with asyncio.timeout(program.timeout_s):
                 stdout, stderr = await _together(process, program)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from homeostat.external.git.access import Remote, SshKey
 from tests.external.servers import serving
 from tests.ports import free_port
 from tools.fetch_servers import find_program, library_path
@@ -32,6 +33,9 @@ class Origin:
         path.mkdir(parents=True)
         self.git("init", "-q", "-b", "main", ".")
         self.git("config", "uploadpack.allowAnySHA1InWant", "true")
+        # Whoever pushes to the branch that is checked out here changes the branch, and not these files.
+        self.git("config", "receive.denyCurrentBranch", "ignore")
+        self.git("config", "http.receivepack", "true")
 
     def git(self, *words: str) -> str:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.path.parent), "GIT_CONFIG_NOSYSTEM": "1", **_WHO}
@@ -65,15 +69,26 @@ class HttpGit:
         self._root, self._password = root, password
         self.requests: list[str] = []
         self.redirect = ""
+        self.arrived = asyncio.Event()
+        self.loses = ""
+        """The answer to this path gets lost, after the request was carried out."""
+        self.held: asyncio.Event | None = None
+        """No request is answered before it is set."""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(request.path)
+        self.arrived.set()
+        if self.held is not None:
+            await self.held.wait()
         if self.redirect:
             return web.Response(status=302, headers={"Location": f"{self.redirect}{request.path_qs}"})
         given = request.headers.get("Authorization", "").removeprefix("Basic ")
         if self._password and base64.b64decode(given).decode().partition(":")[2] != self._password:
             return web.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="git"'})
-        return await self._backend(request)
+        answer = await self._backend(request)
+        if request.path == self.loses and request.transport is not None:
+            request.transport.abort()
+        return answer
 
     async def _backend(self, request: web.Request) -> web.Response:
         environment = {
@@ -113,9 +128,17 @@ async def serving_git(
 class Sshd:
     """`private_key` may log in; `known_hosts` is what a client has to know of the server."""
 
-    def __init__(self, port: int, private_key: str, known_hosts: str) -> None:
+    def __init__(self, port: int, private_key: str, known_hosts: str, authorized: Path) -> None:
         self.port, self.private_key, self.known_hosts = port, private_key, known_hosts
         self.user = getpass.getuser()
+        self._authorized = authorized
+
+    def remote(self, path: Path) -> Remote:
+        url = f"ssh://{self.user}@127.0.0.1:{self.port}{path}"
+        return Remote(url, SshKey(self.private_key, self.known_hosts))
+
+    def authorize(self, public_key: str) -> None:
+        self._authorized.write_text(self._authorized.read_text() + public_key)
 
 
 @contextmanager
@@ -145,7 +168,7 @@ def running_sshd(folder: Path) -> Iterator[Sshd]:
     try:
         _await_port(port, process, folder / "log")
         host = " ".join((folder / "host.pub").read_text().split()[:2])
-        yield Sshd(port, (folder / "user").read_text(), f"[127.0.0.1]:{port} {host}\n")
+        yield Sshd(port, (folder / "user").read_text(), f"[127.0.0.1]:{port} {host}\n", folder / "authorized")
     finally:
         process.terminate()
         process.wait(10)

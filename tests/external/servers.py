@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -63,6 +64,57 @@ async def hanging_up() -> AsyncIterator[str]:
     host, port = server.sockets[0].getsockname()[:2]
     try:
         yield f"http://{host}:{port}"
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+class Proxy:
+    """`targets` are the hosts and ports that tunnels led to."""
+
+    def __init__(self, username: str, password: str) -> None:
+        self._credentials = base64.b64encode(f"{username}:{password}".encode())
+        self.targets: list[str] = []
+        self.port = 0
+
+    def url(self, username: str, password: str) -> str:
+        return f"http://{username}:{password}@127.0.0.1:{self.port}"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            if b"proxy-authorization: basic " + self._credentials.lower() not in head.lower():
+                writer.write(
+                    b"HTTP/1.1 407 No\r\nProxy-Authenticate: Basic\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+                )
+            else:
+                await self._join(head.split()[1].decode(), reader, writer)
+        writer.close()
+
+    async def _join(self, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.targets.append(target)
+        host, _, port = target.rpartition(":")
+        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+@asynccontextmanager
+async def tunnelling(username: str, password: str) -> AsyncIterator[Proxy]:
+    """A proxy that tunnels for those who present these credentials."""
+    proxy = Proxy(username, password)
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    proxy.port = server.sockets[0].getsockname()[1]
+    try:
+        yield proxy
     finally:
         server.close()
         await server.wait_closed()

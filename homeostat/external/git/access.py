@@ -1,13 +1,14 @@
-"""How a Git server is reached: which addresses are allowed, and what proves who we are.
+"""How a Git server is reached: which URLs are allowed, and which credentials are presented.
 
 The environment of each `git` is built from scratch. Nothing of the machine's configuration counts: no hooks, filters,
-credential helpers, agents or templates, and no protocol but those allowed. Secrets go by the environment or by a file
-that only its owner can read and that is gone afterwards; never by arguments, which everybody on the machine sees.
+credential helpers, agents or templates, and no protocol but those allowed. Secrets go by the environment, or by a file
+that only its owner can read and that is removed afterwards; never by arguments, which everybody on the machine sees.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 import shlex
 import tempfile
@@ -18,7 +19,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from homeostat.external.git.errors import GitAddressError, GitError
+
+__all__ = ["PROTOCOLS", "Access", "GitAddressError", "GitError", "Remote", "SshKey", "Token"]
+
 PROTOCOLS: Final = frozenset({"https", "http", "ssh"})
+ORIGIN: Final = "origin"
+"""The name of the remote in each command: the URL is in the environment, not in the arguments."""
 _scp_like = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*:(?!/)[^\s]+", re.ASCII).fullmatch
 _SAFE: Final = {
     "core.hooksPath": "/dev/null",
@@ -32,6 +39,8 @@ _SAFE: Final = {
     "http.lowSpeedTime": "30",
     "maintenance.auto": "false",
     "protocol.version": "2",
+    "push.recurseSubmodules": "no",
+    "push.followTags": "false",
     "transfer.fsckObjects": "true",
 }
 _SSH: Final = {
@@ -41,29 +50,26 @@ _SSH: Final = {
     "GlobalKnownHostsFile": "/dev/null",
     "IdentitiesOnly": "yes",
     "IdentityAgent": "none",
+    "KbdInteractiveAuthentication": "no",
     "PasswordAuthentication": "no",
     "ServerAliveInterval": "15",
     "StrictHostKeyChecking": "yes",
     "UpdateHostKeys": "no",
 }
-
-
-class GitError(Exception):
-    reason = "GitFailed"
-
-
-class GitAddressError(GitError):
-    """The address, or what is given to prove who we are, cannot be used."""
-
-    reason = "InvalidRepository"
+_ASKED: Final = "HOMEOSTAT_ASKED"
+_ASKPASS: Final = f'#!/bin/sh\nprintf "%s\\n" "${_ASKED}"\n'
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """For http and https; forges take any user name beside a token, or the one that they document."""
+    """A token or a password, for http and https. Forges accept any user name with a token, or the one they document."""
 
     value: str = field(repr=False)
     username: str = "git"
+
+    @property
+    def basic(self) -> str:
+        return base64.b64encode(f"{self.username}:{self.value}".encode()).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,9 @@ class SshKey:
 
     private_key: str = field(repr=False)
     known_hosts: str
+    passphrase: str = field(default="", repr=False)
+    accepts_any_host: bool = False
+    """Trust whatever answers. Somebody in between can then read and change everything."""
 
 
 Access = Token | SshKey | None
@@ -82,66 +91,111 @@ class Remote:
     url: str
     access: Access = None
     authority: str = ""
-    """The certificates to trust for https, in PEM; unless given, those that the machine trusts."""
+    """The certificates to trust for https, in PEM. Empty: those that the machine trusts."""
+    proxy: str = field(default="", repr=False)
+    """For http and https: `http://[user:password@]host:port`."""
+    identity: str = ""
+    """Whose credentials these are, for the cache. Empty: a hash of them, so that a new token starts a new cache."""
+
+    @property
+    def key(self) -> str:
+        """A name for the URL and whose credentials read it: two of different names never share a cache."""
+        match self.access:
+            case Token(value, username):
+                who = f"token\0{username}\0{value}"
+            case SshKey(private_key):
+                who = f"ssh\0{private_key}"
+            case None:
+                who = "anonymous"
+        named = f"name\0{self.identity}" if self.identity else who
+        return hashlib.sha256(f"{self.url}\0{named}".encode()).hexdigest()[:32]
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no text may hold."""
+        found = [urlsplit(self.proxy).password or ""] if self.proxy else []
+        match self.access:
+            case Token(value) as token:
+                found += [value, token.basic]
+            case SshKey(passphrase=passphrase):
+                found.append(passphrase)
+        return [each for each in found if each]
 
 
 def check_remote(remote: Remote, protocols: Collection[str] = PROTOCOLS) -> str:
-    """The protocol. A password in an address would be printed by whoever prints the address, so it is refused."""
-    if _scp_like(remote.url):
-        protocol = "ssh"
-    else:
-        parts = urlsplit(remote.url)
-        protocol = parts.scheme
-        if not parts.netloc and protocol != "file":
-            raise GitAddressError("the repository's address is not a URL with a host; write https://host/path")
-        if parts.password or (parts.username and protocol != "ssh"):
-            raise GitAddressError("the repository's address has credentials in it; give them as a secret")
+    """The protocol. A password in a URL would be printed by whoever prints the URL, so it is refused."""
+    if any(ord(each) < 33 for each in remote.url):
+        raise GitAddressError("the repository's URL contains a space or a control character")
+    protocol = "ssh" if _scp_like(remote.url) else _check_url(remote.url)
     if protocol not in protocols:
         allowed = ", ".join(sorted(protocols))
-        raise GitAddressError(f'the repository\'s address is of the protocol "{protocol}"; allowed are: {allowed}')
-    _check_access(protocol, remote.access)
+        raise GitAddressError(f'the repository\'s URL has the protocol "{protocol}"; allowed are: {allowed}')
+    _check_access(protocol, remote)
     return protocol
 
 
-def _check_access(protocol: str, access: Access) -> None:
-    match access:
+def _check_url(url: str) -> str:
+    parts = urlsplit(url)
+    if not parts.netloc and parts.scheme != "file":
+        raise GitAddressError("the repository's URL has no host; write https://host/path")
+    if parts.password or (parts.username and parts.scheme != "ssh"):
+        raise GitAddressError("the repository's URL contains credentials; give them as a secret")
+    if (parts.hostname or "").startswith("-") or (parts.username or "").startswith("-"):
+        raise GitAddressError("the repository's URL has a host or a user that starts with a dash")
+    return parts.scheme
+
+
+def _check_access(protocol: str, remote: Remote) -> None:
+    match remote.access:
         case SshKey() if protocol != "ssh":
-            raise GitAddressError("an SSH key is given for an address that is not of ssh")
-        case SshKey(known_hosts=hosts) if not hosts.strip():
-            raise GitAddressError("there are no known hosts: whose host key shall be trusted?")
+            raise GitAddressError("an SSH key is given for a URL that is not ssh; give a token")
+        case SshKey(known_hosts=hosts, accepts_any_host=False) if not hosts.strip():
+            raise GitAddressError(
+                "known hosts are required for ssh URLs; give them in the form of OpenSSH's known_hosts"
+            )
         case Token() if protocol == "ssh":
-            raise GitAddressError("a token is given for an address of ssh; give an SSH key")
+            raise GitAddressError("a token is given for an ssh URL; give an SSH key")
+        case Token(value, username) if _is_multiline(value) or _is_multiline(username) or ":" in username:
+            raise GitAddressError("the token or its user name contains a line break, or the user name a colon")
         case None if protocol == "ssh":
-            raise GitAddressError("an address of ssh wants an SSH key and the known hosts")
+            raise GitAddressError("an ssh URL requires an SSH key and the known hosts")
+    if remote.proxy and protocol == "ssh":
+        raise GitAddressError("a proxy is given for an ssh URL; proxies are for http and https")
+
+
+def _is_multiline(text: str) -> bool:
+    return any(ord(each) < 32 for each in text)
 
 
 @contextmanager
-def reached(remote: Remote, protocols: Collection[str], scratch: Path) -> Iterator[dict[str, str]]:
-    """What the environment of a `git` that talks to the server holds; files of it are gone when the block ends."""
+def connected(remote: Remote, protocols: Collection[str], scratch: Path) -> Iterator[dict[str, str]]:
+    """The environment of a `git` that talks to the server; its files are removed when the block ends."""
     check_remote(remote, protocols)
-    config, more = {}, {"GIT_ALLOW_PROTOCOL": ":".join(sorted(protocols))}
+    config, more = {"http.proxy": remote.proxy}, {"GIT_ALLOW_PROTOCOL": ":".join(sorted(protocols))}
     with tempfile.TemporaryDirectory(prefix="access-", dir=scratch) as name:
         directory = Path(name)
         if remote.authority:
-            config["http.sslCAInfo"] = str(_written(directory / "authority", remote.authority))
+            config["http.sslCAInfo"] = str(write_private(directory / "authority", remote.authority))
         match remote.access:
             case SshKey() as key:
-                more["GIT_SSH_COMMAND"] = _ssh(key, directory)
-            case Token(value, username):
-                packed = base64.b64encode(f"{username}:{value}".encode()).decode()
-                # What is sent to one host is for that host: a redirect elsewhere is not followed.
-                config |= {"http.extraHeader": f"Authorization: Basic {packed}", "http.followRedirects": "false"}
-        yield isolated(config) | more
+                more |= _ssh(key, directory)
+            case Token() as token:
+                # Credentials are for one host: a redirect to another is not followed.
+                config |= {"http.extraHeader": f"Authorization: Basic {token.basic}", "http.followRedirects": "false"}
+        yield isolated(remote, config) | more
 
 
-def isolated(config: Mapping[str, str]) -> dict[str, str]:
-    settings = {**_SAFE, **config}
+def isolated(remote: Remote, config: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a `git` that talks to nobody: an object that is missing is not fetched behind our back."""
+    origin = {f"remote.{ORIGIN}.url": remote.url, f"remote.{ORIGIN}.promisor": "true"}
+    settings = {**_SAFE, **origin, **(config or {})}
     environment = {
+        "GIT_ALLOW_PROTOCOL": "none",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_COUNT": str(len(settings)),
-        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_LITERAL_PATHSPECS": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_PROTOCOL_FROM_USER": "0",
         "GIT_TERMINAL_PROMPT": "0",
@@ -151,16 +205,24 @@ def isolated(config: Mapping[str, str]) -> dict[str, str]:
     return environment
 
 
-def _ssh(key: SshKey, directory: Path) -> str:
-    identity = _written(directory / "identity", key.private_key)
-    hosts = _written(directory / "hosts", key.known_hosts)
-    options = {**_SSH, "UserKnownHostsFile": str(hosts)}
+def _ssh(key: SshKey, directory: Path) -> dict[str, str]:
+    identity = write_private(directory / "identity", key.private_key)
+    hosts = write_private(directory / "hosts", key.known_hosts)
+    options, more = {**_SSH, "UserKnownHostsFile": str(hosts)}, {}
+    if key.accepts_any_host:
+        options |= {"StrictHostKeyChecking": "no", "UserKnownHostsFile": "/dev/null"}
+    if key.passphrase:
+        asked = write_private(directory / "askpass", _ASKPASS, mode=0o700)
+        # In batch mode ssh asks nobody, not even the program that knows the answer.
+        options |= {"BatchMode": "no", "NumberOfPasswordPrompts": "1"}
+        more = {"SSH_ASKPASS": str(asked), "SSH_ASKPASS_REQUIRE": "force", _ASKED: key.passphrase}
     words = ["ssh", "-F", "/dev/null", "-i", str(identity)]
-    return shlex.join([*words, *(f"-o{name}={value}" for name, value in options.items())])
+    command = shlex.join([*words, *(f"-o{name}={value}" for name, value in options.items())])
+    return {"GIT_SSH_COMMAND": command, "GIT_SSH_VARIANT": "ssh", **more}
 
 
-def _written(path: Path, text: str) -> Path:
-    path.touch(mode=0o600)
+def write_private(path: Path, text: str, *, mode: int = 0o600) -> Path:
+    path.touch(mode=mode)
     # OpenSSH refuses a key whose last line has no end.
     path.write_text(text.rstrip("\n") + "\n")
     return path

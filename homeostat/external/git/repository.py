@@ -1,273 +1,229 @@
-"""A Git repository, read from afar: a ref is fetched into a bare cache, and its files are read without a checkout.
+"""A Git repository on a server: its refs, its commits fetched into a bare cache, and what changed between two of them.
 
-    repository = Repository(directory, Remote("https://example.org/shop.git", Token(token)))
-    commit = await repository.fetch("main")
-    files = [each for each in await repository.tree(commit, "resources") if each.is_file]
-    texts = await repository.read(files)
+    async with cache.open(Remote("https://example.org/shop.git", Token(token))) as repository:
+        snapshot = repository.at(await repository.fetch("main"))
+        text = await snapshot.file("deploy/web.yaml")
 
-Promises, each with a test: nothing of the repository is executed (no hooks, filters, submodules, no working tree at
-all); fetching is shallow, and sends only what is new; a ref that has not moved costs one question; what is larger than
-the limits is refused and not half read; a cache that a crash has left broken is made anew. Links are told as what they
-are and never followed. `GitError` and `ProcessError` say what went wrong, without credentials.
+Promises, each with a test: nothing of the repository is executed; a fetch is shallow, brings no file contents where the
+server can leave them out, and sends only what is new; a ref that has not moved costs one question; what exceeds the
+limits is refused; a cache that a crash has left broken is replaced. Errors are `GitError`s, without credentials.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import shutil
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
-from homeostat.external.git.access import PROTOCOLS, GitAddressError, GitError, Remote, check_remote, isolated, reached
-from homeostat.external.process import Finished, OutputTooLargeError, Program, locked, run_program
+from homeostat.external.git.access import ORIGIN, Remote, check_remote
+from homeostat.external.git.errors import (
+    AuthenticationError,
+    GitAddressError,
+    GitError,
+    HostKeyError,
+    MissingRefError,
+    MissingRepositoryError,
+    TooLargeError,
+    UnreachableError,
+)
+from homeostat.external.git.lock import file_lock
+from homeostat.external.git.program import Git, Limits
+from homeostat.external.git.snapshot import Snapshot, TreeEntry, inner_path
 
-__all__ = ["GitError", "Limits", "MissingRefError", "Remote", "Repository", "TooLargeError", "TreeEntry"]
+__all__ = ["Limits", "PathChange", "Remote", "Repository", "TreeEntry"]
 
-_MOST_PACKS: Final = 10
-_LONGEST_TOLD: Final = 300
-_BLOCK: Final = 512
-_WRITING: Final = frozenset({"init", "fetch", "gc"})
-_LIMITED: Final = 'ulimit -f "$1" && shift && exec "$@"'
+KEPT: Final = "refs/homeostat/kept/"
+_CHANGES: Final = 64 << 20
+_FETCH: Final = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--force")
 _is_commit = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.ASCII).fullmatch
 _is_ref = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@+=#-]*", re.ASCII).fullmatch
-
-
-class MissingRefError(GitError):
-    """The server has no such ref, or the commit has no such directory."""
-
-    reason = "RefMissing"
-
-
-class TooLargeError(GitError):
-    reason = "RepositoryTooLarge"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """`pack_bytes` counts for all that one fetch brings."""
-
-    pack_bytes: int = 256 << 20
-    files: int = 10_000
-    file_bytes: int = 1 << 20
-    total_bytes: int = 64 << 20
-    depth: int = 32
-    timeout_s: float = 120.0
+_FINAL: Final = (
+    TooLargeError,
+    AuthenticationError,
+    HostKeyError,
+    MissingRefError,
+    MissingRepositoryError,
+    UnreachableError,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """`path` is below the directory that was asked for."""
+class PathChange:
+    """`kind` is git's letter: A added, M modified, D deleted, R renamed, T type changed (a file became a link)."""
 
+    kind: str
     path: str
+    old_path: str
     mode: str
-    id: str
-    size: int
-
-    @property
-    def is_file(self) -> bool:
-        return self.mode.startswith("100")
-
-    @property
-    def is_link(self) -> bool:
-        return self.mode == "120000"
-
-    @property
-    def is_submodule(self) -> bool:
-        return self.mode == "160000"
+    """Of the new side; all zeros where it is gone."""
 
 
 class Repository:
-    """One directory of the cache is for one remote and one process at a time."""
+    """Opened by `GitCache`, which holds the cache's directory for as long as this is in use."""
 
-    def __init__(
-        self,
-        directory: Path,
-        remote: Remote,
-        *,
-        limits: Limits | None = None,
-        protocols: Collection[str] = PROTOCOLS,
-    ) -> None:
-        self._directory, self._remote, self._protocols = directory, remote, protocols
-        self._limits = limits or Limits()
-        check_remote(remote, protocols)
+    def __init__(self, git: Git) -> None:
+        check_remote(git.remote, git.protocols)
+        self._git = git
+        self._sources: dict[str, str] = {}
 
-    async def fetch(self, ref: str = "HEAD") -> str:
-        """The commit that the ref is at now: a branch, else a tag, a full `refs/...`, or the id of a commit."""
-        if not _is_ref(ref) or ".." in ref:
-            raise GitAddressError(f'"{ref[:_LONGEST_TOLD]}" cannot be the name of a ref')
-        self._directory.mkdir(parents=True, exist_ok=True)
-        kept = f"refs/homeostat/{hashlib.sha256(ref.encode()).hexdigest()[:16]}"
-        wanted, commit = (ref, ref) if _is_commit(ref) else await self._resolve(ref)
-        await self._open()
-        if await self._commit_at(kept) == commit:
-            return commit
-        try:
-            await self._bring(wanted, kept)
-        except TooLargeError:
-            raise
-        except GitError:
-            # The server has just answered, so it may be the cache: what a crash left there goes.
-            await self._open(is_new=True)
-            await self._bring(wanted, kept)
-        found = await self._commit_at(kept)
-        if not found:
-            raise MissingRefError(f'the ref "{ref}" leads to no commit')
-        await self._tidy()
-        return found
+    @property
+    def git(self) -> Git:
+        return self._git
 
-    async def tree(self, commit: str, directory: str = "") -> list[TreeEntry]:
-        """All that is below a directory, links and submodules too; `MissingRefError` where there is none."""
-        path = _inner(directory)
-        try:
-            done = await self._git("ls-tree", "-r", "-l", "-z", "--full-tree", f"{commit}:{path}", largest=16 << 20)
-        except OutputTooLargeError as error:
-            raise TooLargeError(f'the directory "{path or "/"}" has too many files') from error
+    async def refs(self, *patterns: str) -> dict[str, str]:
+        """The commits of the server's refs by full name: of all, or of those that end with one of the patterns."""
+        if any(each.startswith("-") for each in patterns):
+            raise GitAddressError("a pattern of refs cannot start with a dash")
+        limit = self._git.limits.refs
+        done = await self._git.call("ls-remote", "-q", ORIGIN, *patterns, largest=limit * 128)
         if done.code:
-            raise MissingRefError(f'the commit {commit[:12]} has no directory "{path or "/"}"')
-        entries = [_entry(each) for each in done.stdout.split(b"\0") if each]
-        if len(entries) > self._limits.files:
-            told = f"has {len(entries)} files, and at most {self._limits.files} are read"
-            raise TooLargeError(f'the directory "{path or "/"}" {told}')
-        if deep := next((each for each in entries if each.path.count("/") >= self._limits.depth), None):
-            raise TooLargeError(f'"{deep.path}" is more than {self._limits.depth} directories deep')
-        return entries
-
-    async def read(self, entries: Sequence[TreeEntry]) -> list[bytes]:
-        """What is in these files, in this order. Those of them that are links hold where they lead to."""
-        if large := next((each for each in entries if each.size > self._limits.file_bytes), None):
-            raise TooLargeError(
-                f'"{large.path}" has {large.size} bytes, and at most {self._limits.file_bytes} are read'
-            )
-        total = sum(each.size for each in entries)
-        if total > self._limits.total_bytes:
-            told = f"{len(entries)} files have {total} bytes together, and at most {self._limits.total_bytes} are read"
-            raise TooLargeError(told)
-        if not entries:
-            return []
-        asked = b"".join(f"{each.id}\n".encode() for each in entries)
-        done = await self._git("cat-file", "--batch", stdin=asked, largest=total + 200 * len(entries))
-        if done.code:
-            raise _failed("cat-file", done)
-        return _contents(done.stdout, entries)
-
-    async def _resolve(self, ref: str) -> tuple[str, str]:
-        """The full name of the ref, and the commit that the server has there."""
-        is_full = ref == "HEAD" or ref.startswith("refs/")
-        names = [ref] if is_full else [f"refs/heads/{ref}", f"refs/tags/{ref}"]
-        asked = [each for name in names for each in (name, f"{name}^{{}}")]
-        done = await self._git("ls-remote", "--", self._remote.url, *asked, is_remote=True)
-        if done.code:
-            raise _failed("ls-remote", done)
+            raise self._git.failure("ls-remote", done)
         rows = (line.split("\t") for line in done.stdout.decode(errors="replace").splitlines())
         found = {row[1]: row[0] for row in rows if len(row) == 2}
+        if len(found) > limit:
+            raise TooLargeError(f"the repository has {len(found)} refs; the limit is {limit}")
+        peeled = {name.removesuffix("^{}"): commit for name, commit in found.items() if name.endswith("^{}")}
+        return {name: peeled.get(name, commit) for name, commit in found.items() if not name.endswith("^{}")}
+
+    async def resolve(self, ref: str = "HEAD") -> tuple[str, str]:
+        """The full name and the commit of a ref on the server: of a branch, else of a tag, or of a full `refs/...`."""
+        check_ref(ref)
+        is_full = ref == "HEAD" or ref.startswith("refs/")
+        names = [ref] if is_full else [f"refs/heads/{ref}", f"refs/tags/{ref}"]
+        found = await self.refs(*(each for name in names for each in (name, f"{name}^{{}}")))
         for name in names:
             if name in found:
-                return name, found.get(f"{name}^{{}}", found[name])
+                return name, found[name]
         raise MissingRefError(f'the repository has no branch and no tag "{ref}"')
 
-    async def _open(self, *, is_new: bool = False) -> None:
-        bare = self._bare
-        with locked(self._lock, "git"):
-            if is_new:
-                shutil.rmtree(bare, ignore_errors=True)
-            # Nobody else is at work here: a lock of git's own was left by one that was killed.
-            for left in (*bare.glob("*.lock"), *bare.glob("refs/**/*.lock")):
-                left.unlink(missing_ok=True)
-        if not (bare / "HEAD").exists():
-            await self._checked("init", "-q", "--bare", "--template=", str(bare))
+    async def fetch(self, ref: str = "HEAD") -> str:
+        """The commit that the ref is at now, fetched: as for `resolve`, or the id of a commit."""
+        check_ref(ref)
+        wanted, commit = (ref, ref) if _is_commit(ref) else await self.resolve(ref)
+        kept = f"{KEPT}{hashlib.sha256(wanted.encode()).hexdigest()[:16]}"
+        if await self._commit_at(kept) != commit:
+            async with self._writing() as lock:
+                await self._bring_commit(wanted, kept, lock)
+            commit = await self._commit_at(kept)
+            if not commit:
+                raise MissingRefError(f'the ref "{ref}" leads to no commit')
+        self._sources[commit] = wanted
+        return commit
 
-    async def _bring(self, wanted: str, kept: str) -> None:
-        words = ["fetch", "-q", "--depth=1", "--no-tags", "--no-write-fetch-head", "--force"]
-        done = await self._git(*words, "--", self._remote.url, f"+{wanted}:{kept}", is_remote=True)
-        if done.code:
-            self._check_pack()
-            raise _failed("fetch", done)
+    def at(self, commit: str) -> Snapshot:
+        """The files of a commit that was fetched."""
+        if not _is_commit(commit):
+            raise GitAddressError(f"{commit[:300]!r} is not the id of a commit")
+        return Snapshot(self._git, commit, self._bring_files)
 
-    def _check_pack(self) -> None:
-        """What a fetch that failed has left: as much as it may bring, if it was stopped for that."""
-        left = [each for each in self._bare.glob("objects/pack/tmp_*") if each.is_file()]
-        is_full = any(each.stat().st_size + _BLOCK >= self._limits.pack_bytes for each in left)
-        for each in left:
-            each.unlink(missing_ok=True)
-        if is_full:
-            raise TooLargeError(f"fetching was stopped: it would bring more than {self._limits.pack_bytes} bytes")
+    async def changes(self, base: str, head: str, directory: str = "") -> list[PathChange]:
+        """What differs between two commits, fetched where need be; a file that moved unchanged is one rename.
+
+        `MissingRefError` where the server does not have `base` any more: then nothing is known of what changed.
+        """
+        for commit in (base, head):
+            if not _is_commit(commit):
+                raise GitAddressError(f"{commit[:300]!r} is not the id of a commit")
+            if not await self._commit_at(commit):
+                await self.fetch(commit)
+        words = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-commit-id", "-M100%", base, head)
+        path = inner_path(directory)
+        changes = _changes(await self._git.output(*words, *(("--", path) if path else ()), largest=_CHANGES))
+        if len(changes) > self._git.limits.files:
+            raise TooLargeError(f"{len(changes)} files changed; the limit is {self._git.limits.files}")
+        return changes
+
+    async def _bring_commit(self, wanted: str, kept: str, lock: int) -> None:
+        try:
+            await _fetch_commit(self._git, wanted, kept, lock)
+        except _FINAL:
+            raise
+        except GitError:
+            # The server has just answered, so the cache may be at fault: others may still read it, so it stays for now.
+            self._git = replace(self._git, bare=await create_bare(self._git, is_next=True))
+            await _fetch_commit(self._git, wanted, kept, lock)
+
+    async def _bring_files(self, git: Git, commit: str, ids: Sequence[str]) -> None:
+        lacking = await _lacking(git, ids)
+        if not lacking:
+            return
+        async with self._writing() as lock:
+            words = ("-c", "fetch.negotiationAlgorithm=noop", *_FETCH, "--filter=blob:none", "--stdin", ORIGIN)
+            done = await git.call(*words, stdin=_lines(lacking), lock=lock)
+            if done.code:
+                git.remove_partial_packs()
+                error = git.failure("fetch", done)
+                if not isinstance(error, MissingRefError):
+                    raise error
+                # The server sends no single files: all of the commit then.
+                source = self._sources.get(commit, commit)
+                await _fetch_commit(git, source, f"{KEPT}{commit[:16]}", lock, is_whole=True)
 
     async def _commit_at(self, name: str) -> str:
-        done = await self._git("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
+        done = await self._git.run("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
         return "" if done.code else done.stdout.decode().strip()
 
-    async def _tidy(self) -> None:
-        packs = len(list(self._bare.glob("objects/pack/*.pack"))) + len(list(self._bare.glob("objects/??")))
-        if packs > _MOST_PACKS:
-            # What older commits had is of no use any more.
-            (self._bare / "FETCH_HEAD").unlink(missing_ok=True)
-            await self._checked("gc", "-q", "--prune=now")
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[int]:
+        path = self._git.bare.parent / "write.lock"
+        async with file_lock(path, timeout_s=self._git.limits.timeout_s) as lock:
+            yield lock
 
-    @property
-    def _bare(self) -> Path:
-        return self._directory / "bare"
 
-    @property
-    def _lock(self) -> Path:
-        return self._directory / "homeostat.lock"
+async def _fetch_commit(git: Git, wanted: str, kept: str, lock: int, *, is_whole: bool = False) -> None:
+    for left in (git.bare / "shallow.lock", git.bare / f"{kept}.lock"):
+        # Whoever fetches holds our lock: a lock of git's own was left by one that was killed.
+        left.unlink(missing_ok=True)
+    options = ("--refetch", "--no-filter") if is_whole else ("--filter=blob:none",)
+    done = await git.call(*_FETCH, "--depth=1", *options, ORIGIN, f"+{wanted}:{kept}", lock=lock)
+    if done.code:
+        git.remove_partial_packs()
+        raise git.failure("fetch", done)
 
-    async def _checked(self, *words: str) -> None:
-        done = await self._git(*words)
+
+async def _lacking(git: Git, ids: Sequence[str]) -> list[str]:
+    words = ("--objects", "--no-object-names", "--ignore-missing", "--missing=allow-any", "--no-walk", "--stdin")
+    output = await git.output("rev-list", *words, stdin=_lines(ids), largest=100 * (len(ids) + 1))
+    present = set(output.decode().split())
+    return [each for each in ids if each not in present]
+
+
+def check_ref(ref: str) -> None:
+    if not _is_ref(ref) or ".." in ref or ref.endswith((".lock", "/", ".")) or "//" in ref or "/." in ref:
+        raise GitAddressError(f"{ref[:300]!r} cannot be the name of a ref")
+
+
+async def create_bare(git: Git, *, is_next: bool = False) -> Path:
+    """The newest bare repository of the directory, made if there is none; or one more, where that one is broken."""
+    newest = max(map(_number, git.bare.parent.glob("bare.*")), default=-1)
+    bare = git.bare.parent / f"bare.{newest + 1 if is_next else max(newest, 0)}"
+    if not (bare / "HEAD").exists():
+        made = replace(git, bare=bare)
+        done = await made.run("init", "-q", "--bare", "--template=", str(bare))
         if done.code:
-            raise _failed(words[0], done)
-
-    async def _git(self, *words: str, stdin: bytes = b"", largest: int = 1 << 20, is_remote: bool = False) -> Finished:
-        if not is_remote:
-            return await self._run(words, isolated({}), stdin, largest)
-        with reached(self._remote, self._protocols, self._directory) as environment:
-            return await self._run(words, environment, stdin, largest)
-
-    async def _run(self, words: Sequence[str], environment: dict[str, str], stdin: bytes, largest: int) -> Finished:
-        limit = str(max(self._limits.pack_bytes // _BLOCK, 1))
-        return await run_program(
-            Program(
-                arguments=["/bin/sh", "-c", _LIMITED, "sh", limit, "git", *words],
-                directory=self._directory,
-                environment={**environment, "GIT_DIR": str(self._bare)},
-                stdin=stdin,
-                timeout_s=self._limits.timeout_s,
-                largest_output=largest,
-                lock=self._lock if words[0] in _WRITING else None,
-            )
-        )
+            raise made.failure("init", done)
+    return bare
 
 
-def _inner(directory: str) -> str:
-    parts = [each for each in PurePosixPath(directory).parts if each != "/"]
-    if ".." in parts or any(ord(each) < 32 for each in directory):
-        raise GitAddressError(f'"{directory[:_LONGEST_TOLD]!r}" is no directory within a repository')
-    return "/".join(parts)
+def _number(path: Path) -> int:
+    return int(path.suffix[1:]) if path.suffix[1:].isdigit() else -1
 
 
-def _entry(line: bytes) -> TreeEntry:
-    facts, _, path = line.partition(b"\t")
-    mode, _, identity, size = facts.split()
-    return TreeEntry(path.decode(errors="replace"), mode.decode(), identity.decode(), int(size) if size != b"-" else 0)
+def _lines(ids: Sequence[str]) -> bytes:
+    return "".join(f"{each}\n" for each in ids).encode()
 
 
-def _contents(output: bytes, entries: Sequence[TreeEntry]) -> list[bytes]:
-    """`cat-file --batch` answers with a line of id, type and size, the content, and a newline."""
-    found, at = [], 0
-    for each in entries:
-        end = output.find(b"\n", at)
-        head = output[at:end].split()
-        if end < 0 or len(head) != 3 or head[1] != b"blob":
-            raise GitError(f'"{each.path}" cannot be read from the cache')
-        size = int(head[2])
-        found.append(output[end + 1 : end + 1 + size])
-        at = end + 2 + size
+def _changes(output: bytes) -> list[PathChange]:
+    """`:old_mode new_mode old_id new_id LETTER NUL path NUL`, and a second path for a rename."""
+    found, parts = [], iter(output.decode(errors="replace").split("\0"))
+    for head in parts:
+        if head:
+            _, mode, _, _, letter = head.split(" ")
+            first = next(parts)
+            path = next(parts) if letter[0] in "RC" else first
+            found.append(PathChange(letter[0], path, first, mode))
     return found
-
-
-def _failed(word: str, done: Finished) -> GitError:
-    lines = [each for each in done.stderr.decode(errors="replace").splitlines() if each.strip()]
-    told = next((each for each in lines if each.startswith(("fatal:", "error:"))), lines[-1] if lines else "")
-    return GitError(f"git {word}: {told[:_LONGEST_TOLD] or f'it ended with {done.code}'}")

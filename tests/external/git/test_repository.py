@@ -4,76 +4,82 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from homeostat.external.git.access import GitAddressError, SshKey, Token
-from homeostat.external.git.repository import (
+from homeostat.external.git.access import Remote
+from homeostat.external.git.errors import (
+    GitAddressError,
     GitError,
-    Limits,
+    MissingPathError,
     MissingRefError,
-    Remote,
-    Repository,
+    MissingRepositoryError,
+    NotAFileError,
     TooLargeError,
-    TreeEntry,
 )
-from homeostat.external.process import ProgramBusyError, locked
-from tests.external.git_servers import Origin, Sshd, running_sshd, serving_git
-from tests.external.servers import own_authority
-from tools.fetch_servers import MissingProgramError
-
-FILES = frozenset({"file"})
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Origin:
-    return Origin(tmp_path / "served" / "shop.git")
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    return tmp_path / "cache"
-
-
-def local(cache: Path, origin: Origin, **limits: int) -> Repository:
-    return Repository(cache, Remote(origin.file_url), limits=Limits(**limits), protocols=FILES)
+from homeostat.external.git.repository import PathChange, Repository
+from homeostat.external.git.snapshot import TreeEntry
+from tests.external.git.opened import Open, bare_of, size
+from tests.external.git_servers import Origin, Sshd, serving_git
 
 
 async def texts(repository: Repository, commit: str, directory: str = "") -> dict[str, bytes]:
-    entries = [each for each in await repository.tree(commit, directory) if each.is_file]
-    return dict(zip([each.path for each in entries], await repository.read(entries), strict=True))
+    snapshot = repository.at(commit)
+    entries = [each for each in await snapshot.tree(directory) if each.is_file]
+    return dict(zip([each.path for each in entries], await snapshot.read(entries), strict=True))
 
 
-async def test_the_files_of_a_directory_are_read_at_a_ref(cache: Path, origin: Origin) -> None:
+@pytest.fixture
+async def repository(open_git: Open, origin: Origin) -> Repository:
+    return await open_git(Remote(origin.file_url))
+
+
+async def test_the_files_of_a_directory_are_read_at_a_ref(repository: Repository, origin: Origin) -> None:
     first = origin.commit({"a/x.yaml": "x: 1\n", "a/b/y.yaml": "", "c.txt": b"\x00\n\n"})
     origin.git("tag", "-a", "-m", "one", "v1")
     origin.git("tag", "light")
     origin.git("checkout", "-q", "-b", "next")
     second = origin.commit({"a/x.yaml": "x: 2\n"}, "a/b/y.yaml")
-    repository = local(cache, origin)
     refs = ("main", "next", "v1", "light", "refs/heads/next", "HEAD", first)
     assert [await repository.fetch(ref) for ref in refs] == [first, second, first, first, second, second, first]
     assert await texts(repository, first) == {"a/x.yaml": b"x: 1\n", "a/b/y.yaml": b"", "c.txt": b"\x00\n\n"}
     assert await texts(repository, second, "/a/") == {"x.yaml": b"x: 2\n"}
 
 
-async def test_a_ref_that_moves_is_followed_also_backwards(cache: Path, origin: Origin) -> None:
+async def test_one_file_is_read_by_its_path(repository: Repository, origin: Origin) -> None:
+    os.symlink("x.yaml", origin.path / "link")
+    snapshot = repository.at(await _committed(repository, origin, {"a/x.yaml": "x: 1\n", "a/*": "star"}))
+    assert (await snapshot.file("/a/x.yaml"), await snapshot.file("a/*")) == (b"x: 1\n", b"star")
+    for path, error in {"a/y": MissingPathError, "a": NotAFileError, "link": NotAFileError}.items():
+        with pytest.raises(error, match=f'"{path}"'):
+            await snapshot.file(path)
+
+
+async def test_a_ref_that_moves_is_followed_also_backwards(repository: Repository, origin: Origin) -> None:
     first = origin.commit({"x": "1"})
     second = origin.commit({"x": "2"})
-    repository = local(cache, origin)
     assert await repository.fetch("main") == second
     origin.git("reset", "-q", "--hard", first)
     assert await repository.fetch("main") == first
     assert await texts(repository, first) == {"x": b"1"}
 
 
-async def test_fetching_is_shallow_and_sends_only_what_is_new(cache: Path, origin: Origin) -> None:
+async def test_the_server_s_refs_are_listed_and_tags_lead_to_their_commits(
+    repository: Repository, origin: Origin
+) -> None:
+    commit = origin.commit({"x": "1"})
+    origin.git("tag", "-a", "-m", "one", "v1")
+    assert await repository.refs("refs/tags/*") == {"refs/tags/v1": commit}
+    assert await repository.refs() == {"HEAD": commit, "refs/heads/main": commit, "refs/tags/v1": commit}
+
+
+async def test_fetching_is_shallow_and_sends_only_what_is_new(
+    cache: Path, repository: Repository, origin: Origin
+) -> None:
     origin.commit({"large": secrets.token_bytes(300_000)})
     origin.commit({"large": secrets.token_bytes(300_000)})
     origin.commit({"large": secrets.token_bytes(300_000), "small": "1"})
-    repository = local(cache, origin)
     await repository.fetch("main")
     assert size(cache) < 400_000
     commit = origin.commit({"small": "2"})
@@ -82,58 +88,101 @@ async def test_fetching_is_shallow_and_sends_only_what_is_new(cache: Path, origi
     assert (await texts(repository, commit))["small"] == b"2"
 
 
-async def test_a_cache_does_not_grow_for_ever(cache: Path, origin: Origin) -> None:
-    repository = local(cache, origin)
-    for at in range(12):
-        commit = origin.commit({"x": secrets.token_bytes(50_000), "at": str(at)})
-        await repository.fetch("main")
-    assert size(cache) < 12 * 50_000
-    assert (await texts(repository, commit))["at"] == b"11"
+async def test_contents_are_downloaded_when_they_are_read(cache: Path, repository: Repository, origin: Origin) -> None:
+    origin.git("config", "uploadpack.allowFilter", "true")
+    commit = await _committed(repository, origin, {"large": secrets.token_bytes(300_000), "small": "1"})
+    snapshot = repository.at(commit)
+    assert (await snapshot.file("small"), len(await snapshot.tree())) == (b"1", 2)
+    assert size(cache) < 50_000
+    assert len(await snapshot.file("large")) == 300_000
+    assert size(cache) > 300_000
 
 
-async def test_a_ref_that_has_not_moved_costs_one_question(cache: Path, origin: Origin) -> None:
+async def test_a_repository_with_submodules_is_fetched_without_contents_too(
+    repository: Repository, origin: Origin
+) -> None:
+    origin.git("config", "uploadpack.allowFilter", "true")
+    commit = await _committed(
+        repository, origin, {".gitmodules": '[submodule "x"]\n\tpath = x\n\turl = https://example.org/x\n', "y": "1"}
+    )
+    assert (await texts(repository, commit))["y"] == b"1"
+
+
+async def test_a_server_that_sends_no_single_files_is_asked_for_all_of_them(
+    open_git: Open, origin: Origin, sshd: Sshd
+) -> None:
+    """Git's first protocol, which is what ssh speaks unless its server is configured for the newer one."""
+    origin.git("config", "uploadpack.allowFilter", "true")
+    origin.git("config", "uploadpack.allowAnySHA1InWant", "false")
+    repository = await open_git(sshd.remote(origin.path))
+    commit = await _committed(repository, origin, {"a": "1", "b/c": "2"})
+    assert await texts(repository, commit) == {"a": b"1", "b/c": b"2"}
+
+
+async def test_a_ref_that_has_not_moved_costs_one_question(open_git: Open, origin: Origin) -> None:
     origin.commit({"x": "1"})
     async with serving_git(origin.path.parent) as (server, url):
-        repository = Repository(cache, Remote(f"{url}/shop.git"))
+        repository = await open_git(Remote(f"{url}/shop.git"))
         await repository.fetch("main")
         server.requests.clear()
         await repository.fetch("main")
     assert server.requests == ["/shop.git/info/refs", "/shop.git/git-upload-pack"]
 
 
-async def test_what_is_not_there_is_told(cache: Path, origin: Origin) -> None:
-    commit = origin.commit({"x": "1"})
-    repository = local(cache, origin)
+async def test_what_is_missing_has_an_error_of_its_own(open_git: Open, repository: Repository, origin: Origin) -> None:
+    commit = await _committed(repository, origin, {"x": "1"})
     with pytest.raises(MissingRefError, match='no branch and no tag "other"'):
         await repository.fetch("other")
-    await repository.fetch("main")
-    with pytest.raises(MissingRefError, match='has no directory "none"'):
-        await repository.tree(commit, "none")
-    gone = Repository(cache / "2", Remote(f"{origin.file_url}-gone"), protocols=FILES)
-    with pytest.raises(GitError, match="git ls-remote: fatal: "):
+    with pytest.raises(MissingRefError):
+        await repository.fetch("1" * 40)
+    with pytest.raises(MissingPathError, match='has no directory "none"'):
+        await repository.at(commit).tree("none")
+    gone = await open_git(Remote(f"{origin.file_url}-gone"))
+    with pytest.raises(MissingRepositoryError, match="git ls-remote: fatal: "):
         await gone.fetch("main")
+
+
+async def test_changes_between_two_commits_are_listed_with_renames(repository: Repository, origin: Origin) -> None:
+    base = origin.commit({"a/x": "1" * 100, "a/y": "2", "b": "3", "c": "4"})
+    origin.git("mv", "a/x", "a/z")
+    os.remove(origin.path / "c")
+    os.symlink("b", origin.path / "c")
+    head = await _committed(repository, origin, {"a/y": "5", "d\t\n": "6"}, "b")
+    assert await repository.changes(base, head) == [
+        PathChange("M", "a/y", "a/y", "100644"),
+        PathChange("R", "a/z", "a/x", "100644"),
+        PathChange("D", "b", "b", "000000"),
+        PathChange("T", "c", "c", "120000"),
+        PathChange("A", "d\t\n", "d\t\n", "100644"),
+    ]
+    assert [each.path for each in await repository.changes(base, head, "a")] == ["a/y", "a/z"]
+    with pytest.raises(MissingRefError):
+        await repository.changes("1" * 40, head)
 
 
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        ({"files": 2}, "has 3 files, and at most 2"),
+        ({"files": 2}, "has 3 files; the limit is 2"),
         ({"depth": 1}, '"a/b/y" is more than 1 directories deep'),
-        ({"file_bytes": 99}, '"x" has 100 bytes, and at most 99'),
-        ({"total_bytes": 100}, "3 files have 102 bytes together"),
-        ({"pack_bytes": 1024}, "it would bring more than 1024 bytes"),
+        ({"file_bytes": 99}, '"x" has 100 bytes; the limit is 99'),
+        ({"total_bytes": 100}, "3 files have 102 bytes; the limit is 100"),
+        ({"pack_bytes": 1024}, "it exceeds 1024 bytes"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-async def test_what_is_larger_than_the_limits_is_refused(
-    cache: Path, origin: Origin, limits: dict[str, int], told: str
+@pytest.mark.parametrize("is_partial", [False, True], ids=["whole", "partial"])
+async def test_what_exceeds_the_limits_is_refused(
+    open_git: Open, origin: Origin, limits: dict[str, int], told: str, *, is_partial: bool
 ) -> None:
-    commit = origin.commit({"x": secrets.token_bytes(100), "a/b/y": "1", "z": "2"})
+    origin.git("config", "uploadpack.allowFilter", str(is_partial).lower())
+    files: dict[str, str | bytes] = {"x": secrets.token_bytes(100), "a/b/y": "1", "z": "2"}
     if "pack_bytes" in limits:
-        origin.commit({"large": secrets.token_bytes(100_000)})
+        files["large"] = secrets.token_bytes(100_000)
+    commit = origin.commit(files)
 
     async def read_all() -> None:
-        repository = local(cache, origin, **limits)
+        repository = await open_git(Remote(origin.file_url), **limits)
         await repository.fetch("main")
         await texts(repository, commit)
 
@@ -141,14 +190,14 @@ async def test_what_is_larger_than_the_limits_is_refused(
         await read_all()
 
 
-async def test_links_and_submodules_are_told_as_such_and_not_followed(cache: Path, origin: Origin) -> None:
+async def test_links_and_submodules_are_reported_and_not_followed(repository: Repository, origin: Origin) -> None:
     origin.commit({"x": "1"})
     os.symlink("/etc/passwd", origin.path / "link")
     origin.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},module")
     origin.git("add", "link")
     origin.git("commit", "-q", "-m", "odd")
-    repository = local(cache, origin)
-    entries = {each.path: each for each in await repository.tree(await repository.fetch())}
+    snapshot = repository.at(await repository.fetch())
+    entries = {each.path: each for each in await snapshot.tree()}
     assert [
         (each.is_file, each.is_link, each.is_submodule) for each in map(entries.get, ("x", "link", "module")) if each
     ] == [
@@ -156,11 +205,18 @@ async def test_links_and_submodules_are_told_as_such_and_not_followed(cache: Pat
         (False, True, False),
         (False, False, True),
     ]
-    assert await repository.read([entries["link"]]) == [b"/etc/passwd"]
+    assert await snapshot.read([entries["link"]]) == [b"/etc/passwd"]
+
+
+async def test_odd_names_are_names(repository: Repository, origin: Origin) -> None:
+    names = {"-x", ":(glob)*", "a b", 'q"q', "$(id)", "ü", "x\ty", "--help/-n"}
+    commit = await _committed(repository, origin, dict.fromkeys(names, "1"))
+    assert set(await texts(repository, commit)) == names
+    assert await repository.at(commit).file(":(glob)*") == b"1"
 
 
 async def test_nothing_of_the_machine_s_configuration_counts(
-    cache: Path, origin: Origin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Path, repository: Repository, origin: Origin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = origin.commit({"x": "1", ".gitattributes": "* filter=evil\n"})
     mark = tmp_path / "executed"
@@ -170,9 +226,8 @@ async def test_nothing_of_the_machine_s_configuration_counts(
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_SSH_COMMAND", f"touch {mark}")
     monkeypatch.setenv("GIT_DIR", str(origin.path))
-    repository = local(cache, origin)
     await repository.fetch("main")
-    hook = cache / "bare" / "hooks" / "reference-transaction"
+    hook = bare_of(cache) / "hooks" / "reference-transaction"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch {mark}\n")
     hook.chmod(0o755)
@@ -182,128 +237,27 @@ async def test_nothing_of_the_machine_s_configuration_counts(
     assert (await repository.fetch("main"), mark.exists()) == (commit, False)
 
 
-async def test_a_cache_that_a_crash_left_broken_is_made_anew(cache: Path, origin: Origin) -> None:
-    origin.commit({"x": "1"})
-    await local(cache, origin).fetch("main")
-    commit = origin.commit({"x": "2"})
-    (cache / "bare" / "shallow.lock").touch()
-    assert await local(cache, origin).fetch("main") == commit
-    commit = origin.commit({"x": "3"})
-    for pack in (cache / "bare" / "objects").rglob("*"):
-        if pack.is_file():
-            pack.chmod(0o644)
-            pack.write_bytes(b"")
-    repository = local(cache, origin)
-    assert await texts(repository, await repository.fetch("main")) == {"x": b"3"}
-
-
-async def test_a_git_that_outlived_its_master_is_not_joined_by_another(cache: Path, origin: Origin) -> None:
-    origin.commit({"x": "1"})
-    os.mkdir(cache)
-    with locked(cache / "homeostat.lock", "git"), pytest.raises(ProgramBusyError):
-        await local(cache, origin).fetch("main")
-
-
-async def test_a_token_is_sent_and_never_told(cache: Path, origin: Origin) -> None:
-    commit = origin.commit({"x": "1"})
-    async with serving_git(origin.path.parent, "s3cret-token") as (_, url):
-        remote = Remote(f"{url}/shop.git", Token("s3cret-token"))
-        assert await Repository(cache, remote).fetch("main") == commit
-        assert "s3cret" not in repr(remote)
-        with pytest.raises(GitError, match="git ls-remote: fatal: ") as error:
-            await Repository(cache / "2", Remote(f"{url}/shop.git", Token("wr0ng-token"))).fetch("main")
-    assert "wr0ng" not in str(error.value)
-    assert not [each for each in files(cache) if b"s3cret" in each.read_bytes()]
-
-
-async def test_over_tls_the_authority_is_the_machine_s_unless_given(
-    cache: Path, origin: Origin, tmp_path: Path
-) -> None:
-    commit = origin.commit({"x": "1"})
-    tls, authority = own_authority(tmp_path)
-    async with serving_git(origin.path.parent, "t0ken", tls) as (_, url):
-        with pytest.raises(GitError, match="git ls-remote: fatal: "):
-            await Repository(cache, Remote(f"{url}/shop.git", Token("t0ken"))).fetch("main")
-        remote = Remote(f"{url}/shop.git", Token("t0ken"), authority)
-        assert await Repository(cache / "2", remote).fetch("main") == commit
-
-
-async def test_a_token_does_not_follow_a_redirect(cache: Path, origin: Origin) -> None:
-    origin.commit({"x": "1"})
-    async with serving_git(origin.path.parent) as (elsewhere, far), serving_git(origin.path.parent) as (server, near):
-        server.redirect = far
-        with pytest.raises(GitError):
-            await Repository(cache, Remote(f"{near}/shop.git", Token("t"))).fetch("main")
-        assert elsewhere.requests == []
-        await Repository(cache, Remote(f"{near}/shop.git")).fetch("main")
-
-
-@pytest.mark.parametrize(
-    ("url", "told"),
-    [
-        ("file:///etc", 'protocol "file"; allowed are: http, https, ssh'),
-        ("/etc", "not a URL with a host"),
-        ("ext::sh -c id", "not a URL with a host"),
-        ("https://me:pass@host/x", "give them as a secret"),
-        ("git@host:x", "wants an SSH key"),
-        ("--upload-pack=id", "not a URL with a host"),
-        ("ssh://-oProxyCommand=id/x", "wants an SSH key"),
-    ],
-)
-def test_addresses_that_are_refused(tmp_path: Path, url: str, told: str) -> None:
-    with pytest.raises(GitAddressError, match=told):
-        Repository(tmp_path, Remote(url))
-
-
-@pytest.mark.parametrize("ref", ["-x", "a..b", "a b", "", "a:b", "^main", "@{-1}"])
-async def test_refs_that_are_refused(cache: Path, origin: Origin, ref: str) -> None:
+@pytest.mark.parametrize("ref", ["-x", "a..b", "a b", "", "a:b", "^main", "@{-1}", "a.lock", "a//b", "a/"])
+async def test_refs_that_are_refused(repository: Repository, ref: str) -> None:
     with pytest.raises(GitAddressError):
-        await local(cache, origin).fetch(ref)
+        await repository.fetch(ref)
 
 
-async def test_a_directory_cannot_lead_outside(cache: Path, origin: Origin) -> None:
-    commit = origin.commit({"a/x": "1"})
-    repository = local(cache, origin)
-    await repository.fetch("main")
+async def test_a_directory_cannot_lead_outside(repository: Repository, origin: Origin) -> None:
+    commit = await _committed(repository, origin, {"a/x": "1"})
     with pytest.raises(GitAddressError):
-        await repository.tree(commit, "a/../..")
+        await repository.at(commit).tree("a/../..")
+    with pytest.raises(GitAddressError):
+        repository.at("--output=x")
 
 
-async def test_an_object_that_the_cache_lacks_is_an_error(cache: Path, origin: Origin) -> None:
-    origin.commit({"x": "1"})
-    repository = local(cache, origin)
-    await repository.fetch("main")
+async def test_an_object_that_nobody_has_is_an_error(repository: Repository, origin: Origin) -> None:
+    commit = await _committed(repository, origin, {"x": "1"})
     with pytest.raises(GitError, match='"x" cannot be read'):
-        await repository.read([TreeEntry("x", "100644", "1" * 40, 1)])
+        await repository.at(commit).read([TreeEntry("x", "100644", "1" * 40)])
 
 
-@pytest.fixture
-def sshd(tmp_path: Path) -> Iterator[Sshd]:
-    folder = tmp_path / "sshd"
-    folder.mkdir()
-    try:
-        with running_sshd(folder) as running:
-            yield running
-    except MissingProgramError as error:
-        pytest.skip(str(error))
-
-
-async def test_over_ssh_the_key_counts_and_the_host_must_be_known(cache: Path, origin: Origin, sshd: Sshd) -> None:
-    commit = origin.commit({"x": "1"})
-    url = f"ssh://{sshd.user}@127.0.0.1:{sshd.port}{origin.path}"
-    repository = Repository(cache, Remote(url, SshKey(sshd.private_key.rstrip(), sshd.known_hosts)))
+async def _committed(repository: Repository, origin: Origin, files: dict[str, str | bytes], *gone: str) -> str:
+    commit = origin.commit(files, *gone)
     assert await repository.fetch("main") == commit
-    assert await texts(repository, commit) == {"x": b"1"}
-    assert not [each for each in files(cache) if b"PRIVATE KEY" in each.read_bytes()]
-    kind, key = sshd.known_hosts.split()[1:3]
-    other = f"[127.0.0.1]:{sshd.port} {kind} {key[:-6]}AAAAAA\n"
-    with pytest.raises(GitError):
-        await Repository(cache / "2", Remote(url, SshKey(sshd.private_key, other))).fetch("main")
-
-
-def size(directory: Path) -> int:
-    return sum(each.stat().st_size for each in files(directory))
-
-
-def files(directory: Path) -> list[Path]:
-    return [each for each in directory.rglob("*") if each.is_file()]
+    return commit

@@ -8,8 +8,10 @@ from typing import Final
 
 import msgspec
 
-from homeostat.external.git.access import Access, SshKey, Token
-from homeostat.external.git.repository import Limits, Remote, Repository, TreeEntry
+from homeostat.external.git.access import Access, Remote, SshKey, Token
+from homeostat.external.git.cache import GitCache
+from homeostat.external.git.program import Limits
+from homeostat.external.git.snapshot import Snapshot, TreeEntry
 from homeostat.external.secrets.secrets import SecretReference, SecretText
 from homeostat.operators.actions.inputs.declaration import Declared, read_declarations
 from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Tools
@@ -38,26 +40,25 @@ class GitInput:
     async def read(self, job: InputJob[GitConfig]) -> Reading | None:
         config = job.config
         remote = Remote(config.url, await _access(job), await job.secrets.reveal(config.ca_certificate))
-        repository = Repository(job.directory, remote, limits=self._limits)
-        commit = await repository.fetch(config.ref)
-        if commit == job.known:
-            return None
-        entries = [each for each in await repository.tree(commit, config.directory) if each.path.endswith(_SUFFIXES)]
-        sound, broken = self._sorted(entries)
-        texts = await repository.read(sound)
+        async with GitCache(job.directory, limits=self._limits).open(remote) as repository:
+            commit = await repository.fetch(config.ref)
+            if commit == job.known:
+                return None
+            snapshot = repository.at(commit)
+            entries = [each for each in await snapshot.tree(config.directory) if each.path.endswith(_SUFFIXES)]
+            sound, broken = await self._sorted(snapshot, entries)
+            texts = await snapshot.read(sound)
         # Files of a megabyte take long to parse, and nobody else shall wait for it.
         found = await asyncio.to_thread(_parsed, sound, texts, job.namespace)
         return Reading(revision=commit, declarations=tuple(found.declarations), broken=(*broken, *found.broken))
 
-    def _sorted(self, entries: list[TreeEntry]) -> tuple[list[TreeEntry], list[Broken]]:
-        sound, broken = [], []
-        for each in entries:
-            if not each.is_file:
-                broken.append(Broken(each.path, "it is a link, and links are not followed"))
-            elif each.size > self._limits.file_bytes:
-                broken.append(
-                    Broken(each.path, f"it has {each.size} bytes; at most {self._limits.file_bytes} are read")
-                )
+    async def _sorted(self, snapshot: Snapshot, entries: Sequence[TreeEntry]) -> tuple[list[TreeEntry], list[Broken]]:
+        files = [each for each in entries if each.is_file]
+        broken = [Broken(each.path, "it is a link, and links are not followed") for each in entries if not each.is_file]
+        sound, limit = [], self._limits.file_bytes
+        for each, size in zip(files, await snapshot.sizes(files), strict=True):
+            if size > limit:
+                broken.append(Broken(each.path, f"it has {size} bytes; at most {limit} are read"))
             else:
                 sound.append(each)
         return sound, broken

@@ -45,7 +45,7 @@ async def test_only_plugins_that_are_enabled_are_there(data: Path, tmp_path: Pat
 async def test_what_an_input_left_on_disk_goes_with_it(data: Path, tmp_path: Path) -> None:
     async with opened(data, tmp_path) as (estate, operator), operator().running():
         await estate.declare_input("mine", "git", {"url": "http://127.0.0.1:1/x"})
-        await estate.reported("mine", reason="GitFailed")
+        await estate.reported("mine", reason="RepositoryUnreachable")
         kept = tmp_path / "actions" / "inputs" / (await estate.input("mine"))["metadata"]["uid"]
         await eventually(kept.is_dir)
         await estate.client.delete(RESOURCE_INPUT.kind.path("default", "mine"))

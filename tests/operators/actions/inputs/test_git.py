@@ -86,7 +86,7 @@ async def test_a_source_that_is_gone_deletes_nothing(
     await estate.reported("shop", reason="InSync", applied=1)
     await give_token(estate, "wr0ng-token")
     await estate.hasten("shop")
-    obj = await estate.reported("shop", reason="GitFailed")
+    obj = await estate.reported("shop", reason="AuthenticationFailed")
     assert condition_of(obj, "Ready")["status"] == "Unknown"
     assert "wr0ng" not in str(obj)
     await give_token(estate)
@@ -129,7 +129,7 @@ async def test_a_key_for_ssh_and_the_known_hosts_are_secrets(estate: Estate, ori
             await estate.become({"a": "hello"})
     except MissingProgramError as error:
         pytest.skip(str(error))
-    obj = await estate.reported("shop", reason="GitFailed")
+    obj = await estate.reported("shop", reason="RepositoryUnreachable")
     assert "PRIVATE" not in str(obj)
 
 

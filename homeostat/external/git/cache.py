@@ -1,0 +1,118 @@
+"""The caches of Git repositories below one directory: one for each URL and whose credentials read it.
+
+Processes share them. Whoever uses a cache holds a shared lock on it; a cache is tidied only while nobody else uses it,
+so a commit that was fetched stays readable until `open` ends. Together the caches are bounded: those that were not used
+for longest are removed first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from homeostat.external.git.access import PROTOCOLS, Remote, check_remote
+from homeostat.external.git.commit import SCRATCH
+from homeostat.external.git.lock import file_lock, idle_lock
+from homeostat.external.git.program import Git, Limits
+from homeostat.external.git.repository import Repository, create_bare
+
+_LARGEST: Final = 4 << 30
+_MOST_PACKS: Final = 10
+_GROWTH: Final = 4
+_SLACK: Final = 64
+_FIRST_SIZE: Final = "homeostat-first-size"
+_USED: Final = "use.lock"
+
+
+class GitCache:
+    """`largest_bytes` is for all repositories together. One of them has at most half, and starts anew once it holds
+    many times what it began with: Git removes nothing from a repository that it fetched without file contents.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        limits: Limits | None = None,
+        largest_bytes: int = _LARGEST,
+        protocols: Collection[str] = PROTOCOLS,
+    ) -> None:
+        self._directory, self._limits = directory, limits or Limits()
+        self._largest, self._protocols = largest_bytes, protocols
+
+    @asynccontextmanager
+    async def open(self, remote: Remote) -> AsyncIterator[Repository]:
+        check_remote(remote, self._protocols)
+        directory = self._directory / remote.key
+        git = Git(bare=directory / "bare.0", remote=remote, limits=self._limits, protocols=self._protocols)
+        with idle_lock(directory / _USED) as lock:
+            if lock is not None:
+                await self._tidy(replace(git, inherited=(lock,)))
+        async with file_lock(directory / _USED, timeout_s=self._limits.timeout_s, is_shared=True) as used:
+            os.utime(directory / _USED)
+            async with file_lock(directory / "write.lock", timeout_s=self._limits.timeout_s):
+                bare = await create_bare(git)
+            yield Repository(replace(git, bare=bare, inherited=(used,)))
+        await asyncio.to_thread(self._evict)
+
+    async def _tidy(self, git: Git) -> None:
+        """Nobody else is here: what a crash or a replaced cache has left goes, and what grew too large."""
+        bare = await asyncio.to_thread(self._clear, git.bare.parent)
+        if bare is None or len([*bare.glob("objects/pack/*.pack"), *bare.glob("objects/??")]) <= _MOST_PACKS:
+            return
+        done = await replace(git, bare=bare).run("gc", "-q", "--prune=now")
+        if done.code:
+            await asyncio.to_thread(shutil.rmtree, bare, ignore_errors=True)
+
+    def _clear(self, directory: Path) -> Path | None:
+        """The bare repository that is left."""
+        found = sorted(directory.glob("bare.*"), key=lambda each: (len(each.name), each.name))
+        for each in (*found[:-1], *directory.glob("access-*")):
+            shutil.rmtree(each, ignore_errors=True)
+        if not found:
+            return None
+        bare = found[-1]
+        if not (bare / "HEAD").exists() or self._is_outgrown(bare):
+            shutil.rmtree(bare, ignore_errors=True)
+            return None
+        for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*"):
+            for each in bare.glob(pattern):
+                each.unlink(missing_ok=True)
+        shutil.rmtree(bare / SCRATCH, ignore_errors=True)
+        return bare
+
+    def _is_outgrown(self, bare: Path) -> bool:
+        size, first = _size(bare), bare / _FIRST_SIZE
+        if not first.exists():
+            first.write_text(str(size))
+        return size > min(self._largest // 2, _GROWTH * int(first.read_text()) + self._largest // _SLACK)
+
+    def _evict(self) -> None:
+        caches = [each for each in self._directory.iterdir() if (each / _USED).exists()]
+        total = sum(map(_size, caches))
+        for each in sorted(caches, key=lambda one: (one / _USED).stat().st_mtime_ns):
+            if total <= self._largest:
+                return
+            with idle_lock(each / _USED) as lock:
+                if lock is not None:
+                    total -= _size(each)
+                    # Renamed first: whoever opens it now finds nothing, rather than a cache that is going away.
+                    gone = each.rename(each.with_suffix(".gone"))
+                    shutil.rmtree(gone, ignore_errors=True)
+
+
+def _size(directory: Path) -> int:
+    total = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(folder, name)).st_size
+            except FileNotFoundError:
+                continue
+    return total

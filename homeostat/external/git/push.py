@@ -1,0 +1,143 @@
+"""A change pushed to a branch, never by force: if the branch moved meanwhile, the change is made anew on its new head.
+
+    async def propose(head: Snapshot) -> Change | None:
+        text = await head.file("deploy/web.yaml")
+        return Change({"deploy/web.yaml": edit(text)}, "web: 1.4 -> 1.5")
+
+    pushed = await push_change(repository, "main", propose, by=Signature(author=Identity("bot", "bot@example.org")))
+
+Promises, each with a test: what others pushed is never lost, for the server replaces exactly the head that the change
+was made on; a change that changes nothing makes no commit; a push whose answer was lost is not repeated if it arrived;
+after the last attempt it is `PushConflictError`. A server that refuses for another reason is not asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from homeostat.external.git.access import ORIGIN
+from homeostat.external.git.commit import Change, Signature, make_commit
+from homeostat.external.git.errors import (
+    GitAddressError,
+    GitError,
+    MissingRefError,
+    PushConflictError,
+    UnreachableError,
+    rejection,
+)
+from homeostat.external.git.repository import Repository, check_ref
+from homeostat.external.git.snapshot import Snapshot
+from homeostat.external.process import Finished
+
+Propose = Callable[[Snapshot], Awaitable[Change | None]]
+_MOVED: Final = (
+    "stale info",
+    "fetch first",
+    "non-fast-forward",
+    "failed to update ref",
+    "cannot lock ref",
+    "incorrect old",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """`commit` is None where the head that was seen last needed no change."""
+
+    commit: str | None
+    base: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """Up to `most`, with pauses of a random length that may double each time."""
+
+    most: int = 5
+    first_pause_s: float = 0.2
+    longest_pause_s: float = 5.0
+    random: Callable[[], float] = random.random
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def pause(self, attempt: int) -> None:
+        longest: float = min(self.first_pause_s * 2 ** (attempt - 1), self.longest_pause_s)
+        await self.sleep(longest * self.random())
+
+
+async def push_change(
+    repository: Repository,
+    branch: str,
+    propose: Propose,
+    *,
+    by: Signature,
+    start: str = "",
+    attempts: Attempts | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Pushed:
+    """`start` is the ref that a branch which does not exist yet is made from; without it such a branch is an error."""
+    name, policy = _branch(branch), attempts or Attempts()
+    sent, failed = "", GitError("")
+    for attempt in range(1, policy.most + 1):
+        if attempt > 1:
+            await policy.pause(attempt - 1)
+        base, expected = await _head(repository, name, start)
+        if sent and expected == sent:
+            return Pushed(sent, base, attempt - 1)
+        snapshot = repository.at(base)
+        change = await propose(snapshot)
+        made = change and await make_commit(repository.git, snapshot, change, by, now())
+        if not made:
+            return Pushed(None, base, attempt)
+        try:
+            await _push(repository, made, name, expected)
+        except (PushConflictError, UnreachableError) as error:
+            sent, failed = made, error
+            continue
+        return Pushed(made, base, attempt)
+    if isinstance(failed, PushConflictError):
+        raise PushConflictError(f'the branch "{branch}" moved during each of {policy.most} attempts; retrying later')
+    raise failed
+
+
+def _branch(branch: str) -> str:
+    check_ref(branch)
+    if branch == "HEAD" or (branch.startswith("refs/") and not branch.startswith("refs/heads/")):
+        raise GitAddressError(f'"{branch}" is not a branch; give its name, such as main')
+    return branch if branch.startswith("refs/heads/") else f"refs/heads/{branch}"
+
+
+async def _head(repository: Repository, name: str, start: str) -> tuple[str, str]:
+    """The commit to build on, and what the server has at the branch: nothing where it does not exist yet."""
+    try:
+        base = await repository.fetch(name)
+    except MissingRefError:
+        if not start:
+            raise
+        return await repository.fetch(start), ""
+    return base, base
+
+
+async def _push(repository: Repository, commit: str, name: str, expected: str) -> None:
+    # The lease is no force: the commit's parent is what it expects, so the branch only ever moves forward.
+    words = ("push", "--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={name}:{expected}")
+    git = repository.git
+    done = await git.call(*words, ORIGIN, f"{commit}:{name}")
+    if not done.code:
+        return
+    row = _row(done)
+    if not row:
+        raise git.failure("push", done)
+    if any(each in row for each in _MOVED):
+        raise PushConflictError(f'the branch "{name}" moved')
+    raise rejection(done, row, git.remote.secrets)
+
+
+def _row(done: Finished) -> str:
+    """`! TAB from:to TAB [rejected] (reason)` of `push --porcelain`."""
+    lines = done.stdout.decode(errors="replace").splitlines()
+    return next((each.split("\t")[-1] for each in lines if each.startswith("!\t")), "")

@@ -1,0 +1,163 @@
+"""The files of a repository at one commit, read without a checkout.
+
+Nothing of the repository is executed, and links are reported as links and never followed. A file's contents are
+downloaded when they are first read. What exceeds the limits is refused, and nothing of it is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from homeostat.external.git.errors import GitAddressError, GitError, MissingPathError, NotAFileError, TooLargeError
+from homeostat.external.git.program import Git
+
+_LONGEST_PATH: Final = 4096
+_LISTED: Final = 16 << 20
+_HEADER: Final = 200
+"""More than the line before each object in the output of `cat-file --batch`."""
+
+Bring = Callable[[Git, str, Sequence[str]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """`path` is relative to the directory that was listed."""
+
+    path: str
+    mode: str
+    id: str
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode.startswith("100")
+
+    @property
+    def is_link(self) -> bool:
+        return self.mode == "120000"
+
+    @property
+    def is_submodule(self) -> bool:
+        return self.mode == "160000"
+
+    @property
+    def is_directory(self) -> bool:
+        return self.mode == "040000"
+
+    @property
+    def kind(self) -> str:
+        kinds = {"040000": "a directory", "120000": "a link", "160000": "a submodule"}
+        return kinds.get(self.mode, "a file")
+
+
+class Snapshot:
+    """`bring` downloads those objects that the cache lacks."""
+
+    def __init__(self, git: Git, commit: str, bring: Bring) -> None:
+        self._git, self.commit, self._bring = git, commit, bring
+
+    async def tree(self, directory: str = "") -> list[TreeEntry]:
+        """Everything below a directory, links and submodules included; `MissingPathError` where there is none."""
+        path, limits = inner_path(directory), self._git.limits
+        name = path or "/"
+        words = ("ls-tree", "-r", "-z", "--full-tree", f"{self.commit}:{path}")
+        try:
+            done = await self._git.run(*words, largest=max(_LISTED, limits.files * 128))
+        except TooLargeError as error:
+            raise TooLargeError(f'the directory "{name}" has too many files') from error
+        if done.code:
+            raise MissingPathError(f'the commit {self.commit[:12]} has no directory "{name}"')
+        entries = _entries(done.stdout)
+        if len(entries) > limits.files:
+            raise TooLargeError(f'the directory "{name}" has {len(entries)} files; the limit is {limits.files}')
+        if deep := next((each for each in entries if each.path.count("/") >= limits.depth), None):
+            raise TooLargeError(f'"{deep.path}" is more than {limits.depth} directories deep')
+        return entries
+
+    async def entries(self, paths: Sequence[str]) -> dict[str, TreeEntry]:
+        """What is at each of these paths and at the directories above them; absent where there is nothing."""
+        wanted = {each for path in map(inner_path, paths) for each in (path, *_parents(path))}
+        if not wanted:
+            return {}
+        words = ("ls-tree", "-t", "-z", "--full-tree", self.commit, "--", *sorted(wanted))
+        listed = _entries(await self._git.output(*words, largest=_LISTED))
+        return {each.path: each for each in listed if each.path in wanted}
+
+    async def file(self, path: str) -> bytes:
+        """The contents of a file; `MissingPathError` where there is nothing, `NotAFileError` where it is no file."""
+        name = inner_path(path)
+        entry = (await self.entries([name])).get(name)
+        if entry is None:
+            raise MissingPathError(f'the commit {self.commit[:12]} has no file "{name}"')
+        if not entry.is_file:
+            raise NotAFileError(f'"{name}" is {entry.kind}, not a file')
+        return (await self.read([entry]))[0]
+
+    async def sizes(self, entries: Sequence[TreeEntry]) -> list[int]:
+        """In bytes; this downloads the files."""
+        ids = _distinct(entries)
+        await self._bring(self._git, self.commit, ids)
+        asked = "".join(f"{each}\n" for each in ids).encode()
+        done = await self._git.run("cat-file", "--batch-check", stdin=asked, largest=_HEADER * (len(ids) + 1))
+        rows = (line.split() for line in done.stdout.decode().splitlines())
+        found = {row[0]: int(row[2]) for row in rows if len(row) == 3 and row[1] == "blob"}
+        if lost := next((each for each in entries if each.id not in found), None):
+            raise GitError(f'"{lost.path}" cannot be read from the cache')
+        return [found[each.id] for each in entries]
+
+    async def read(self, entries: Sequence[TreeEntry]) -> list[bytes]:
+        """The contents of these files, in this order. The contents of a link are its target."""
+        if not entries:
+            return []
+        limits, sizes = self._git.limits, await self.sizes(entries)
+        for entry, size in zip(entries, sizes, strict=True):
+            if size > limits.file_bytes:
+                raise TooLargeError(f'"{entry.path}" has {size} bytes; the limit is {limits.file_bytes}')
+        if sum(sizes) > limits.total_bytes:
+            raise TooLargeError(f"{len(entries)} files have {sum(sizes)} bytes; the limit is {limits.total_bytes}")
+        ids = _distinct(entries)
+        asked = "".join(f"{each}\n" for each in ids).encode()
+        output = await self._git.output("cat-file", "--batch", stdin=asked, largest=sum(sizes) + _HEADER * len(ids))
+        found = _contents(output)
+        return [found[each.id] for each in entries]
+
+
+def inner_path(path: str) -> str:
+    """A path within a repository, without the slashes at its ends."""
+    parts = [each for each in PurePosixPath(path).parts if each != "/"]
+    if ".." in parts or any(ord(each) < 32 for each in path) or len(path) > _LONGEST_PATH:
+        raise GitAddressError(f"{path[:300]!r} is not a path within a repository")
+    return "/".join(parts)
+
+
+def _parents(path: str) -> list[str]:
+    return [str(each) for each in PurePosixPath(path).parents if str(each) != "."]
+
+
+def _distinct(entries: Sequence[TreeEntry]) -> list[str]:
+    return list(dict.fromkeys(each.id for each in entries))
+
+
+def _entries(output: bytes) -> list[TreeEntry]:
+    found = []
+    for line in output.split(b"\0"):
+        if line:
+            facts, _, path = line.partition(b"\t")
+            mode, _, identity = facts.split()
+            # Names that are not UTF-8 become readable ones; contents are read by id, never by name.
+            found.append(TreeEntry(path.decode(errors="replace"), mode.decode(), identity.decode()))
+    return found
+
+
+def _contents(output: bytes) -> dict[str, bytes]:
+    """`cat-file --batch` prints a line of id, type and size for each object, its contents, and a newline."""
+    found, at = {}, 0
+    while at < len(output):
+        end = output.index(b"\n", at)
+        identity, _, size = output[at:end].split()
+        start, stop = end + 1, end + 1 + int(size)
+        found[identity.decode()] = output[start:stop]
+        at = stop + 1
+    return found
