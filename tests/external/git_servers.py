@@ -17,7 +17,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from homeostat.external.git.access import Remote, SshKey
+from homeostat.external.git.access import Remote
+from homeostat.external.secrets.credentials import SshKey
 from tests.external.servers import serving
 from tests.ports import free_port
 from tools.fetch_servers import find_program, library_path
@@ -109,7 +110,12 @@ class HttpGit:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
-        printed, _ = await process.communicate(await request.read())
+        try:
+            printed, _ = await process.communicate(await request.read())
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         head, _, body = printed.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
         status = int(headers.pop("Status", "200").split()[0])

@@ -7,7 +7,6 @@ that only its owner can read and that is removed afterwards; never by arguments,
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 import shlex
@@ -19,9 +18,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from homeostat.external.git.errors import GitAddressError, GitError
-
-__all__ = ["PROTOCOLS", "Access", "GitAddressError", "GitError", "Remote", "SshKey", "Token"]
+from homeostat.external.git.errors import GitAddressError
+from homeostat.external.secrets.credentials import BasicAuth, BearerToken, SshKey
 
 PROTOCOLS: Final = frozenset({"https", "http", "ssh"})
 ORIGIN: Final = "origin"
@@ -60,30 +58,8 @@ _ASKED: Final = "HOMEOSTAT_ASKED"
 _ASKPASS: Final = f'#!/bin/sh\nprintf "%s\\n" "${_ASKED}"\n'
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token or a password, for http and https. Forges accept any user name with a token, or the one they document."""
-
-    value: str = field(repr=False)
-    username: str = "git"
-
-    @property
-    def basic(self) -> str:
-        return base64.b64encode(f"{self.username}:{self.value}".encode()).decode()
-
-
-@dataclass(frozen=True, slots=True)
-class SshKey:
-    """`known_hosts` are the only hosts that are trusted, in the form of OpenSSH's file."""
-
-    private_key: str = field(repr=False)
-    known_hosts: str
-    passphrase: str = field(default="", repr=False)
-    accepts_any_host: bool = False
-    """Trust whatever answers. Somebody in between can then read and change everything."""
-
-
-Access = Token | SshKey | None
+Access = BasicAuth | BearerToken | SshKey | None
+"""Forges accept any user name with a token as the password, or the one they document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +70,8 @@ class Remote:
     """The certificates to trust for https, in PEM. Empty: those that the machine trusts."""
     proxy: str = field(default="", repr=False)
     """For http and https: `http://[user:password@]host:port`."""
+    accepts_any_host: bool = False
+    """For ssh: trust whatever answers. Somebody in between can then read and change everything."""
     identity: str = ""
     """Whose credentials these are, for the cache. Empty: a hash of them, so that a new token starts a new cache."""
 
@@ -101,8 +79,8 @@ class Remote:
     def key(self) -> str:
         """A name for the URL and whose credentials read it: two of different names never share a cache."""
         match self.access:
-            case Token(value, username):
-                who = f"token\0{username}\0{value}"
+            case BasicAuth() | BearerToken() as access:
+                who = access.header
             case SshKey(private_key):
                 who = f"ssh\0{private_key}"
             case None:
@@ -115,8 +93,10 @@ class Remote:
         """What no text may hold."""
         found = [urlsplit(self.proxy).password or ""] if self.proxy else []
         match self.access:
-            case Token(value) as token:
-                found += [value, token.basic]
+            case BasicAuth(password=password) as access:
+                found += [password, access.header.partition(" ")[2]]
+            case BearerToken(token):
+                found.append(token)
             case SshKey(passphrase=passphrase):
                 found.append(passphrase)
         return [each for each in found if each]
@@ -149,14 +129,16 @@ def _check_access(protocol: str, remote: Remote) -> None:
     match remote.access:
         case SshKey() if protocol != "ssh":
             raise GitAddressError("an SSH key is given for a URL that is not ssh; give a token")
-        case SshKey(known_hosts=hosts, accepts_any_host=False) if not hosts.strip():
+        case SshKey(known_hosts=hosts) if not hosts.strip() and not remote.accepts_any_host:
             raise GitAddressError(
                 "known hosts are required for ssh URLs; give them in the form of OpenSSH's known_hosts"
             )
-        case Token() if protocol == "ssh":
+        case BasicAuth() | BearerToken() if protocol == "ssh":
             raise GitAddressError("a token is given for an ssh URL; give an SSH key")
-        case Token(value, username) if _is_multiline(value) or _is_multiline(username) or ":" in username:
-            raise GitAddressError("the token or its user name contains a line break, or the user name a colon")
+        case BearerToken(token) if _is_multiline(token):
+            raise GitAddressError("the token contains a line break")
+        case BasicAuth(username) if ":" in username:
+            raise GitAddressError("the user name contains a colon, which basic authentication cannot carry")
         case None if protocol == "ssh":
             raise GitAddressError("an ssh URL requires an SSH key and the known hosts")
     if remote.proxy and protocol == "ssh":
@@ -178,10 +160,10 @@ def connected(remote: Remote, protocols: Collection[str], scratch: Path) -> Iter
             config["http.sslCAInfo"] = str(write_private(directory / "authority", remote.authority))
         match remote.access:
             case SshKey() as key:
-                more |= _ssh(key, directory)
-            case Token() as token:
+                more |= _ssh(key, directory, accepts_any_host=remote.accepts_any_host)
+            case BasicAuth() | BearerToken() as access:
                 # Credentials are for one host: a redirect to another is not followed.
-                config |= {"http.extraHeader": f"Authorization: Basic {token.basic}", "http.followRedirects": "false"}
+                config |= {"http.extraHeader": f"Authorization: {access.header}", "http.followRedirects": "false"}
         yield isolated(remote, config) | more
 
 
@@ -205,11 +187,11 @@ def isolated(remote: Remote, config: Mapping[str, str] | None = None) -> dict[st
     return environment
 
 
-def _ssh(key: SshKey, directory: Path) -> dict[str, str]:
+def _ssh(key: SshKey, directory: Path, *, accepts_any_host: bool) -> dict[str, str]:
     identity = write_private(directory / "identity", key.private_key)
     hosts = write_private(directory / "hosts", key.known_hosts)
     options, more = {**_SSH, "UserKnownHostsFile": str(hosts)}, {}
-    if key.accepts_any_host:
+    if accepts_any_host:
         options |= {"StrictHostKeyChecking": "no", "UserKnownHostsFile": "/dev/null"}
     if key.passphrase:
         asked = write_private(directory / "askpass", _ASKPASS, mode=0o700)

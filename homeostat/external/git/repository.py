@@ -1,6 +1,6 @@
 """A Git repository on a server: its refs, its commits fetched into a bare cache, and what changed between two of them.
 
-    async with cache.open(Remote("https://example.org/shop.git", Token(token))) as repository:
+    async with cache.open(Remote("https://example.org/shop.git", BasicAuth("git", token))) as repository:
         snapshot = repository.at(await repository.fetch("main"))
         text = await snapshot.file("deploy/web.yaml")
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.git.access import ORIGIN, Remote, check_remote
+from homeostat.external.git.access import ORIGIN, check_remote
 from homeostat.external.git.errors import (
     AuthenticationError,
     GitAddressError,
@@ -31,10 +31,8 @@ from homeostat.external.git.errors import (
     UnreachableError,
 )
 from homeostat.external.git.lock import file_lock
-from homeostat.external.git.program import Git, Limits
-from homeostat.external.git.snapshot import Snapshot, TreeEntry, inner_path
-
-__all__ = ["Limits", "PathChange", "Remote", "Repository", "TreeEntry"]
+from homeostat.external.git.program import Git
+from homeostat.external.git.snapshot import Snapshot, inner_path
 
 KEPT: Final = "refs/homeostat/kept/"
 _CHANGES: Final = 64 << 20

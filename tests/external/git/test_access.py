@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.git.access import Remote, SshKey, Token, check_remote
+from homeostat.external.git.access import Remote, check_remote
 from homeostat.external.git.errors import (
     AuthenticationError,
     GitAddressError,
@@ -20,6 +20,7 @@ from homeostat.external.git.errors import (
     failure,
 )
 from homeostat.external.process import Finished
+from homeostat.external.secrets.credentials import BasicAuth, BearerToken, SshKey
 from tests.external.git.opened import Open, files
 from tests.external.git_servers import Origin, Sshd, serving_git
 from tests.external.servers import own_authority, tunnelling
@@ -28,10 +29,10 @@ from tests.external.servers import own_authority, tunnelling
 async def test_a_token_is_sent_and_shows_up_nowhere(cache: Path, open_git: Open, origin: Origin) -> None:
     commit = origin.commit({"x": "1"})
     async with serving_git(origin.path.parent, "s3cret-token") as (_, url):
-        remote = Remote(f"{url}/shop.git", Token("s3cret-token"))
+        remote = Remote(f"{url}/shop.git", BasicAuth("git", "s3cret-token"))
         assert await (await open_git(remote)).fetch("main") == commit
         assert "s3cret" not in repr(remote)
-        wrong = await open_git(Remote(f"{url}/shop.git", Token("wr0ng-token")))
+        wrong = await open_git(Remote(f"{url}/shop.git", BasicAuth("git", "wr0ng-token")))
         with pytest.raises(AuthenticationError, match="git ls-remote: fatal: ") as error:
             await wrong.fetch("main")
         none = await open_git(Remote(f"{url}/shop.git"))
@@ -45,7 +46,7 @@ async def test_a_token_is_in_no_arguments_of_a_process(open_git: Open, origin: O
     origin.commit({"x": "1"})
     async with serving_git(origin.path.parent, "s3cret-token") as (server, url):
         server.held = asyncio.Event()
-        repository = await open_git(Remote(f"{url}/shop.git", Token("s3cret-token")))
+        repository = await open_git(Remote(f"{url}/shop.git", BasicAuth("git", "s3cret-token")))
         fetching = asyncio.create_task(repository.fetch("main"))
         await server.arrived.wait()
         lines = _command_lines()
@@ -61,10 +62,10 @@ async def test_over_tls_the_authority_is_the_machine_s_unless_given(
     commit = origin.commit({"x": "1"})
     tls, authority = own_authority(tmp_path)
     async with serving_git(origin.path.parent, "t0ken", tls) as (_, url):
-        untrusted = await open_git(Remote(f"{url}/shop.git", Token("t0ken")))
+        untrusted = await open_git(Remote(f"{url}/shop.git", BasicAuth("git", "t0ken")))
         with pytest.raises(UnreachableError, match="certificate"):
             await untrusted.fetch("main")
-        trusted = await open_git(Remote(f"{url}/shop.git", Token("t0ken"), authority))
+        trusted = await open_git(Remote(f"{url}/shop.git", BasicAuth("git", "t0ken"), authority))
         assert await trusted.fetch("main") == commit
 
 
@@ -86,7 +87,7 @@ async def test_a_token_does_not_follow_a_redirect(open_git: Open, origin: Origin
     origin.commit({"x": "1"})
     async with serving_git(origin.path.parent) as (elsewhere, far), serving_git(origin.path.parent) as (server, near):
         server.redirect = far
-        with_token = await open_git(Remote(f"{near}/shop.git", Token("t")))
+        with_token = await open_git(Remote(f"{near}/shop.git", BasicAuth("git", "t")))
         with pytest.raises(GitError):
             await with_token.fetch("main")
         assert elsewhere.requests == []
@@ -108,7 +109,7 @@ async def test_over_ssh_the_key_counts_and_the_host_must_be_known(
         stranger = await open_git(Remote(url, SshKey(sshd.private_key, known)))
         with pytest.raises(HostKeyError, match="check the known hosts"):
             await stranger.fetch("main")
-    careless = await open_git(Remote(url, SshKey(sshd.private_key, "", accepts_any_host=True)))
+    careless = await open_git(Remote(url, SshKey(sshd.private_key), accepts_any_host=True))
     assert await careless.fetch("main") == commit
     wrong = await open_git(Remote(url, SshKey(_new_key(tmp_path, ""), sshd.known_hosts)))
     with pytest.raises(AuthenticationError, match="Permission denied"):
@@ -168,10 +169,10 @@ def test_urls_that_are_refused(url: str, told: str) -> None:
     ("remote", "told"),
     [
         (Remote("git@host:x", SshKey("k", " ")), "known hosts are required"),
-        (Remote("git@host:x", Token("t")), "give an SSH key"),
+        (Remote("git@host:x", BasicAuth("git", "t")), "give an SSH key"),
         (Remote("https://host/x", SshKey("k", "h")), "give a token"),
-        (Remote("https://host/x", Token("t\nX-Evil: 1")), "line break"),
-        (Remote("https://host/x", Token("t", "a:b")), "colon"),
+        (Remote("https://host/x", BearerToken("t\nX-Evil: 1")), "line break"),
+        (Remote("https://host/x", BasicAuth("a:b", "t")), "colon"),
         (Remote("git@host:x", SshKey("k", "h"), proxy="http://proxy"), "proxies are for http"),
     ],
 )

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.git.access import Remote, Token
+from homeostat.external.git.access import Remote
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import CacheBusyError
 from homeostat.external.git.program import Limits
+from homeostat.external.secrets.credentials import BasicAuth
 from tests.external.git.opened import bare_of, files, size
 from tests.external.git_servers import Origin
 
@@ -52,13 +53,13 @@ async def test_a_cache_is_for_one_url_and_one_credential(cache: Path) -> None:
     remotes = [
         Remote("https://h/a"),
         Remote("https://h/b"),
-        Remote("https://h/a", Token("1")),
-        Remote("https://h/a", Token("2")),
-        Remote("https://h/a", Token("2", "other")),
-        Remote("https://h/a", Token("3"), identity="team/forge"),
+        Remote("https://h/a", BasicAuth("git", "1")),
+        Remote("https://h/a", BasicAuth("git", "2")),
+        Remote("https://h/a", BasicAuth("other", "2")),
+        Remote("https://h/a", BasicAuth("git", "3"), identity="team/forge"),
     ]
     assert len({each.key for each in remotes}) == len(remotes)
-    assert Remote("https://h/a", Token("4"), identity="team/forge").key == remotes[-1].key
+    assert Remote("https://h/a", BasicAuth("git", "4"), identity="team/forge").key == remotes[-1].key
     async with GitCache(cache).open(remotes[0]):
         assert oct((cache / remotes[0].key).stat().st_mode)[-3:] == "700"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.git.access import Remote, Token
+from homeostat.external.git.access import Remote
 from homeostat.external.git.commit import Change, GpgSigning, Identity, Signature, Signing, SshSigning
 from homeostat.external.git.errors import (
     AuthenticationError,
@@ -26,6 +26,7 @@ from homeostat.external.git.errors import (
 from homeostat.external.git.push import Attempts, Propose, Pushed, push_change
 from homeostat.external.git.repository import Repository
 from homeostat.external.git.snapshot import Snapshot
+from homeostat.external.secrets.credentials import BasicAuth
 from tests.external.git.opened import Open
 from tests.external.git_servers import Origin, Sshd, serving_git
 from tests.external.servers import own_authority
@@ -195,7 +196,7 @@ async def test_pushing_over_https_with_a_token(open_git: Open, origin: Origin, t
     origin.commit({"x": "0"})
     tls, authority = own_authority(tmp_path)
     async with serving_git(origin.path.parent, "t0ken", tls) as (_, url):
-        repository = await open_git(Remote(f"{url}/shop.git", Token("t0ken"), authority))
+        repository = await open_git(Remote(f"{url}/shop.git", BasicAuth("git", "t0ken"), authority))
         pushed = await push(repository, writes({"x": b"1"}))
         assert pushed.commit == origin.git("rev-parse", "main")
         origin.git("config", "http.receivepack", "false")

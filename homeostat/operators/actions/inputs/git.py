@@ -8,10 +8,11 @@ from typing import Final
 
 import msgspec
 
-from homeostat.external.git.access import Access, Remote, SshKey, Token
+from homeostat.external.git.access import Access, Remote
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.program import Limits
 from homeostat.external.git.snapshot import Snapshot, TreeEntry
+from homeostat.external.secrets.credentials import BasicAuth, SshKey
 from homeostat.external.secrets.secrets import SecretReference, SecretText
 from homeostat.operators.actions.inputs.declaration import Declared, read_declarations
 from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Tools
@@ -81,5 +82,5 @@ async def _access(job: InputJob[GitConfig]) -> Access:
         key = await job.secrets.reveal(config.ssh_key)
         return SshKey(key, await job.secrets.reveal(config.known_hosts))
     if config.token is not None:
-        return Token(await job.secrets.reveal(config.token), config.username)
+        return BasicAuth(config.username, await job.secrets.reveal(config.token))
     return None

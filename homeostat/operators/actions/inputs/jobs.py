@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.external.git.access import GitError
+from homeostat.external.git.errors import GitError
 from homeostat.external.process import ProcessError
 from homeostat.external.rest.errors import RestError
 from homeostat.external.secrets.kubernetes import NamespaceStore
