@@ -1,6 +1,6 @@
 """YAML in and out in kubectl's dialect.
 
-What most files have is read line by line (see `yamlblock`), the rest by libyaml's events with a constructor of our own:
+What most files have is read line by line (see `block`), the rest by libyaml's events with a constructor of our own:
 `yes` and `on` are true, `0755` is 493, dates and `1:30` are strings, a duplicate key is an error, and so are tags that
 name objects, `.inf` and keys without a text. Input is bounded in size, depth and in what aliases may expand to.
 Everything malformed is a `YamlError`, a `BadRequestError` that names the line.

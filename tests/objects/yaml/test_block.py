@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.yaml import dump
+from homeostat.objects.yaml import block, dump
 from homeostat.objects.yaml.block import read_block
 from homeostat.objects.yaml.reader import _documents
 
@@ -156,3 +156,20 @@ def test_whatever_is_written_is_read_alike_or_declined(text: str) -> None:
         agrees(text.encode())
     except BadRequestError:
         pytest.fail(f"the full parser refuses what was taken: {text!r}")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"\n" * 2_900_000 + b"a: b", id="empty lines"),
+        pytest.param(b"#\n" * 1_400_000 + b"a: b", id="comments"),
+        pytest.param(b"\n".join(b"a%d: &x b" % at for at in range(150_000)), id="anchors"),
+        pytest.param(b"a: " + b"b " * 1_400_000 + b"c", id="one long line"),
+        pytest.param(b"\n".join(b"a%d: b" % at for at in range(100_000)), id="a large map"),
+    ],
+)
+def test_a_large_text_is_declined_before_its_lines_are_matched(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    matched: list[str] = []
+    monkeypatch.setattr(block, "_lines", matched.append)
+    assert read_block(data) is None
+    assert matched == []
