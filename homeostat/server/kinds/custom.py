@@ -17,7 +17,7 @@ from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.server.kinds.builtin import BuiltinBehaviour, text_at
 from homeostat.server.kinds.registry import Behaviour, Kind, Registry, ScalePaths
-from homeostat.server.request.offload import TooLongError, is_aside
+from homeostat.server.request.offload import TooLongError, is_offloaded
 from homeostat.server.verbs.watch import Watches
 from homeostat.store.base import Event, Record, Scope, Store
 
@@ -77,16 +77,16 @@ class CustomBehaviour:
         pass
 
     def check(self, obj: JsonObject) -> list[Cause]:
-        return self._validator.check(obj, is_large=is_aside())
+        return self._validator.check(obj, is_large=is_offloaded())
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
-        return self._validator.check_update(new, old, is_large=is_aside())
+        return self._validator.check_update(new, old, is_large=is_offloaded())
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         """`TooLongError` where the rules cost more than the event loop has time for."""
-        budget = Budget() if is_aside() else Budget(_QUICK_COST)
+        budget = Budget() if is_offloaded() else Budget(_QUICK_COST)
         causes = self._rules.check(new, old, budget)
-        if budget.remaining <= 0 and not is_aside():
+        if budget.remaining <= 0 and not is_offloaded():
             raise TooLongError
         self._is_compiled = True
         return causes

@@ -4,7 +4,7 @@ Python takes seconds to walk what it decodes in milliseconds. So a call with a l
 kind that takes long to check does its work in a thread, and what it asks of the store and of admission is done on the
 event loop, as for every other call. There is one such thread: more would only take more time from the loop. While a
 call waits for a webhook or a commit, it is there for others. A call that turns out to be long only on the way
-(`TooLongError`) begins anew there; until its commit nothing has happened.
+(`TooLongError`) begins anew there; until its commit nothing has happened. Decision 21 has the figures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from homeostat.server.request.call import Admission, Answer, Call
 from homeostat.store.base import Store
 
 LARGE_BYTES = 64 * 1024
-"""A body, or a stored object, from which on a call is carried out aside."""
+"""A body, or a stored object, from which on a call is carried out in the thread."""
 DENSE_ITEMS = 1_000
 """Objects, arrays and nulls from which on a smaller one is too: they are what takes the time."""
 _SMALL_BYTES = 4 * 1024
@@ -41,7 +41,7 @@ class TooLongError(Exception):
     """This has to go on in the thread; raised only outside of it."""
 
 
-def is_aside() -> bool:
+def is_offloaded() -> bool:
     """Whether this runs in the thread, where it may take its time."""
     return get_ident() == _ident
 
@@ -51,7 +51,7 @@ async def in_thread(look: Callable[[], T]) -> T:
     return await _there(look)
 
 
-def aside(verb: Verb) -> Verb:
+def offloaded(verb: Verb) -> Verb:
     """The verb, with long calls carried out in the thread."""
 
     @wraps(verb)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import aside
+from homeostat.server.request.offload import offloaded
 from homeostat.server.view.answer import one
 from homeostat.server.view.encode import object_bytes
 from homeostat.server.view.versions import await_version
@@ -16,6 +16,6 @@ async def get(call: Call) -> Answer:
     return await _in_another_form(call)
 
 
-@aside
+@offloaded
 async def _in_another_form(call: Call) -> Answer:
     return one(call, object_bytes(call.kind, call.record()))

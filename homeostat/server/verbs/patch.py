@@ -22,7 +22,7 @@ from homeostat.objects.patch.json import json_patch, merge_patch
 from homeostat.objects.patch.strategic import strategic_merge_patch
 from homeostat.server.request.body import StrictDecodingError, check_kind, conform, duplicate_keys, report
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import aside
+from homeostat.server.request.offload import offloaded
 from homeostat.server.view.answer import one
 from homeostat.server.write import Edit, change, create, untracked_fields
 
@@ -33,7 +33,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 _ALWAYS = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
-@aside
+@offloaded
 async def patch(call: Call) -> Answer:
     media = call.content_type.partition(";")[0].strip().lower()
     if media == APPLY_PATCH:

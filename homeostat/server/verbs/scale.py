@@ -12,7 +12,7 @@ from homeostat.server import strategy
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import aside
+from homeostat.server.request.offload import offloaded
 from homeostat.server.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from homeostat.server.view.answer import one
 from homeostat.server.view.encode import object_of
@@ -73,18 +73,18 @@ async def get_scale(call: Call) -> Answer:
     return await _shown(call)
 
 
-@aside
+@offloaded
 async def _shown(call: Call) -> Answer:
     return one(call, encode(scale_of(call.kind, object_of(call.kind, call.record()))))
 
 
-@aside
+@offloaded
 async def update_scale(call: Call) -> Answer:
     wanted = parse_body(call)
     return await _write_scale(call, lambda _: wanted)
 
 
-@aside
+@offloaded
 async def patch_scale(call: Call) -> Answer:
     media = call.content_type.partition(";")[0].strip().lower()
     if media == JSON_PATCH:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.request.body import conform, parse_body
 from homeostat.server.request.call import Answer, Call, Verb
-from homeostat.server.request.offload import aside
+from homeostat.server.request.offload import offloaded
 from homeostat.server.verbs.get import get
 from homeostat.server.verbs.patch import patch
 from homeostat.server.verbs.scale import get_scale, patch_scale, update_scale
@@ -17,7 +17,7 @@ _CLAIMS = ("name", "uid", "resourceVersion")
 """What a body says of the object that it is about, to be checked against the stored one."""
 
 
-@aside
+@offloaded
 async def finalize(call: Call) -> Answer:
     """PUT of a namespace's `finalize`: the only way to change its `spec.finalizers`."""
     # Read before defaults, which would give a namespace back the finalizer that is being taken from it.

@@ -8,12 +8,12 @@ from homeostat.objects.errors import AlreadyExistsError
 from homeostat.objects.json import JsonObject
 from homeostat.server.request.body import read_object
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import aside
+from homeostat.server.request.offload import offloaded
 from homeostat.server.view.answer import one
 from homeostat.server.write import change, create
 
 
-@aside
+@offloaded
 async def update(call: Call) -> Answer:
     if call.kind.create_on_update and not call.subresource and call.store.get(call.key) is None:
         call.require_create()

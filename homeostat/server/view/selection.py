@@ -30,7 +30,7 @@ class Selection:
         return all(test(record) for test in self._tests)
 
     async def pick(self, records: Sequence[Record]) -> Sequence[Record]:
-        """Those that match; many records or terms are gone through aside."""
+        """Those that match; many records or terms are gone through in a thread."""
         if len(records) * self._terms < _MANY_QUESTIONS:
             return self.filter(records)
         return await in_thread(lambda: self.filter(records))

@@ -18,7 +18,7 @@ from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.user import SELF
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.negotiate import Representation
-from homeostat.server.request.offload import LARGE_BYTES, TooLongError, aside, is_aside
+from homeostat.server.request.offload import LARGE_BYTES, TooLongError, is_offloaded, offloaded
 from homeostat.server.request.paths import ObjectPath
 from homeostat.server.verbs.get import get
 from homeostat.server.verbs.list import list_objects
@@ -51,9 +51,9 @@ def put_of(call: Call) -> Put:
 async def test_only_a_large_call_leaves_the_thread_of_the_loop(plane: Plane) -> None:
     places = []
 
-    @aside
+    @offloaded
     async def look(call: Call) -> Answer:
-        places.append((is_aside(), threading.current_thread() is threading.main_thread()))
+        places.append((is_offloaded(), threading.current_thread() is threading.main_thread()))
         return Reply(200)
 
     await look(call_of(plane, b"{}"))
@@ -64,9 +64,9 @@ async def test_only_a_large_call_leaves_the_thread_of_the_loop(plane: Plane) -> 
 async def test_a_call_on_a_large_object_is_large_however_small_its_body(plane: Plane) -> None:
     places = []
 
-    @aside
+    @offloaded
     async def look(call: Call) -> Answer:
-        places.append(is_aside())
+        places.append(is_offloaded())
         return Reply(200)
 
     call = call_of(plane, b"{}")
@@ -92,9 +92,9 @@ async def test_a_small_body_is_large_if_it_holds_much(
 ) -> None:
     places = []
 
-    @aside
+    @offloaded
     async def look(call: Call) -> Answer:
-        places.append(is_aside())
+        places.append(is_offloaded())
         return Reply(200)
 
     call = call_of(plane, body)
@@ -113,7 +113,7 @@ async def test_what_is_asked_of_the_store_happens_on_the_loop(plane: Plane) -> N
 
     await store.subscribe(call.scope, since=store.revision, deliver=deliver)
 
-    @aside
+    @offloaded
     async def write(call: Call) -> Answer:
         assert call.store.get(call.key) is None
         record = await call.store.write(put_of(call))
@@ -127,10 +127,10 @@ async def test_what_is_asked_of_the_store_happens_on_the_loop(plane: Plane) -> N
 async def test_a_call_that_takes_too_long_begins_anew_in_the_thread(plane: Plane) -> None:
     places = []
 
-    @aside
+    @offloaded
     async def look(call: Call) -> Answer:
-        places.append(is_aside())
-        if not is_aside():
+        places.append(is_offloaded())
+        if not is_offloaded():
             raise TooLongError
         return Reply(200)
 
@@ -139,7 +139,7 @@ async def test_a_call_that_takes_too_long_begins_anew_in_the_thread(plane: Plane
 
 
 async def test_what_a_call_raises_in_the_thread_comes_out_of_it(plane: Plane) -> None:
-    @aside
+    @offloaded
     async def fail(call: Call) -> Answer:
         raise call.not_found()
 
@@ -153,7 +153,7 @@ async def test_what_a_call_has_failed_on_is_forgotten_with_its_error(plane: Plan
 
     held: list[weakref.ref[Body]] = []
 
-    @aside
+    @offloaded
     async def fail(call: Call) -> Answer:
         body = Body()
         held.append(weakref.ref(body))
@@ -182,13 +182,13 @@ async def test_while_a_call_waits_the_thread_is_there_for_others(plane: Plane) -
         has_come.set()
         await may_go_on.wait()
 
-    @aside
+    @offloaded
     async def wait(call: Call) -> Answer:
         await call.backend.admission.validate(call, {}, None, "CREATE")
         order.append("goes on")
         return Reply(200)
 
-    @aside
+    @offloaded
     async def look(call: Call) -> Answer:
         order.append("another")
         return Reply(200)
@@ -205,7 +205,7 @@ async def test_while_a_call_waits_the_thread_is_there_for_others(plane: Plane) -
 async def test_who_gives_up_a_call_has_written_nothing(plane: Plane) -> None:
     has_begun, may_go_on, has_ended = threading.Event(), threading.Event(), threading.Event()
 
-    @aside
+    @offloaded
     async def write(call: Call) -> Answer:
         has_begun.set()
         may_go_on.wait(10)

@@ -17,7 +17,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.user import SELF
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import LARGE_BYTES, aside, in_thread
+from homeostat.server.request.offload import LARGE_BYTES, in_thread, offloaded
 from homeostat.server.request.paths import ObjectPath
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -115,7 +115,7 @@ async def test_who_is_given_up_is_told_nothing_more(plane: Plane) -> None:
     has_begun, may_go_on = threading.Event(), threading.Event()
     told: list[object] = []
 
-    @aside
+    @offloaded
     async def look(call: Call) -> Answer:
         has_begun.set()
         may_go_on.wait(10)
