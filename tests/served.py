@@ -88,7 +88,7 @@ def ask(
 def serve_plane(data: Path, port: int = 0) -> Iterator[ServedPlane]:
     """A plane that is ready; ended when the block is left."""
     program = str(Path(sys.executable).with_name("homeostat"))
-    command = [program, "up", "--data", str(data), "--port", str(port), "--rest-port", "0"]
+    command = [program, "up", "--data", str(data), "--port", str(port), "--faces-port", "0"]
     log = data.parent / f"{data.name}.log"
     with log.open("a") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)

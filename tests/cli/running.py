@@ -115,7 +115,7 @@ def make_cli(data: Path, bytecode: Path) -> Cli:
 
 @contextmanager
 def running(cli: Cli, *arguments: str) -> Iterator[Up]:
-    ports = [word for option in ("--port", "--rest-port") if option not in arguments for word in (option, "0")]
+    ports = [word for option in ("--port", "--faces-port") if option not in arguments for word in (option, "0")]
     process = cli.start("up", *ports, *arguments)
     assert process.stdout is not None
     assert process.stderr is not None

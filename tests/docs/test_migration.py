@@ -86,7 +86,7 @@ def cli(tmp_path: Path, postgres: Postgres) -> Iterator[Cli]:
     server = {"PGPORT": str(postgres.port), "PGPASSWORD": "operator"}
     path = f"{ROOT / '.venv' / 'bin'}:{find_programs()}:{os.environ['PATH']}"
     cli = Cli({**own.environment, **server, "PATH": path})
-    with running(cli, "--rest-port", "0"):
+    with running(cli, "--faces-port", "0"):
         yield cli
 
 

@@ -151,7 +151,7 @@ def test_the_session_is_as_told(tmp_path: Path, package: Path, programs: Path, p
     environment = {**own.environment, **server, "PATH": path, "HOMEOSTAT_SECRET_POSTGRES": _PASSWORD}
     cli = Cli(environment, str(programs / "homeostat"))
     session = _Session(cli, package, postgres.port)
-    with running(cli, "--rest-port", "0"):
+    with running(cli, "--faces-port", "0"):
         fences = [*_fences.findall(_TEXT), ("", "")]
         for (language, code), (following, told) in pairwise(fences):
             lines = [line for line in code.splitlines() if language == "sh" and not _ours.match(line)]

@@ -31,7 +31,7 @@ class Replica:
 
     def __init__(self, data: Path, database: str, *arguments: str) -> None:
         self.data, self.port = data, free_port()
-        given = ["--data", str(data), "--database", database, "--port", str(self.port), "--rest-port", "0"]
+        given = ["--data", str(data), "--database", database, "--port", str(self.port), "--faces-port", "0"]
         self._command = [PROGRAM, "up", *given, *arguments]
         self.log = data.parent / f"replica-{self.port}.log"
         self._process: subprocess.Popen[bytes] | None = None

@@ -74,7 +74,7 @@ class Container:
             "/run/secrets/password": str(secret),
             "0.0.0.0": "127.0.0.1",
             "7443": str(self.replica.port),
-            "exec homeostat up": f"exec {PROGRAM} up --rest-port 0",
+            "exec homeostat up": f"exec {PROGRAM} up --faces-port 0",
         }
         self._environment = {
             **environment(),

@@ -21,7 +21,7 @@ WITHOUT_DRIVER = "import sys; sys.modules['asyncpg'] = None; from homeostat.cli.
 
 def refused(*arguments: str, program: Sequence[str] = (PROGRAM,), code: int = 1) -> str:
     """What it says; it must end by itself."""
-    command = [*program, "up", "--port", "0", "--rest-port", "0", *arguments]
+    command = [*program, "up", "--port", "0", "--faces-port", "0", *arguments]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert "Traceback" not in done.stderr
