@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help up setup dev check format test cluster bench lock clean
+.PHONY: help up setup dev check format test test-fast cluster kubectl servers browser bench lock clean
 
 help: ## Show what can be done here
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: setup ## Start the control plane (ARGS="--port 7444 --data DIR" to change its options)
 	@exec $(BIN)/homeostat up $(ARGS)
@@ -27,11 +27,27 @@ format: dev ## Format the code, fix what can be fixed, describe the operators an
 	$(BIN)/ruff check --fix .
 	$(BIN)/python -m tools.describe_operators
 
-test: dev ## Run every test (ARGS="tests/store -k watch" to choose)
+# The folders that do without processes, sockets and other programs.
+FAST := tests/architecture tests/objects tests/cel tests/server tests/api
+
+test: dev ## Set up what the tests need, then run all of them: 15 minutes (ARGS="tests/store -k watch" runs some, with what is there)
+	$(if $(ARGS),,@$(BIN)/python -m tools.prepare_tests)
 	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+
+test-fast: dev ## Run the tests of pure code and of the API: a minute
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow" --hypothesis-profile fast $(FAST) $(ARGS)
 
 cluster: dev ## Build a real kube-apiserver and etcd for the tests, with Go
 	$(BIN)/python -m tools.build_cluster
+
+kubectl: dev ## Build the last four versions of kubectl for the tests, with Go
+	$(BIN)/python -m tools.build_kubectl
+
+servers: dev ## Fetch RabbitMQ, sshd, slapd and promtool for the tests, from Debian
+	$(BIN)/python -m tools.fetch_servers
+
+browser: dev ## Fetch Chromium for the tests of the dashboard, from Debian
+	$(BIN)/python -m tools.fetch_browser
 
 bench: dev ## Measure the plane under load and print a table
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -1,32 +1,42 @@
-"""For all tests: a limit on memory, and what needs a real cluster where there is one.
+"""For all tests: a limit on memory, no default ports, and what a run says of the tests that it skipped.
 
-A process that runs away in memory fails by itself and does not take the machine with it.
+A process that runs away in memory fails by itself and does not take the machine with it. A test that needs a program
+which is missing raises `MissingProgramError` and is skipped; the last line of a run counts the skipped by reason, and
+each reason names the command that brings what is missing.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
 from tools.build_cluster import is_built
+from tools.provision import MissingProgramError
 
 pytest_plugins = ("tests.cluster.fixtures",)
 
+settings.register_profile("fast", max_examples=20, deadline=None)
+
 _MOST_BYTES = 8 << 30
-_NO_CLUSTER = pytest.mark.skip(reason="no kube-apiserver and etcd here; `make cluster` builds them with Go")
+_NO_CLUSTER = pytest.mark.skip(reason="no kube-apiserver and etcd: make cluster, with Go")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = _MOST_BYTES if hard == resource.RLIM_INFINITY else min(_MOST_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     guard = str(Path(__file__).parent / "guard")
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([guard, *(each for each in path if each not in {"", guard})])
+    if os.environ.get("CI"):
+        config.option.reportchars += "s"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -37,3 +47,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("cluster")
         if item.get_closest_marker("cluster") is not None and not is_built():
             item.add_marker(_NO_CLUSTER)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, MissingProgramError):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, f"Skipped: {call.excinfo.value}")
+    return report
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line: how many were skipped, why, and what brings them."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = terminal.stats.get("skipped", []) if terminal is not None else []
+    reasons = Counter(each.longrepr[2].removeprefix("Skipped: ") for each in skipped if each.longrepr)
+    if terminal is not None and reasons:
+        counted = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        terminal.write_line(f"{reasons.total()} skipped: {counted}", yellow=True)

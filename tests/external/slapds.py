@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tests.ports import free_port
 from tests.web.reviewing import write_certificates
-from tools.fetch_servers import MissingProgramError, find_program, library_path
+from tools.fetch_servers import find_program, library_path
 
 BASE = "dc=example,dc=com"
 ADMIN = f"cn=admin,{BASE}"
@@ -27,13 +27,6 @@ class Slapd(NamedTuple):
     certificates: Path
 
 
-def find_slapd() -> Path | None:
-    try:
-        return find_program("slapd")
-    except MissingProgramError:
-        return None
-
-
 def person(name: str, password: str = "", *, email: str = "", title: str = "") -> str:
     lines = [f"dn: uid={name},{BASE}", "objectClass: inetOrgPerson", f"uid: {name}", f"cn: {title or name}", "sn: x"]
     lines += [f"mail: {email}"] if email else []
@@ -42,8 +35,9 @@ def person(name: str, password: str = "", *, email: str = "", title: str = "") -
 
 
 @contextmanager
-def run_slapd(program: Path, directory: Path, people: list[str]) -> Iterator[Slapd]:
+def run_slapd(directory: Path, people: list[str]) -> Iterator[Slapd]:
     """Serves until the block is left."""
+    program = find_program("slapd")
     data, certificates = directory / "data", directory / "certificates"
     data.mkdir(parents=True)
     write_certificates(certificates)

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from tests.kubectl.kubectl import Kubectl, build_program, find_programs
+from tests.kubectl.kubectl import Kubectl
 from tests.served import ServedPlane, serve_plane
-
-_programs: dict[str, Path] = {}
-_missing: list[str] = []
+from tools.build_kubectl import find_kubectl, find_kubectls
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "program" not in metafunc.fixturenames:
-        return
-    if not _programs and not _missing:
-        _programs.update(find_programs())
-    if not _programs and not _missing and not metafunc.config.option.collectonly:
-        # Here and not in a fixture: a build takes longer than a test may.
-        built = build_program()
-        if isinstance(built, Path):
-            _programs["built"] = built
-        else:
-            _missing.append(built)
-    skipped = [pytest.param(None, id="none", marks=pytest.mark.skip(reason=reason)) for reason in _missing]
-    known = [pytest.param(program, id=version) for version, program in _programs.items()]
-    metafunc.parametrize("program", [*known, *skipped], indirect=True, scope="session")
+    if "program" in metafunc.fixturenames:
+        known = [pytest.param(program, id=version) for version, program in _kubectls().items()]
+        metafunc.parametrize("program", known or [pytest.param(None, id="none")], indirect=True, scope="session")
+
+
+@cache
+def _kubectls() -> dict[str, Path]:
+    return find_kubectls()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,8 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def program(request: pytest.FixtureRequest) -> Path:
-    assert isinstance(request.param, Path)
-    return request.param
+    return request.param or find_kubectl()
 
 
 @pytest.fixture(scope="module")

@@ -12,5 +12,5 @@ FACTS = Path(os.environ.get("KUBERNETES_FACTS", _BESIDE))
 
 needs_facts = pytest.mark.skipif(
     not FACTS.is_dir(),
-    reason="no published facts of Kubernetes; set KUBERNETES_FACTS to a directory with golden/ and openapi/",
+    reason="no published facts of Kubernetes: set KUBERNETES_FACTS to a directory with golden/ and openapi/",
 )

@@ -11,17 +11,14 @@ import asyncpg
 import pytest
 
 from homeostat.client.base import Client
-from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.postgres import Postgres, running_postgres
 from tests.replicas.replica import Replica, open_clients, running_replicas
 
 
 @pytest.fixture(scope="package")
 def postgres() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as server:
-            yield server
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as server:
+        yield server
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.server.access.authn import RECHECK_S
 from homeostat.server.access.tokens import Tokens
 from tests.replicas.replica import Replica, open_clients
+from tools.build_kubectl import find_kubectl
 
 ROUNDS = 60
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -163,10 +163,11 @@ async def test_discovery_tells_of_a_kind_at_once_and_of_its_end(clients: list[Cl
 
 
 @pytest.mark.kubectl
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
 def test_kubectl_may_be_pointed_at_any_of_them(replicas: Sequence[Replica]) -> None:
+    program = str(find_kubectl())
+
     def kubectl(replica: Replica, *arguments: str) -> str:
-        command = ["kubectl", "--kubeconfig", str(replica.data / "kubeconfig"), "--server", replica.url, *arguments]
+        command = [program, "--kubeconfig", str(replica.data / "kubeconfig"), "--server", replica.url, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
         assert done.returncode == 0, done.stderr
         return done.stdout

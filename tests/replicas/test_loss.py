@@ -13,7 +13,7 @@ import pytest
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import AlreadyExistsError, NotFoundError, UnavailableError
-from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.postgres import Postgres, running_postgres
 from tests.replicas.replica import Replica, open_clients, running_replicas
 
 NAMESPACES = "/api/v1/namespaces"
@@ -23,11 +23,8 @@ TAKEN_OVER_WITHIN_S = 25.0
 
 @pytest.fixture
 def server() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as running:
-            yield running
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as running:
+        yield running
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from homeostat.client.connect import open_client
 from homeostat.objects.errors import ApiError, UnavailableError
 from homeostat.plane import Settings, open_plane
 from tests.consistency.proxy import running_proxy
-from tests.postgres import MissingPostgresError, Postgres, running_postgres, running_standby
+from tests.postgres import Postgres, running_postgres, running_standby
 from tests.replicas.replica import Replica, open_clients, running_replicas
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -24,11 +24,8 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 @pytest.fixture
 def server() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as running:
-            yield running
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as running:
+        yield running
 
 
 @pytest.fixture

@@ -6,17 +6,14 @@ from pathlib import Path
 import pytest
 
 from homeostat.store.base import Store
-from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.postgres import Postgres, running_postgres
 from tests.store.contract import PostgresFactory, SqliteFactory, StoreFactory
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as server:
-            yield server
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -11,17 +11,14 @@ import pytest
 from homeostat.store.base import LostError, UnwritableError
 from homeostat.store.postgres import PostgresStore
 from homeostat.store.postgres.database import Database
-from tests.postgres import MissingPostgresError, Postgres, running_postgres, running_standby
+from tests.postgres import Postgres, running_postgres, running_standby
 from tests.store.contract import PODS, Told, names, pod, put
 
 
 @pytest.fixture
 def primary() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as server:
-            yield server
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as server:
+        yield server
 
 
 @pytest.fixture

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from homeostat.objects import yaml
 from tests.cli.running import Cli, Up
+from tools.build_kubectl import find_kubectl
 
 GREETER = Path(__file__).parents[1] / "greeter.py"
 NAME = "greetings.example.test"
@@ -41,12 +39,12 @@ def test_two_operators_of_the_same_name_are_refused(cli: Cli, tmp_path: Path) ->
     assert "have the same name; rename one" in ended.err
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
 def test_kubectl_applies_what_is_printed_and_then_there_is_nothing_to_change(up: Up) -> None:
+    program = find_kubectl()
     definitions = up.cli("crds", "--operators", GREETER).out
 
     def kubectl(*arguments: str) -> str:
-        command = ["kubectl", "--kubeconfig", str(up.data / "kubeconfig"), *arguments]
+        command = [str(program), "--kubeconfig", str(up.data / "kubeconfig"), *arguments]
         done = subprocess.run(command, input=definitions, capture_output=True, text=True, timeout=30)
         assert done.returncode == 0, done.stderr
         return done.stdout

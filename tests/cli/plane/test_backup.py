@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Cli, Up, https, make_cli, running
-from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.postgres import Postgres, running_postgres
 
 OBJECTS = """
 apiVersion: v1
@@ -29,11 +29,8 @@ KINDS = ("ns", "cm", "secrets", "clusterroles", "clusterrolebindings", "services
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as server:
-            yield server
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as server:
+        yield server
 
 
 @pytest.fixture
@@ -109,14 +106,11 @@ def test_a_store_moves_to_postgresql_and_back(cli: Cli, postgres: Postgres, tmp_
 
 def test_postgresql_is_backed_up_while_it_is_served(cli: Cli, file: Path, tmp_path: Path) -> None:
     other = make_cli(tmp_path / "restored", tmp_path / "bytecode")
-    try:
-        with running_postgres() as server, running(cli, "--operators", "none", "--database", server.url) as up:
-            assert cli.here("apply", "-f", "-", stdin=OBJECTS).code == 0
-            before = everything(cli)
-            assert cli("backup", file, "--database", server.url).code == 0
-            copy_keys(up.data, tmp_path / "restored")
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as server, running(cli, "--operators", "none", "--database", server.url) as up:
+        assert cli.here("apply", "-f", "-", stdin=OBJECTS).code == 0
+        before = everything(cli)
+        assert cli("backup", file, "--database", server.url).code == 0
+        copy_keys(up.data, tmp_path / "restored")
     assert other("restore", file).code == 0
     with running(other, "--operators", "none"):
         assert everything(other) == before

@@ -12,7 +12,6 @@ from homeostat.external.git.program import Limits
 from homeostat.external.git.repository import Repository
 from tests.external.git.opened import Open
 from tests.external.git_servers import Origin, Sshd, running_sshd
-from tools.fetch_servers import MissingProgramError
 
 
 @pytest.fixture
@@ -43,8 +42,5 @@ async def open_git(cache: Path) -> AsyncIterator[Open]:
 def sshd(tmp_path: Path) -> Iterator[Sshd]:
     folder = tmp_path / "sshd"
     folder.mkdir()
-    try:
-        with running_sshd(folder) as running:
-            yield running
-    except MissingProgramError as error:
-        pytest.skip(str(error))
+    with running_sshd(folder) as running:
+        yield running

@@ -16,21 +16,18 @@ from homeostat.external.ldap.ber import ENUMERATED, INTEGER, element, elements, 
 from homeostat.external.ldap.client import Entry, LdapError, Server, open_ldap
 from homeostat.external.ldap.filter import FilterError
 from homeostat.external.ldap.message import Received, read_cookie, read_entry, read_message, read_result
-from tests.external.slapds import ADMIN, ADMIN_PASSWORD, BASE, Slapd, find_slapd, person, run_slapd
+from tests.external.slapds import ADMIN, ADMIN_PASSWORD, BASE, Slapd, person, run_slapd
 from tests.web.reviewing import write_certificates
 
-SLAPD = find_slapd()
-needs_slapd = pytest.mark.skipif(SLAPD is None, reason="no slapd; fetched by: python -m tools.fetch_servers")
 MANY = 1203
 ANNA = f"uid=anna,{BASE}"
 
 
 @pytest.fixture(scope="module")
 def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
-    assert SLAPD is not None
     people = [person("anna", "anna's password", email="a@example.com", title="Anna Ä."), person("bert", "x")]
     people += [person(f"user-{number}") for number in range(MANY)]
-    with run_slapd(SLAPD, tmp_path_factory.mktemp("slapd"), people) as running:
+    with run_slapd(tmp_path_factory.mktemp("slapd"), people) as running:
         yield running
 
 
@@ -40,7 +37,6 @@ async def search(server: Server, wanted: str, *, base: str = BASE) -> list[Entry
         return [each async for each in connection.search(base, wanted, ["uid", "mail", "cn"])]
 
 
-@needs_slapd
 async def test_a_password_is_right_or_wrong(slapd: Slapd) -> None:
     for name, password, expected in (
         (ANNA, "anna's password", True),
@@ -54,19 +50,16 @@ async def test_a_password_is_right_or_wrong(slapd: Slapd) -> None:
             assert await connection.bind(name, password) is expected, name
 
 
-@needs_slapd
 async def test_an_entry_is_found_with_its_attributes(slapd: Slapd) -> None:
     found = await search(Server(slapd.url), "(&(objectClass=inetOrgPerson)(uid=an*)(!(uid=bert)))")
     assert found == [Entry(ANNA, {"uid": ["anna"], "mail": ["a@example.com"], "cn": ["Anna Ä."]})]
 
 
-@needs_slapd
 async def test_all_are_found_in_pages(slapd: Slapd) -> None:
     found = await search(Server(slapd.url), "(uid=user-*)")
     assert len({each.name for each in found}) == MANY
 
 
-@needs_slapd
 async def test_a_search_that_is_refused_is_told(slapd: Slapd) -> None:
     with pytest.raises(LdapError, match="code 32"):
         await search(Server(slapd.url), "(uid=*)", base="dc=elsewhere")
@@ -74,7 +67,6 @@ async def test_a_search_that_is_refused_is_told(slapd: Slapd) -> None:
         await search(Server(slapd.url), "uid=x")
 
 
-@needs_slapd
 async def test_it_works_under_tls_from_the_start_or_from_then_on(slapd: Slapd) -> None:
     context = ssl.create_default_context(cafile=slapd.certificates / "ca.crt")
     async with open_ldap(Server(slapd.tls_url, tls=context)) as connection:
@@ -85,14 +77,12 @@ async def test_it_works_under_tls_from_the_start_or_from_then_on(slapd: Slapd) -
         assert not await connection.bind(ANNA, "wrong")
 
 
-@needs_slapd
 async def test_a_directory_that_is_not_trusted_is_told_nothing(slapd: Slapd) -> None:
     with pytest.raises(LdapError, match="not trusted"):
         async with open_ldap(Server(slapd.tls_url)):
             pass
 
 
-@needs_slapd
 async def test_a_directory_elsewhere_is_asked_under_tls_only(slapd: Slapd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("homeostat.external.ldap.client._is_here", lambda host: False)
     with pytest.raises(LdapError, match="not trusted"):

@@ -11,18 +11,15 @@ import msgspec
 import pytest
 
 from tests.operators.actions.mortal import Told
-from tests.postgres import MissingPostgresError, Postgres, running_postgres
+from tests.postgres import Postgres, running_postgres
 
 PLUGINS = ["shelf", "yard"]
 
 
 @pytest.fixture
 def postgres() -> Iterator[Postgres]:
-    try:
-        with running_postgres() as server:
-            yield server
-    except MissingPostgresError as error:
-        pytest.skip(str(error))
+    with running_postgres() as server:
+        yield server
 
 
 def lives(folder: Path, *arguments: str) -> list[Told]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import shutil
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -26,6 +25,7 @@ from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status, condition_of
+from tests.needs import needs_terraform
 from tests.operators.actions.things import ShelfPlugin, Things, managed
 
 
@@ -174,7 +174,7 @@ async def test_a_program_keeps_a_resource_and_its_secrets_stay_hidden(client: Cl
         assert "a-very-secret-token" not in str(await history(client)) + str(obj)
 
 
-@pytest.mark.skipif(shutil.which("terraform") is None, reason="no terraform in PATH")
+@needs_terraform
 async def test_terraforms_state_is_kept_by_the_plane(client: Client, tmp_path: Path) -> None:
     main = 'variable "text" {}\nresource "terraform_data" "a" { input = var.text }\noutput "text" { value = var.text }'
     things = Things("terraform", {"files": {"main.tf": main}}, tmp_path / "work")

@@ -15,6 +15,8 @@ import pytest
 
 from tests.served import ServedPlane, serve_plane
 
+pytestmark = pytest.mark.slow
+
 LONGEST_GAP_S = 1.0
 """Far more than it is on a quiet machine; each of these calls once held everybody up for longer, all the time."""
 PODS = "/api/v1/namespaces/default/pods"

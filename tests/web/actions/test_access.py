@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
-
-import pytest
 
 from homeostat.plane import Plane
 from tests.docs.documents import text_of
+from tests.needs import needs_curl_and_jq
 from tests.web.faces import ADMIN, open_face
 
 DOCUMENT = "docs/rest-access.md"
 _blocks = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-needs_tools = pytest.mark.skipif(not (shutil.which("curl") and shutil.which("jq")), reason="no curl or no jq here")
 
-
-@needs_tools
+@needs_curl_and_jq
 async def test_the_examples_work_as_they_stand(plane: Plane) -> None:
     script = "set -eo pipefail\n" + "\n".join(_blocks.findall(text_of(DOCUMENT)))
     async with open_face(plane.client, ADMIN) as face:

@@ -23,8 +23,9 @@ from cryptography import x509
 from homeostat.cli.policy.webhook import command
 from homeostat.operators.policy.api import DEVOPS_POLICY
 from homeostat.plane import Plane
-from tests.kubectl.kubectl import Kubectl, find_programs
+from tests.kubectl.kubectl import Kubectl
 from tests.served import ServedPlane, serve_plane
+from tools.build_kubectl import find_kubectl
 
 _PROGRAM = "from homeostat.cli.policy.webhook import command; command()"
 _PORT = re.compile(r"https://127\.0\.0\.1:(\d+)/validate")
@@ -133,10 +134,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlane]:
 
 @pytest.fixture
 def kubectl(served: ServedPlane, tmp_path: Path) -> Kubectl:
-    programs = find_programs()
-    if not programs:
-        pytest.skip("no kubectl here")
-    return Kubectl(next(iter(programs.values())), tmp_path, served.kubeconfig, "default")
+    return Kubectl(find_kubectl(), tmp_path, served.kubeconfig, "default")
 
 
 def pod(name: str, image: str) -> str:

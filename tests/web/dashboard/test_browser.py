@@ -6,21 +6,12 @@ import re
 from collections.abc import AsyncIterator
 
 import pytest
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from homeostat.testing.eventually import eventually
 from tests.web.actions.shelf import World
 from tests.web.dashboard.site import Site, note
 from tools.fetch_browser import browser_environment, find_browser
-from tools.fetch_servers import MissingProgramError
-
-pytest.importorskip("playwright.async_api", reason="no playwright; it comes with the group dev")
-
-try:
-    BROWSER = str(find_browser())
-except MissingProgramError as error:
-    pytest.skip(str(error), allow_module_level=True)
-
-from playwright.async_api import Browser, Page, async_playwright, expect
 
 FLAGS = (
     "--no-sandbox",
@@ -39,8 +30,9 @@ pytestmark = pytest.mark.timeout(120)
 
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
+    found = find_browser()
     async with async_playwright() as program:
-        browser = await program.chromium.launch(executable_path=BROWSER, args=FLAGS, env={**browser_environment()})
+        browser = await program.chromium.launch(executable_path=found, args=FLAGS, env={**browser_environment()})
         yield browser
         await browser.close()
 

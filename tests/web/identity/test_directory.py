@@ -13,23 +13,19 @@ from homeostat.web.identity.api import REST_USER
 from homeostat.web.identity.directory import read_directory, sync_interval_s
 from homeostat.web.identity.token import SettingError
 from tests.external.slapds import ADMIN as DIRECTORY_ADMIN
-from tests.external.slapds import ADMIN_PASSWORD, BASE, Slapd, find_slapd, person, run_slapd
+from tests.external.slapds import ADMIN_PASSWORD, BASE, Slapd, person, run_slapd
 from tests.operators.policy.test_live_faults import Obstacle
 from tests.web.faces import ADMIN, Caller, Face, open_face
-
-SLAPD = find_slapd()
-needs_slapd = pytest.mark.skipif(SLAPD is None, reason="no slapd; fetched by: python -m tools.fetch_servers")
 
 
 @pytest.fixture(scope="module")
 def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
-    assert SLAPD is not None
     people = [
         person("dora", "dora's password", email="d@example.com", title="Dora"),
         person("admin", "the directory's"),
         person("No.Name", "x"),
     ]
-    with run_slapd(SLAPD, tmp_path_factory.mktemp("slapd"), people) as running:
+    with run_slapd(tmp_path_factory.mktemp("slapd"), people) as running:
         yield running
 
 
@@ -44,7 +40,6 @@ async def face(plane: Plane, slapd: Slapd) -> AsyncIterator[Face]:
         yield face
 
 
-@needs_slapd
 async def test_users_of_the_directory_are_taken_over_and_log_in_there(admin: Caller, nobody: Caller) -> None:
     dora = {"username": "dora", "password": "dora's password"}
     assert (await nobody.post("/auth/login", dora)).status == 401
@@ -61,14 +56,12 @@ async def test_users_of_the_directory_are_taken_over_and_log_in_there(admin: Cal
     assert (await admin.put("/users/2", {"password": "a new password"})).status == 422
 
 
-@needs_slapd
 async def test_who_has_a_password_here_is_not_replaced_by_the_directory(admin: Caller, nobody: Caller) -> None:
     await admin.post("/users/ldap-sync")
     assert (await admin.get("/users/1")).body["source"] == "manual"
     assert (await nobody.post("/auth/login", {"username": "admin", "password": "the directory's"})).status == 401
 
 
-@needs_slapd
 async def test_what_an_administrator_gave_is_kept_by_a_sync(admin: Caller) -> None:
     await admin.post("/users/ldap-sync")
     await admin.post("/custom-roles", {"name": "viewers"})
@@ -78,14 +71,12 @@ async def test_what_an_administrator_gave_is_kept_by_a_sync(admin: Caller) -> No
     assert (found["custom_role_id"], found["is_admin"], found["status"]) == (1, True, "suspended")
 
 
-@needs_slapd
 async def test_a_sync_comes_by_itself_where_that_is_asked_for(plane: Plane, slapd: Slapd) -> None:
     async with open_face(plane.client, settings(slapd, LDAP_SYNC_INTERVAL="0.1")) as face:
         admin = await face.nobody.login("admin", "correct horse")
         await eventually(lambda: admin.get("/users"), lambda told: len(told.body) == 2)
 
 
-@needs_slapd
 async def test_a_user_that_cannot_be_read_is_left_as_it_is_by_a_sync(plane: Plane, slapd: Slapd) -> None:
     obstacle = Obstacle()
     obstacle.garbled = (b'"source":"ldap"', b'"source":7')

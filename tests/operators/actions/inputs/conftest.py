@@ -7,7 +7,6 @@ import pytest
 
 from tests.operators.actions.inputs.estate import Estate, opened
 from tests.operators.actions.inputs.rabbitmq import RabbitMq, running_rabbitmq
-from tools.fetch_servers import MissingProgramError
 
 
 @pytest.fixture
@@ -21,8 +20,5 @@ async def estate(data: Path, tmp_path: Path) -> AsyncIterator[Estate]:
 @pytest.fixture(scope="package")
 def broker() -> Iterator[RabbitMq]:
     """It takes some seconds to start; each test has queues of its own."""
-    try:
-        with running_rabbitmq() as server:
-            yield server
-    except MissingProgramError as error:
-        pytest.skip(str(error))
+    with running_rabbitmq() as server:
+        yield server

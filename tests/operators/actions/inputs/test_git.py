@@ -13,7 +13,6 @@ from homeostat.objects.kind import SECRET
 from homeostat.testing.status import check_status, condition_of
 from tests.external.git_servers import HttpGit, Origin, running_sshd, serving_git
 from tests.operators.actions.inputs.estate import Estate, thing
-from tools.fetch_servers import MissingProgramError
 
 
 @pytest.fixture
@@ -115,20 +114,17 @@ async def test_a_key_for_ssh_and_the_known_hosts_are_secrets(estate: Estate, ori
     origin.commit({"a.yaml": file("a")})
     folder = tmp_path / "sshd"
     await asyncio.to_thread(folder.mkdir)
-    try:
-        with running_sshd(folder) as running:
-            data = {"key": running.private_key, "hosts": running.known_hosts}
-            secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ssh"}, "stringData": data}
-            await estate.client.create(SECRET.path("default"), secret)
-            config = {
-                "url": f"ssh://{running.user}@127.0.0.1:{running.port}{origin.path}",
-                "sshKey": {"store": "secret", "key": "ssh/key"},
-                "knownHosts": {"store": "secret", "key": "ssh/hosts"},
-            }
-            await estate.declare_input("shop", "git", config)
-            await estate.become({"a": "hello"})
-    except MissingProgramError as error:
-        pytest.skip(str(error))
+    with running_sshd(folder) as running:
+        data = {"key": running.private_key, "hosts": running.known_hosts}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ssh"}, "stringData": data}
+        await estate.client.create(SECRET.path("default"), secret)
+        config = {
+            "url": f"ssh://{running.user}@127.0.0.1:{running.port}{origin.path}",
+            "sshKey": {"store": "secret", "key": "ssh/key"},
+            "knownHosts": {"store": "secret", "key": "ssh/hosts"},
+        }
+        await estate.declare_input("shop", "git", config)
+        await estate.become({"a": "hello"})
     obj = await estate.reported("shop", reason="RepositoryUnreachable")
     assert "PRIVATE" not in str(obj)
 

@@ -12,6 +12,7 @@ import pytest
 from homeostat.operators.actions.plugins.plugin import ActionError
 from homeostat.operators.actions.plugins.terraform import TerraformPlugin
 from homeostat.operators.actions.plugins.terraform_state import newer_state
+from tests.needs import needs_terraform
 from tests.operators.actions.jobs import Desk, tools
 
 MAIN = """
@@ -28,7 +29,6 @@ output "password" {
   sensitive = true
 }
 """
-needs_terraform = pytest.mark.skipif(shutil.which("terraform") is None, reason="no terraform in PATH")
 
 
 def desk(tmp_path: Path, main: str = MAIN, **more: Any) -> Desk:
