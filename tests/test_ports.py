@@ -10,7 +10,8 @@ import click
 import pytest
 
 from homeostat.cli.main import main
-from tests.guard.sitecustomize import DEFAULT_PORTS, DefaultPortError
+from homeostat.runtime.faces.face import PORT as FACES_PORT
+from tests.guard.sitecustomize import DEFAULT_PORTS
 from tests.ports import free_port
 
 BIND = "import socket; socket.create_server(('127.0.0.1', {port}))"
@@ -26,7 +27,7 @@ def commands(group: click.Group) -> Iterator[click.Command]:
 
 
 def default_ports() -> set[int]:
-    found = set()
+    found = {FACES_PORT}
     for command in commands(main):
         for option in command.params:
             texts = [str(option.default), getattr(option, "help", None) or ""]
@@ -40,7 +41,8 @@ def test_the_guard_knows_the_default_ports_of_all_commands() -> None:
 
 
 def test_a_test_that_binds_a_default_port_fails() -> None:
-    with pytest.raises(DefaultPortError, match=r"127\.0\.0\.1:7443 is a default port"), socket.socket() as taken:
+    # Not by its type: a worker has loaded the guard under another name before.
+    with pytest.raises(BaseException, match=r"127\.0\.0\.1:7443 is a default port"), socket.socket() as taken:
         taken.bind(("127.0.0.1", 7443))
 
 
