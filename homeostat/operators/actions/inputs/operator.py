@@ -1,165 +1,35 @@
-"""Looks after the inputs of a namespace: reads what is declared, compares it with what is here, and writes.
-
-What was read is remembered, in memory only: a source that has not changed is compared again, for what is here may have
-changed, and not read again. The same goes for what the server made of each declaration, and for what it refused.
-"""
+"""Reconciles the inputs of a namespace: its three parts put together."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 
 from homeostat.objects.decision import Decision
-from homeostat.operators.actions.digest import digest_of
+from homeostat.operators.actions.inputs.act import InputActor
 from homeostat.operators.actions.inputs.api import ResourceInput
-from homeostat.operators.actions.inputs.decide import (
-    EndWorld,
-    FeedWorld,
-    InputAction,
-    InputWorld,
-    Key,
-    Remove,
-    SourceWorld,
-    Unread,
-    Write,
-    decide_input,
-)
-from homeostat.operators.actions.inputs.jobs import InputMeans, prepare, trouble_of
-from homeostat.operators.actions.inputs.plugin import Feed, Source
-from homeostat.operators.actions.inputs.reading import Declaration, Reading, RefusedError
-from homeostat.operators.actions.inputs.wanted import Found, Live, declared_digest, live_of
-from homeostat.operators.actions.inputs.writer import Writer, all_of
-
-_LIVE_A_TURN = 200
-_MOST_DECLARATIONS = 20_000
-Version = tuple[str, int, str]
-"""Of a resource as it was applied: its uid, its generation, and what it was applied for."""
-
-
-@dataclass(slots=True)
-class _Memory:
-    """Of one input."""
-
-    asked: str = ""
-    """The digest of what was asked of the source."""
-    reading: Reading | None = None
-    digests: dict[Key, str] = field(default_factory=dict)
-    """Of what was read."""
-    settled: dict[Key, Version] = field(default_factory=dict)
-    refused: dict[Key, tuple[str, str, float]] = field(default_factory=dict)
-    """What for, why and when."""
+from homeostat.operators.actions.inputs.decide import FeedWorld, InputAction, InputWorld, decide_input
+from homeostat.operators.actions.inputs.jobs import InputMeans
+from homeostat.operators.actions.inputs.memory import Memories
+from homeostat.operators.actions.inputs.observe import InputObserver
 
 
 class InputOperator:
-    """`feed_of` tells how the feed of an input stands."""
+    """`feed_of` gives the state of an input's feed."""
 
     def __init__(self, means: InputMeans, feed_of: Callable[[ResourceInput], FeedWorld]) -> None:
-        self._means, self._feed_of = means, feed_of
-        self._memories: dict[str, _Memory] = {}
+        self._memories = Memories()
+        self._observer = InputObserver(means, feed_of, self._memories)
+        self._actor = InputActor(means, self._memories)
 
     def forget_others(self, uids: Collection[str]) -> None:
         """All inputs but these are gone."""
-        self._memories = {uid: memory for uid, memory in self._memories.items() if uid in uids}
+        self._memories.forget_others(uids)
+
+    async def observe(self, obj: ResourceInput) -> InputWorld:
+        return await self._observer.observe(obj)
 
     def decide(self, obj: ResourceInput, world: InputWorld) -> Decision[InputAction]:
         return decide_input(obj, world)
 
-    async def observe(self, obj: ResourceInput) -> InputWorld:
-        if obj.is_terminating:
-            owned = await self._means.writer(obj).owned() if obj.spec.deletion_policy == "Delete" else {}
-            return EndWorld({key: live_of(each) for key, each in owned.items()})
-        memory = self._memories.setdefault(obj.metadata.uid, _Memory())
-        reading = await self._read(obj, memory)
-        if isinstance(reading, FeedWorld):
-            return reading
-        writer = self._means.writer(obj)
-        live = {} if isinstance(reading, Unread) else await self._live(writer, reading, memory)
-        return SourceWorld(
-            now=self._means.now(),
-            reading=reading,
-            kinds=frozenset(writer.kinds),
-            live=live,
-            refused=self._refused(obj, reading, memory),
-        )
-
     async def act(self, obj: ResourceInput, action: InputAction) -> None:
-        writer = self._means.writer(obj)
-        match action:
-            case Write(declarations, owned):
-                memory = self._memories.setdefault(obj.metadata.uid, _Memory())
-                pairs = zip(declarations, owned, strict=True)
-                await all_of(pairs, lambda pair: self._put(writer, memory, *pair))
-            case Remove(resources):
-                await all_of(resources, lambda each: writer.remove(*each))
-
-    async def _read(self, obj: ResourceInput, memory: _Memory) -> Reading | Unread | FeedWorld:
-        asked = digest_of([obj.spec.plugin, obj.spec.config])
-        if memory.asked != asked:
-            memory.asked, memory.reading = asked, None
-        known = memory.reading.revision if memory.reading else ""
-        plugin, job = prepare(self._means, obj, known=known)
-        if isinstance(plugin, Feed):
-            return self._feed_of(obj)
-        assert isinstance(plugin, Source)
-        try:
-            found = await plugin.read(job)
-        except Exception as error:  # Somebody else's plugin may raise anything.
-            return trouble_of(error, plugin.name, job.secrets)
-        if found is not None and len(found.declarations) > _MOST_DECLARATIONS:
-            told = f"{len(found.declarations)} resources are declared, and at most {_MOST_DECLARATIONS} are taken"
-            return Unread("SourceTooLarge", told)
-        if found is not None:
-            memory.reading = found
-            memory.digests = {each.key: declared_digest(each) for each in found.declarations}
-        if memory.reading is None:
-            return Unread("PluginBroke", f'"{plugin.name}" says that nothing has changed, and was never read')
-        return memory.reading
-
-    async def _live(self, writer: Writer, reading: Reading, memory: _Memory) -> dict[Key, Live]:
-        """The input's own, and of what is declared and not its own whatever is there by that name."""
-        owned = await writer.owned()
-        declared = {each.key: each for each in reading.declarations}
-        lacking = [key for key in declared if key not in owned and key[0] in writer.kinds]
-        others = await all_of(lacking, lambda key: writer.find(*key))
-        found = {**owned, **{key: each for key, each in zip(lacking, others, strict=True) if each is not None}}
-        live: dict[Key, Live] = {}
-        for at, (key, each) in enumerate(found.items()):
-            live[key] = _seen(key, each, declared.get(key), memory)
-            if at % _LIVE_A_TURN == 0:
-                await asyncio.sleep(0)
-        memory.settled = {key: version for key, version in memory.settled.items() if key in found}
-        return live
-
-    def _refused(self, obj: ResourceInput, reading: Reading | Unread, memory: _Memory) -> dict[Key, str]:
-        """Those that are declared as they were when they were refused, and that it is too early to ask for again."""
-        if isinstance(reading, Unread) or not memory.refused:
-            return {}
-        since = self._means.seconds() - obj.spec.interval_seconds
-        held = memory.refused.items()
-        memory.refused = {key: why for key, why in held if memory.digests.get(key) == why[0] and why[2] > since}
-        return {key: message for key, (_, message, _) in memory.refused.items()}
-
-    async def _put(self, writer: Writer, memory: _Memory, declaration: Declaration, is_owned: bool) -> None:
-        digest = declared_digest(declaration)
-        try:
-            found = await writer.put(declaration, is_owned=is_owned)
-        except RefusedError as error:
-            memory.refused[declaration.key] = (digest, str(error), self._means.seconds())
-        else:
-            memory.settled[declaration.key] = _version(found, digest)
-
-
-def _seen(key: Key, found: Found, declaration: Declaration | None, memory: _Memory) -> Live:
-    if declaration is None:
-        return live_of(found)
-    digest = memory.digests[key]
-    version = _version(found, digest)
-    live = live_of(found, declaration, digest=digest, is_settled=memory.settled.get(key) == version)
-    if live.is_same:
-        memory.settled[key] = version
-    return live
-
-
-def _version(found: Found, digest: str) -> Version:
-    return found.metadata.uid, found.metadata.generation, digest
+        await self._actor.act(obj, action)

@@ -1,0 +1,35 @@
+"""Carries out the actions of an input: applies and deletes resources, and remembers the server's answers."""
+
+from __future__ import annotations
+
+from homeostat.operators.actions.inputs.api import ResourceInput
+from homeostat.operators.actions.inputs.decide import InputAction, Remove, Write
+from homeostat.operators.actions.inputs.jobs import InputMeans
+from homeostat.operators.actions.inputs.memory import Memories, Memory, version_of
+from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
+from homeostat.operators.actions.inputs.wanted import declared_digest
+from homeostat.operators.actions.inputs.writer import Writer, all_of
+
+
+class InputActor:
+    def __init__(self, means: InputMeans, memories: Memories) -> None:
+        self._means, self._memories = means, memories
+
+    async def act(self, obj: ResourceInput, action: InputAction) -> None:
+        writer = self._means.writer(obj)
+        match action:
+            case Write(declarations, owned):
+                memory = self._memories.of(obj)
+                pairs = zip(declarations, owned, strict=True)
+                await all_of(pairs, lambda pair: self._put(writer, memory, *pair))
+            case Remove(resources):
+                await all_of(resources, lambda each: writer.remove(*each))
+
+    async def _put(self, writer: Writer, memory: Memory, declaration: Declaration, is_owned: bool) -> None:
+        digest = declared_digest(declaration)
+        try:
+            found = await writer.put(declaration, is_owned=is_owned)
+        except RefusedError as error:
+            memory.refused[declaration.key] = (digest, str(error), self._means.seconds())
+        else:
+            memory.settled[declaration.key] = version_of(found, digest)

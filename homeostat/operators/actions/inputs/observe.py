@@ -1,0 +1,100 @@
+"""Observes an input: what its source declares, and the resources that exist."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from homeostat.operators.actions.digest import digest_of
+from homeostat.operators.actions.inputs.api import ResourceInput
+from homeostat.operators.actions.inputs.decide import EndWorld, FeedWorld, InputWorld, Key, SourceWorld, Unread
+from homeostat.operators.actions.inputs.jobs import InputMeans, prepare, trouble_of
+from homeostat.operators.actions.inputs.memory import Memories, Memory, version_of
+from homeostat.operators.actions.inputs.plugin import Feed, Source
+from homeostat.operators.actions.inputs.reading import Declaration, Reading
+from homeostat.operators.actions.inputs.wanted import Found, Live, declared_digest, live_of
+from homeostat.operators.actions.inputs.writer import Writer, all_of
+
+_LIVE_A_TURN = 200
+_MOST_DECLARATIONS = 20_000
+
+
+class InputObserver:
+    def __init__(self, means: InputMeans, feed_of: Callable[[ResourceInput], FeedWorld], memories: Memories) -> None:
+        self._means, self._feed_of, self._memories = means, feed_of, memories
+
+    async def observe(self, obj: ResourceInput) -> InputWorld:
+        if obj.is_terminating:
+            owned = await self._means.writer(obj).owned() if obj.spec.deletion_policy == "Delete" else {}
+            return EndWorld({key: live_of(each) for key, each in owned.items()})
+        memory = self._memories.of(obj)
+        reading = await self._read(obj, memory)
+        if isinstance(reading, FeedWorld):
+            return reading
+        writer = self._means.writer(obj)
+        live = {} if isinstance(reading, Unread) else await self._live(writer, reading, memory)
+        return SourceWorld(
+            now=self._means.now(),
+            reading=reading,
+            kinds=frozenset(writer.kinds),
+            live=live,
+            refused=self._refused(obj, reading, memory),
+        )
+
+    async def _read(self, obj: ResourceInput, memory: Memory) -> Reading | Unread | FeedWorld:
+        asked = digest_of([obj.spec.plugin, obj.spec.config])
+        if memory.asked != asked:
+            memory.asked, memory.reading = asked, None
+        known = memory.reading.revision if memory.reading else ""
+        plugin, job = prepare(self._means, obj, known=known)
+        if isinstance(plugin, Feed):
+            return self._feed_of(obj)
+        assert isinstance(plugin, Source)
+        try:
+            found = await plugin.read(job)
+        except Exception as error:  # Somebody else's plugin may raise anything.
+            return trouble_of(error, plugin.name, job.secrets)
+        if found is not None and len(found.declarations) > _MOST_DECLARATIONS:
+            told = f"{len(found.declarations)} resources are declared, and at most {_MOST_DECLARATIONS} are taken"
+            return Unread("SourceTooLarge", told)
+        if found is not None:
+            memory.reading = found
+            memory.digests = {each.key: declared_digest(each) for each in found.declarations}
+        if memory.reading is None:
+            return Unread("PluginBroke", f'"{plugin.name}" says that nothing has changed, and was never read')
+        return memory.reading
+
+    async def _live(self, writer: Writer, reading: Reading, memory: Memory) -> dict[Key, Live]:
+        """The input's own, and of what is declared and not its own whatever is there by that name."""
+        owned = await writer.owned()
+        declared = {each.key: each for each in reading.declarations}
+        lacking = [key for key in declared if key not in owned and key[0] in writer.kinds]
+        others = await all_of(lacking, lambda key: writer.find(*key))
+        found = {**owned, **{key: each for key, each in zip(lacking, others, strict=True) if each is not None}}
+        live: dict[Key, Live] = {}
+        for at, (key, each) in enumerate(found.items()):
+            live[key] = _seen(key, each, declared.get(key), memory)
+            if at % _LIVE_A_TURN == 0:
+                await asyncio.sleep(0)
+        memory.settled = {key: version for key, version in memory.settled.items() if key in found}
+        return live
+
+    def _refused(self, obj: ResourceInput, reading: Reading | Unread, memory: Memory) -> dict[Key, str]:
+        """Those that are declared as they were when they were refused, and that it is too early to ask for again."""
+        if isinstance(reading, Unread) or not memory.refused:
+            return {}
+        since = self._means.seconds() - obj.spec.interval_seconds
+        held = memory.refused.items()
+        memory.refused = {key: why for key, why in held if memory.digests.get(key) == why[0] and why[2] > since}
+        return {key: message for key, (_, message, _) in memory.refused.items()}
+
+
+def _seen(key: Key, found: Found, declaration: Declaration | None, memory: Memory) -> Live:
+    if declaration is None:
+        return live_of(found)
+    digest = memory.digests[key]
+    version = version_of(found, digest)
+    live = live_of(found, declaration, digest=digest, is_settled=memory.settled.get(key) == version)
+    if live.is_same:
+        memory.settled[key] = version
+    return live

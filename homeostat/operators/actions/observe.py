@@ -1,0 +1,81 @@
+"""Observes a resource: plans with its plugin, or follows the run that is under way.
+
+Only memory has the runs that this process recorded and has not started. A run that is not there may have been started
+by another process: then the plugin is asked for it, or the resource is planned again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from homeostat.operators.actions.api import Resource, ResourceStatus, ResourceTypeSpec
+from homeostat.operators.actions.decide import need_of
+from homeostat.operators.actions.plugins.plugin import Remote
+from homeostat.operators.actions.runs.assignment import Assignments, Wanted
+from homeostat.operators.actions.runs.jobs import called
+from homeostat.operators.actions.runs.run import Outcome, Run
+from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Seen, Underway, World
+
+
+class Observer:
+    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], means: Means, assignments: Assignments) -> None:
+        self._type_of, self._means, self._assignments = type_of, means, assignments
+
+    async def observe(self, obj: Resource) -> World:
+        spec, means = self._type_of(obj), self._means
+        now, status = means.now(), obj.read_status(ResourceStatus)
+        wanted = self._assignments.wanted(obj)
+        need = need_of(obj, status, wanted.digest, now)
+        seen = await self._seen(obj, status, wanted, need)
+        may_begin = need in ("destroy", "conclude") or (isinstance(seen, Plan) and seen.is_changed is not False)
+        return World(
+            now=now,
+            seen_at=now if seen is None else means.now(),
+            chance=means.chance(),
+            digest=wanted.digest,
+            kind=spec.name,
+            version=spec.version,
+            plugin=wanted.action.plugin,
+            declaration=self._assignments.declaration(obj, wanted.action.plugin) if may_begin else "",
+            pace=means.settings.pace_of(spec),
+            seen=seen,
+        )
+
+    async def plan(self, obj: Resource) -> Plan | Fault:
+        """What applying the declared resource would change, whatever run is under way. Changes nothing."""
+        return await self._plan(obj, obj.read_status(ResourceStatus), self._assignments.wanted(obj), None)
+
+    async def _seen(self, obj: Resource, status: ResourceStatus, wanted: Wanted, need: Need) -> Seen | None:
+        run = status.run
+        match need:
+            case "plan":
+                return await self._plan(obj, status, wanted, None)
+            case "verify":
+                return await self._plan(obj, status, wanted, run)
+            case "destroy":
+                ready = self._assignments.make(obj, status, wanted)
+                return ready if isinstance(ready, Fault) else None
+            case "follow":
+                assert run is not None
+                return await self._follow(obj, status, run)
+            case _:
+                return None
+
+    async def _plan(self, obj: Resource, status: ResourceStatus, wanted: Wanted, applied: Run | None) -> Plan | Fault:
+        ready = self._assignments.make(obj, status, wanted, run=applied)
+        if isinstance(ready, Fault):
+            return ready
+        return await called(ready.job.secrets, ready.plugin.name, ready.plugin.plan(ready.job), (Plan,))
+
+    async def _follow(self, obj: Resource, status: ResourceStatus, run: Run) -> Seen:
+        if run.ticket in self._means.fresh and run.handle is None:
+            return Fresh()
+        ready = self._assignments.of_run(obj, status, run)
+        if isinstance(ready, Fault):
+            return ready
+        if not isinstance(ready.plugin, Remote):
+            return Lost(is_restartable=False)
+        return await called(
+            ready.job.secrets, ready.plugin.name, ready.plugin.follow(ready.job), (Underway, Outcome, Lost)
+        )

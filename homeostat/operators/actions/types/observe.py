@@ -1,0 +1,61 @@
+"""Observes a resource type: its definition on the server, other types of its kind, and its live resources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import monotonic
+
+from homeostat.client.base import Client
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import ResourceType
+from homeostat.operators.actions.types.decide import TypeWorld, is_in_force, left_definition, wanted_definition
+from homeostat.operators.actions.types.definition import InvalidTypeError
+from homeostat.operators.actions.types.naming import kind_name, resource_kind
+from homeostat.operators.actions.types.resources import Live
+
+
+class TypeObserver:
+    def __init__(self, client: Client, types: Callable[[], Iterable[ResourceType]], *, settle_s: float) -> None:
+        self._types, self._live = types, Live(client)
+        self._settle_s = settle_s
+        self._since: dict[str, tuple[str, float]] = {}
+
+    async def observe(self, obj: ResourceType) -> TypeWorld:
+        kind = resource_kind(obj.spec)
+        others = tuple(
+            each
+            for each in self._types()
+            if each.metadata.name != obj.metadata.name and kind_name(each.spec.name) == kind.kind
+        )
+        found = await self._live.definition(obj.spec)
+        if found is None:
+            return TypeWorld(others=others)
+        if obj.is_terminating:
+            return await self._observe_leave(obj, others, found)
+        try:
+            wanted = wanted_definition(obj, others, found)
+        except InvalidTypeError:
+            return TypeWorld(others=others, found=found)
+        if is_in_force(wanted, found):
+            return TypeWorld(others=others, found=found)
+        unfit = await self._live.misfits(wanted, found, version=kind.version)
+        return TypeWorld(others=others, found=found, misfits=tuple(unfit))
+
+    async def _observe_leave(self, obj: ResourceType, others: tuple[ResourceType, ...], found: JsonObject) -> TypeWorld:
+        left = left_definition(obj, others, found)
+        if left is None:
+            users = [name async for page in self._live.pages(found) for name in page.names]
+            return TypeWorld(others=others, found=found, users=tuple(users))
+        if is_in_force(left, found):
+            self._since.pop(obj.metadata.uid, None)
+            return TypeWorld(others=others, found=found)
+        unfit = await self._live.misfits(left, found)
+        return TypeWorld(others=others, found=found, misfits=tuple(unfit), is_settled=self._is_settled(obj, found))
+
+    def _is_settled(self, obj: ResourceType, found: JsonObject) -> bool:
+        """Measured since this process saw it first: clocks of other machines are not trusted."""
+        form, now = f"{found['metadata'].get('uid')}/{found['metadata'].get('generation')}", monotonic()
+        seen = self._since.get(obj.metadata.uid)
+        if seen is None or seen[0] != form:
+            self._since[obj.metadata.uid] = seen = (form, now)
+        return now - seen[1] >= self._settle_s
