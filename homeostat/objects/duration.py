@@ -35,27 +35,3 @@ def parse_duration(text: str) -> int:
     if total > _LONGEST:
         raise DurationError(f"time: invalid duration {text!r}: it is longer than 290 years")
     return -total if found[1] == "-" else total
-
-
-def format_duration(nanoseconds: int) -> str:
-    """As Go prints it: `1h30m0s`, `1.5s`, `250ms`, `0s`."""
-    if not nanoseconds:
-        return "0s"
-    sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
-    if rest < _UNITS["s"]:
-        unit = next(each for each in ("ms", "µs", "ns") if rest >= _UNITS[each])
-        return f"{sign}{_decimal(rest, _UNITS[unit])}{unit}"
-    minutes, below = divmod(rest, _UNITS["m"])
-    hours, minutes = divmod(minutes, 60)
-    seconds = f"{_decimal(below, _UNITS['s'])}s"
-    if hours:
-        return f"{sign}{hours}h{minutes}m{seconds}"
-    return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
-
-
-def _decimal(amount: int, unit: int) -> str:
-    whole, rest = divmod(amount, unit)
-    if not rest:
-        return str(whole)
-    digits = len(str(unit)) - 1
-    return f"{whole}.{rest:0{digits}d}".rstrip("0")

@@ -88,11 +88,6 @@ class Quantity:
         whole = -(-abs(self.nanos) // _NANO)
         return -whole if self.nanos < 0 else whole
 
-    @property
-    def millis(self) -> int:
-        """The amount in thousandths, rounded away from zero: CPU shares."""
-        return Quantity(self.nanos * 1000).value
-
 
 def _scale_of(suffix: str) -> tuple[Fraction, Family]:
     if suffix in _BINARY:

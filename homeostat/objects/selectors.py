@@ -301,7 +301,3 @@ def parse_fields(text: str) -> tuple[FieldTerm, ...]:
         terms.append(FieldTerm(field, re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL), operator != "!="))
         place = found.end()
     return tuple(terms)
-
-
-def print_fields(terms: tuple[FieldTerm, ...]) -> str:
-    return ",".join(map(str, terms))

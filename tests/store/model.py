@@ -24,8 +24,8 @@ from homeostat.store.base import (
     Subscription,
 )
 from homeostat.store.history import covers
-from homeostat.store.watch import SlowWatcherError, Watch, watch
 from tests.store.contract import StoreFactory, draft
+from tests.store.events import SlowWatcherError, Watch, watch
 
 KEYS = [Key(resource, namespace, name) for resource in ("pods", "nodes") for namespace in ("", "n") for name in "abc"]
 SCOPES = [Scope("pods"), Scope("pods", "n"), Scope("pods", "n", "a"), Scope("nodes"), Scope("nodes", "", "b")]

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from homeostat.store.base import CompactedError, Store
-from homeostat.store.watch import SlowWatcherError, watch
 from tests.store.contract import PODS, pod, put
+from tests.store.events import SlowWatcherError, watch
 
 
 async def test_a_watch_gives_history_then_what_happens(store: Store) -> None:

@@ -1,6 +1,6 @@
 """The log of a command: one line a record on standard error, a constant message and then its fields.
 
-2026-01-31T12:00:00.123Z WARNING homeostat.store.watch "watcher cut off" key=pods behind=1048576
+2026-01-31T12:00:00.123Z WARNING homeostat.server.verbs.watch "watcher cut off" key=pods behind=1048576
 """
 
 from __future__ import annotations

@@ -86,15 +86,11 @@ class Kept(msgspec.Struct, frozen=True):
     spec: KeptSpec
 
 
-def surplus_entries(held: Iterable[Kept], keep_of: Callable[[str], Keep], *, now: datetime) -> list[Kept]:
-    """Entries that are too old, and those of resources that keep fewer than they did; `keep_of` goes by kind."""
-    census = Census(keep_of, now=now)
-    return [*census.take(held), *census.end()]
-
-
 class Census:
-    """The same page by page: entries come in the order of their names, so those of one resource come together, and no
-    more of them are held at a time than a page and what goes on from the page before.
+    """Finds entries that are too old, and those of resources that keep fewer than they did; `keep_of` goes by kind.
+
+    Entries come page by page in the order of their names, so those of one resource come together, and no more of them
+    are held at a time than a page and what goes on from the page before.
     """
 
     def __init__(self, keep_of: Callable[[str], Keep], *, now: datetime) -> None:

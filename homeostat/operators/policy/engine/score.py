@@ -5,7 +5,6 @@ No Pods are no fault: they score 100.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Literal
 
 from homeostat.operators.policy.spec import Thresholds
@@ -41,8 +40,3 @@ def aggregate(scores: list[tuple[int, int]]) -> int:
     """The score of several clusters, each weighed by its Pods; the pairs are (score, pods)."""
     pods = sum(count for _, count in scores)
     return sum(score * count for score, count in scores) // pods if pods > 0 else 100
-
-
-def mean_score(scores: Collection[int]) -> int:
-    """Of the namespaces of a cluster, whatever their size; of none 100."""
-    return sum(scores) // len(scores) if scores else 100

@@ -7,7 +7,7 @@ from homeostat.objects.report.report import Severity
 from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.engine.check import CHECKS
 from homeostat.operators.policy.engine.namespaces import is_system
-from homeostat.operators.policy.engine.score import aggregate, classify, is_healthy, mean_score, score_of, summary
+from homeostat.operators.policy.engine.score import aggregate, classify, is_healthy, score_of, summary
 from homeostat.operators.policy.spec import PolicySpec, SeverityOverrides, Thresholds, Weights
 from tests.operators.policy.worlds import ALL, BARE, GOOD, WORST, container, pod_json, to_pod, totals_of
 
@@ -174,7 +174,3 @@ def test_a_system_namespace_is_known(namespace: str) -> None:
 @pytest.mark.parametrize("namespace", ["default", "production", "system", "my-kube"])
 def test_an_ordinary_namespace_is_known(namespace: str) -> None:
     assert not is_system(namespace)
-
-
-def test_namespaces_count_alike_whatever_their_size() -> None:
-    assert (mean_score([100, 56, 95]), mean_score([])) == (83, 100)
