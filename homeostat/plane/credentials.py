@@ -7,15 +7,10 @@ certificate of its own. The first start makes what is missing, one replica at a 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
-import os
 import socket
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from homeostat.plane.plane import Plane
@@ -23,6 +18,7 @@ from homeostat.plane.settings import Settings
 from homeostat.server.pki.directory import Pki, PkiError, prepare_pki, renew, server_hosts
 from homeostat.server.pki.kubeconfig import ClientCertificate, kubeconfig
 from homeostat.server.pki.private_file import write_private
+from homeostat.store.files import exclusive
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +27,7 @@ _RENEW_EVERY_S = 12 * 3600.0
 
 def prepare_credentials(settings: Settings) -> Pki:
     """Blocking. `PkiError` for what is there and cannot be used."""
-    with _alone(settings.data / "pki.lock"):
+    with exclusive(settings.data / "pki.lock"):
         return prepare_pki(_pki(settings), hosts=_hosts(settings), now=datetime.now(UTC))
 
 
@@ -68,16 +64,5 @@ def _hosts(settings: Settings) -> frozenset[str]:
 
 
 def _renew(settings: Settings, pki: Pki, context: ssl.SSLContext) -> bool:
-    with _alone(settings.data / "pki.lock"):
+    with exclusive(settings.data / "pki.lock"):
         return renew(pki, context, hosts=_hosts(settings), now=datetime.now(UTC))
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """One process at a time makes and renews. The lock goes with the file, also where the process dies."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)

@@ -1,7 +1,7 @@
 """When something that recurs is due next: after an interval, or by a cron expression in a time zone. Pure: the time
 and the random number are passed in.
 
-Cron keeps to the local time of its zone. A time in the hour that the clock skips in spring is due right after that hour;
+Cron keeps to the local time of its zone. A time in the hour that the clock skips in spring is due right after it;
 a time in the hour that comes twice in autumn is due once.
 """
 

@@ -12,9 +12,9 @@ import pytest
 
 from homeostat.client.base import Client, Transport
 from homeostat.edge.exposition import exposition
+from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import UnavailableError
 from homeostat.plane import Settings, open_plane
-from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.description import describe
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.supervisor import Figures, Supervisor

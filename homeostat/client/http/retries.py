@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from homeostat.client.base import Response, Transport, UnreachableError
+from homeostat.objects.backoff import Backoff
 
 _READS = frozenset({"GET", "HEAD"})
 _UNWELL = frozenset({500, 502, 503, 504})
@@ -46,7 +47,7 @@ class Patience:
         """Never less than the server asked for, and spread: `chance` is uniform in [0, 1)."""
         if told_s is not None:
             return told_s + chance * self.first_s
-        return float(min(self.longest_s, self.first_s * 2 ** (failures - 1)) * (0.5 + 0.5 * chance))
+        return Backoff(self.first_s, self.longest_s, spread=0.5).delay_s(failures, 1.0 - chance)
 
 
 def is_worth_another(method: str, outcome: Response | UnreachableError) -> bool:

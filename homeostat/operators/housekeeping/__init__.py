@@ -9,13 +9,13 @@ import asyncio
 import logging
 
 from homeostat.client.base import Client
+from homeostat.objects.backoff import Backoff
 from homeostat.operators.housekeeping.definitions import Definitions
 from homeostat.operators.housekeeping.garbage.collector import Collector
 from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.namespaces.controller import Namespaces
 from homeostat.operators.housekeeping.namespaces.defaults import Furnishings
 from homeostat.operators.housekeeping.roles import Roles
-from homeostat.runtime.control.backoff import Backoff
 
 log = logging.getLogger(__name__)
 

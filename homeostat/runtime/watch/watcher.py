@@ -27,6 +27,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
 
+from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, error_of
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import (
@@ -41,7 +42,6 @@ from homeostat.runtime.cache.decoding import (
     Refused,
     UnreadableObject,
 )
-from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.watch.phase import (
     FAILURES,
     Listing,

@@ -7,20 +7,18 @@ can add or revoke a token while the plane runs.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import logging
-import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from homeostat.server.access.user import AUTHENTICATED, User
 from homeostat.server.pki.private_file import make_private_directory, read_private, write_private
+from homeostat.store.files import exclusive
 
 _log = logging.getLogger(__name__)
 _PREFIX = "hst"
@@ -96,7 +94,7 @@ class Tokens:
 
     def _change(self, edit: Callable[[Sequence[Token]], Sequence[Token]]) -> None:
         make_private_directory(self._path.parent)
-        with _locked(self._path.with_name(f".{self._path.name}.lock")):
+        with exclusive(self._path.with_name(f".{self._path.name}.lock")):
             self._refresh()
             kept = edit(self.list())
             write_private(self._path, msgspec.json.format(msgspec.json.encode(kept)))
@@ -126,14 +124,3 @@ def _user_of(token: Token) -> User:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One change at a time, whichever process makes it."""
-    opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(opened)

@@ -7,10 +7,10 @@ and meant for starts and commands.
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
+
+from homeostat.store.files import private_beside, sync_directory, sync_file
 
 
 def make_private_directory(directory: Path) -> None:
@@ -20,16 +20,20 @@ def make_private_directory(directory: Path) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    with _beside(path, data) as written:
-        written.replace(path)
-    _sync(path.parent)
+    with private_beside(path) as (file, beside):
+        file.write(data)
+        sync_file(file)
+        beside.replace(path)
+    sync_directory(path.parent)
 
 
 def keep_private(path: Path, data: bytes) -> bytes:
     """Make a file that is never changed, unless somebody was quicker; what is in it either way."""
-    with _beside(path, data) as written, suppress(FileExistsError):
-        os.link(written, path)
-    _sync(path.parent)
+    with private_beside(path) as (file, beside), suppress(FileExistsError):
+        file.write(data)
+        sync_file(file)
+        os.link(beside, path)
+    sync_directory(path.parent)
     return path.read_bytes()
 
 
@@ -41,26 +45,3 @@ def read_private(path: Path) -> bytes | None:
         return path.read_bytes()
     except FileNotFoundError:
         return None
-
-
-@contextmanager
-def _beside(path: Path, data: bytes) -> Iterator[Path]:
-    """A file with the data on disk, next to where it is wanted; gone afterwards unless it was moved."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(file, "wb") as opened:
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
-        yield beside
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _sync(directory: Path) -> None:
-    opened = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -112,15 +112,21 @@ def note_of(record: Record) -> Note:
     return note
 
 
-def list_parts(
-    kind: str, api_version: str, items: Sequence[bytes], *, revision: int, continue_token: str = "", remaining: int = 0
-) -> list[bytes]:
-    """A list as parts to write one after the other; the items are not copied into one body."""
+def list_metadata(revision: int, continue_token: str, remaining: int) -> JsonObject:
+    """Of a list, or of a page of one: what is left is known only where there is more."""
     metadata: JsonObject = {"resourceVersion": str(revision)}
     if continue_token:
         metadata["continue"] = continue_token
         if remaining:
             metadata["remainingItemCount"] = remaining
+    return metadata
+
+
+def list_parts(
+    kind: str, api_version: str, items: Sequence[bytes], *, revision: int, continue_token: str = "", remaining: int = 0
+) -> list[bytes]:
+    """A list as parts to write one after the other; the items are not copied into one body."""
+    metadata = list_metadata(revision, continue_token, remaining)
     head = b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":[' % (encode(kind), encode(api_version), encode(metadata))
     return joined(head, items, b"]}")
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import Note, joined, metadata_bytes, note_of, object_bytes, object_of
+from homeostat.server.view.encode import Note, joined, list_metadata, metadata_bytes, note_of, object_bytes, object_of
 from homeostat.server.view.table import Columns, Row
 from homeostat.store.base import Record
 
@@ -45,11 +45,7 @@ class TableView:
     def list_parts(
         self, records: Sequence[Record], *, revision: int, continue_token: str = "", remaining: int = 0
     ) -> list[bytes]:
-        metadata: JsonObject = {"resourceVersion": str(revision)}
-        if continue_token:
-            metadata["continue"] = continue_token
-            if remaining:
-                metadata["remainingItemCount"] = remaining
+        metadata = list_metadata(revision, continue_token, remaining)
         now = self._backend.now().timestamp()
         return self._document([self._row(record, now) for record in records], metadata)
 

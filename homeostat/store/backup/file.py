@@ -13,8 +13,6 @@ fits; only sealed values, which are bound to their key, cannot be made up.
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
 import stat
 import struct
 import zlib
@@ -27,6 +25,7 @@ import msgspec
 
 from homeostat.store.backup.rows import Contents, Row
 from homeostat.store.base import StoreError
+from homeostat.store.files import private_beside, sync_directory, sync_file
 
 FORMAT = 1
 _MAGIC = b"homeostat backup\n"
@@ -58,18 +57,13 @@ def writing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
 
     Only a backup is replaced: a name that was meant for something else, the database say, is refused.
     """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         _require_replaceable(path)
-        opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(opened, "wb") as file:
-                yield file, beside
-                os.fsync(file.fileno())
+        with private_beside(path) as (file, beside):
+            yield file, beside
+            sync_file(file)
             beside.replace(path)
-            _sync(path.parent)
-        finally:
-            beside.unlink(missing_ok=True)
+            sync_directory(path.parent)
     except OSError as error:
         raise BackupError(f'"{path}" cannot be written: {error.strerror}') from error
 
@@ -86,14 +80,6 @@ def _require_replaceable(path: Path) -> None:
 def _is_backup(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) in {_MAGIC, b""}
-
-
-def _sync(directory: Path) -> None:
-    opened = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 class BackupWriter:

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import pytest
 
+from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ExpiredError, ForbiddenError, UnavailableError
 from homeostat.runtime.cache.cache import Change
-from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.watch.comparison import Comparison
 from homeostat.runtime.watch.watcher import Pace
 from homeostat.testing.clock import virtual_time

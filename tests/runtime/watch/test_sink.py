@@ -8,10 +8,10 @@ from contextlib import suppress
 
 import pytest
 
+from homeostat.objects.backoff import Backoff
 from homeostat.objects.json import encode
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import Projection, UnreadableObject
-from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.watch.source import Source
 from homeostat.runtime.watch.watcher import Pace, Watcher
 from homeostat.testing.clock import virtual_time

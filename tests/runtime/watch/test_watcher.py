@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from homeostat.client.http.transport import UnreachableError
+from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import (
     ApiError,
     ExpiredError,
@@ -23,7 +24,6 @@ from homeostat.objects.errors import (
 from homeostat.objects.json import encode
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import GarbledError, Projection
-from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.watch.phase import (
     Listing,
     Phase,

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from homeostat.objects.backoff import Backoff
 from homeostat.objects.decision import Stalled
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
 from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
@@ -21,7 +22,6 @@ from homeostat.operators.actions.inputs.jobs import InputMeans, prepare, trouble
 from homeostat.operators.actions.inputs.plugin import Feed, InputError
 from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest, live_of
-from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.control.reconcile import is_paused
 
 _BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)

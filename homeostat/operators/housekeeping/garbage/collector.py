@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.objects.declared import OwnerReference
 from homeostat.objects.kind import Kind
 from homeostat.operators.housekeeping.garbage.decide import Delete, Keep, Release, decide
 from homeostat.operators.housekeeping.garbage.graph import (
@@ -32,7 +33,7 @@ from homeostat.operators.housekeeping.garbage.graph import (
 from homeostat.operators.housekeeping.metadata.client import MetadataClient
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, Lost, News, Synced
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
-from homeostat.operators.housekeeping.metadata.metadata import Metadata, OwnerReference
+from homeostat.operators.housekeeping.metadata.metadata import Metadata
 from homeostat.runtime.control.queue import Priority, WorkQueue
 from homeostat.runtime.control.workers import Workers
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.discovery import fetch_kinds
+from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Lost, News, Observer, Synced
@@ -21,7 +22,6 @@ from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY, by_k
 from homeostat.operators.housekeeping.metadata.metadata import Partial
 from homeostat.operators.housekeeping.metadata.sink import Relay
 from homeostat.runtime.cache.decoding import Projection
-from homeostat.runtime.control.backoff import Backoff
 from homeostat.runtime.watch.source import Source
 from homeostat.runtime.watch.watcher import Pace, Watcher
 

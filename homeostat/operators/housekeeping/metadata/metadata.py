@@ -10,17 +10,10 @@ from typing import Literal
 
 import msgspec
 
+from homeostat.objects.declared import OwnerReference
+
 Policy = Literal["Background", "Foreground", "Orphan"]
 """What becomes of the dependents of an object that is deleted."""
-
-
-class OwnerReference(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, gc=False):
-    api_version: str
-    kind: str
-    name: str
-    uid: str
-    controller: bool | None = None
-    block_owner_deletion: bool | None = None
 
 
 class Metadata(msgspec.Struct, rename="camel", frozen=True, gc=False):

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Final, Never
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.operators.actions.api import ID
-from homeostat.runtime.control.backoff import Backoff
 from homeostat.web.actions.index.changes import Series, Unnumbered
 from homeostat.web.actions.index.index import Book
 from homeostat.web.kit.ids import Ids
