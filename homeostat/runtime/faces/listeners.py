@@ -6,7 +6,7 @@ port that somebody asked for is required, and a default one is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -114,12 +114,7 @@ def _check(faces: Sequence[Face], choice: FaceChoice) -> None:
     for name in names:
         if name == SHARED or names.count(name) > 1:
             raise FaceError(f'two faces of this process are named "{name}"; rename one')
-    ways: Sequence[tuple[Iterable[str], Callable[[str], str]]] = (
-        (choice.own, port_option),
-        (choice.without, lambda name: f"--no-{name}"),
-    )
-    for named, option in ways:
-        for name in named:
-            if name not in names:
-                there = f"there are: {', '.join(names)}" if names else "they have none"
-                raise FaceError(f'{option(name)}: no operator that is to run has a face "{name}"; {there}')
+    for name in choice.own:
+        if name not in names:
+            there = f"there are: {', '.join(names)}" if names else "they have none"
+            raise FaceError(f'{port_option(name)}: no operator that is to run has a face "{name}"; {there}')

@@ -220,11 +220,10 @@ def test_delete_by_file_goes_on_after_a_refusal_and_waits(shop: Cli) -> None:
     assert shop.here("get", "cm", "one").code == 1
 
 
-def test_a_refusal_that_no_role_can_lift_does_not_speak_of_roles(shop: Cli) -> None:
+def test_a_refusal_suggests_a_binding_only_for_a_missing_permission(shop: Cli) -> None:
     ended = shop.here("delete", "ns", "default")
     assert ended.code == 1
-    assert "may not be deleted" in ended.err
-    assert "RoleBinding" not in ended.err
+    assert "may not be deleted; if a permission is missing, grant it with a RoleBinding" in ended.err
 
 
 def test_what_is_still_held_is_not_told_to_be_deleted(shop: Cli) -> None:

@@ -67,7 +67,6 @@ def test_a_face_with_another_default_port_is_alone_there() -> None:
         ([REST, face("site", "/")], FaceChoice(), '"rest" and "site" both answer at /; .* --site-port'),
         ([REST, face("rest", "/x")], FaceChoice(), 'two faces of this process are named "rest"'),
         ([REST], FaceChoice(own={"images": Place(HERE, 1)}), "--images-port: .* no|no operator .*there are: rest"),
-        ([], FaceChoice(without=frozenset({"rest"})), "--no-rest: no operator .* they have none"),
     ],
 )
 def test_a_choice_that_cannot_be_served_is_an_error(faces: list[Face], choice: FaceChoice, told: str) -> None:
@@ -99,3 +98,7 @@ def test_the_longest_prefix_of_whole_segments_decides(path: str, name: str) -> N
 
 def test_a_path_that_no_face_answers_leads_nowhere() -> None:
     assert by_prefix("/other", prefixes_of([IMAGES])) == ""
+
+
+def test_a_face_that_is_not_there_may_be_switched_off() -> None:
+    assert arrange([], FaceChoice(without=frozenset({"rest"}))) == []
