@@ -109,6 +109,11 @@ class RestClient:
         try:
             async with asyncio.timeout(request.timeout_s):
                 yield progress
+        except NotSentError as error:
+            if not progress.is_sent:
+                raise
+            # That the last attempt was not sent says nothing about those before it, nor does a redirect's target.
+            raise ResponseLostError(str(error)) from error
         except TimeoutError as error:
             if self._breaker is not None and progress.origin is not None:
                 self._breaker.failed(progress.origin, self._timing.seconds())
@@ -135,7 +140,7 @@ class RestClient:
 
     async def _retried(self, request: Request, progress: Progress, step: Step[R], deadline: float) -> R:
         policy = self._settings.retry if request.is_idempotent else NO_RETRY
-        attempt, was_lost = 0, False
+        attempt = 0
         while True:
             attempt += 1
             try:
@@ -144,8 +149,7 @@ class RestClient:
                 failure = Failure(attempt=attempt, status=None, left_s=self._left_s(deadline))
                 wait_s = None if isinstance(error, _FINAL) else self._wait_s(policy, failure)
                 if wait_s is None:
-                    raise _honest(error, was_lost=was_lost) from error.__cause__
-                was_lost = was_lost or isinstance(error, ResponseLostError)
+                    raise
             else:
                 asked_s = retry_after_s(response.headers, self._timing.wall_s())
                 left_s = self._left_s(deadline)
@@ -216,11 +220,6 @@ class RestClient:
 
 def _with_token(request: Request, token: str) -> Request:
     return replace(request, headers={**request.headers, "Authorization": BearerToken(token).header})
-
-
-def _honest(error: RestError, *, was_lost: bool) -> RestError:
-    """That the last attempt was not sent says nothing about those before it."""
-    return ResponseLostError(str(error)) if was_lost and isinstance(error, NotSentError) else error
 
 
 def _discard(response: object) -> None:

@@ -31,6 +31,7 @@ from homeostat.external.rest.errors import (
 from homeostat.external.rest.request import Request, Response, origin_of
 from homeostat.external.rest.settings import RestSettings
 from homeostat.external.rest.tls import TlsContexts
+from homeostat.external.secrets.credentials import BasicAuth
 
 _CHUNK: Final = 1 << 16
 _MOST_HEADERS: Final = 100
@@ -107,20 +108,20 @@ class Transport:
             scheme, host, _ = origin_of(request.url)
         except UrlError as error:
             raise AddressRefusedError(f"{request.host}: {error}") from error
+        if any(map(_is_split, (*request.headers, *request.headers.values()))):
+            raise NotSentError(f"{request.host}: the request cannot be sent: a header has a control character")
         tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
         proxy = self._settings.proxies.proxy_for(scheme, host)
-        options = _proxy_options(proxy) if proxy else {}
         session = self._session(is_proxied=bool(proxy))
         with _mapped(request, lambda: progress.is_sent):
             response = await session.request(
                 request.method,
                 request.url,
-                headers=request.headers,
                 data=request.body,
                 allow_redirects=False,
                 ssl=tls or True,
                 trace_request_ctx=progress,
-                **options,
+                **_routed(request.headers, scheme, proxy),
             )
         return Opened(response, request)
 
@@ -166,12 +167,24 @@ async def _note_sent(_: aiohttp.ClientSession, context: SimpleNamespace, __: obj
     progress.is_sent = True
 
 
-def _proxy_options(proxy: str) -> dict[str, Any]:
+def _routed(headers: Mapping[str, str], scheme: str, proxy: str) -> dict[str, Any]:
+    if not proxy:
+        return {"headers": headers}
     parts = urlsplit(proxy)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     if parts.username is None:
-        return {"proxy": bare}
-    return {"proxy": bare, "proxy_auth": aiohttp.BasicAuth(unquote(parts.username), unquote(parts.password or ""))}
+        return {"headers": headers, "proxy": bare}
+    login = BasicAuth(unquote(parts.username), unquote(parts.password or ""))
+    shown = {"Proxy-Authorization": login.header}
+    if scheme == "https":
+        # With the CONNECT alone: inside of the tunnel is the other side.
+        return {"headers": headers, "proxy": bare, "proxy_headers": shown}
+    return {"headers": {**headers, **shown}, "proxy": bare}
+
+
+def _is_split(text: str) -> bool:
+    """A header with a line break would become two; a tab is allowed."""
+    return any((ord(each) < 32 and each != "\t") or ord(each) == 127 for each in text)
 
 
 def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:
@@ -201,7 +214,7 @@ def _mapped(request: Request, is_sent: Callable[[], bool]) -> Any:
     except ValueError as error:
         if is_sent():
             raise InvalidResponseError(f"{host}: the response is not valid HTTP") from error
-        raise NotSentError(f"{host}: the request cannot be sent: a header has a control character") from error
+        raise NotSentError(f"{host}: the request cannot be sent: its method, URL or headers are invalid") from error
 
 
 def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
