@@ -52,7 +52,7 @@ class NamespaceStore:
         if name.startswith(_OWN_NAMES) or str(found.get("type", "")).startswith(_OWN_TYPES):
             raise KeyError(name)
         try:
-            data = {key: base64.b64decode(value) for key, value in (found.get("data") or {}).items()}
+            data = {key: base64.b64decode(value, validate=True) for key, value in (found.get("data") or {}).items()}
         except (binascii.Error, ValueError, TypeError):
             raise SecretError(f'the Secret "{name}" is unreadable: its data is not base64') from None
         if (size := sum(map(len, data.values()))) > LARGEST_SECRET:

@@ -192,7 +192,9 @@ class Vault:
     async def _log_in(self) -> _Lease:
         match self._settings.login:
             case None:
-                raise VaultRefusedError("set VAULT_TOKEN, VAULT_ROLE_ID or VAULT_KUBERNETES_ROLE beside VAULT_ADDR")
+                raise VaultRefusedError(
+                    "set VAULT_TOKEN, VAULT_ROLE_ID, VAULT_USERNAME or VAULT_KUBERNETES_ROLE beside VAULT_ADDR"
+                )
             case Token(token):
                 data = _member(await self._ask("GET", "auth/token/lookup-self", token=token), "data")
                 return self._leased(token, data.get("ttl"), data.get("renewable"))

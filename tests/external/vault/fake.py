@@ -20,6 +20,7 @@ class FakeVault:
         self.namespace = ""
         self.version = 2
         self.logins = 0
+        self.knows_list = True
 
     async def answer(self, request: web.Request) -> web.Response:
         token = request.headers.get("X-Vault-Token", "")
@@ -28,8 +29,8 @@ class FakeVault:
             return web.Response(status=self.fault.status, body=self.fault.body)
         if request.headers.get("X-Vault-Namespace", "") != self.namespace:
             return _refusal(404, "no handler for route")
-        if request.path in ("/v1/auth/approle/login", "/v1/auth/kubernetes/login"):
-            return self._login(await request.json())
+        if request.method == "POST" and "/login" in request.path:
+            return self._login(request.path, await request.json())
         if token not in self.tokens:
             return _refusal(403, "permission denied")
         if request.path == "/v1/auth/token/lookup-self":
@@ -37,10 +38,23 @@ class FakeVault:
             return web.json_response({"data": facts})
         if request.path == "/v1/auth/token/renew-self" and request.method == "POST":
             return self._renew(token)
+        if request.method == "LIST" or request.query.get("list") == "true":
+            is_known = request.method != "LIST" or self.knows_list
+            return self._list(request.path) if is_known else _refusal(405, "unsupported operation")
+        if request.method == "POST":
+            return self._write(request.path, await request.json())
+        if request.method == "DELETE":
+            return self._delete(request.path)
         return self._read(request.path)
 
-    def _login(self, body: dict[str, str]) -> web.Response:
-        if body not in ({"role_id": "role", "secret_id": "its-secret"}, {"role": "app", "jwt": "account-token"}):
+    def _login(self, path: str, body: dict[str, str]) -> web.Response:
+        known = {
+            "/v1/auth/approle/login": {"role_id": "role", "secret_id": "its-secret"},
+            "/v1/auth/kubernetes/login": {"role": "app", "jwt": "account-token"},
+            "/v1/auth/userpass/login/jo": {"password": "its-password"},
+            "/v1/auth/people/login/jo": {"password": "its-password"},
+        }
+        if known.get(path) != body:
             return _refusal(400, "invalid role or secret ID")
         self.logins += 1
         token = f"token-{self.logins}"
@@ -54,10 +68,30 @@ class FakeVault:
         auth = {"client_token": token, "lease_duration": self.ttl, "renewable": self.renewable}
         return web.json_response({"auth": auth})
 
+    def _name(self, path: str, area: str = "data") -> str:
+        return path.removeprefix(f"/v1/secret/{area}/" if self.version == 2 else "/v1/secret/")
+
+    def _write(self, path: str, body: dict[str, Any]) -> web.Response:
+        self.secrets[self._name(path)] = body["data"] if self.version == 2 else body
+        return web.json_response({"data": {"version": 1}}) if self.version == 2 else web.Response(status=204)
+
+    def _delete(self, path: str) -> web.Response:
+        name = self._name(path)
+        if self.version == 2 and name in self.secrets:
+            self.secrets[name] = None
+        elif self.version == 1:
+            self.secrets.pop(name, None)
+        return web.Response(status=204)
+
+    def _list(self, path: str) -> web.Response:
+        folder = self._name(f"{path.rstrip('/')}/", "metadata")
+        inner = [name.removeprefix(folder) for name in self.secrets if name.startswith(folder)]
+        keys = sorted({f"{name.split('/')[0]}/" if "/" in name else name for name in inner})
+        return web.json_response({"data": {"keys": keys}} if keys else {"errors": []}, status=200 if keys else 404)
+
     def _read(self, path: str) -> web.Response:
-        prefix = "/v1/secret/data/" if self.version == 2 else "/v1/secret/"
-        name = path.removeprefix(prefix)
-        if not path.startswith(prefix) or name not in self.secrets:
+        name = self._name(path)
+        if name == path or name not in self.secrets:
             return web.json_response({"errors": []}, status=404)
         fields = self.secrets[name]
         if self.version == 1:

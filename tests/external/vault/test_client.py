@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,14 +106,68 @@ async def test_an_address_alone_does_no_harm_until_a_secret_is_wanted(served: Se
     assert served.fake.requests == []
 
 
-@pytest.mark.parametrize("way", ["approle", "kubernetes"])
-async def test_one_logs_in_by_a_role_or_a_service_account(served: Served, way: str, tmp_path: Path) -> None:
-    account = tmp_path / "token"
-    account.write_text("account-token\n")
-    kubernetes = {"VAULT_KUBERNETES_ROLE": "app", "VAULT_KUBERNETES_TOKEN": str(account)}
-    async with served.vault(ROLE if way == "approle" else kubernetes) as vault:
+USER = {"VAULT_USERNAME": "jo", "VAULT_PASSWORD": "its-password"}
+LOGINS = {
+    "approle": ROLE,
+    "userpass": USER,
+    "userpass elsewhere": {**USER, "VAULT_AUTH_MOUNT": "people"},
+    "kubernetes": {"VAULT_KUBERNETES_ROLE": "app", "VAULT_KUBERNETES_TOKEN": "token"},
+}
+
+
+@pytest.mark.parametrize("environment", LOGINS.values(), ids=LOGINS)
+async def test_one_logs_in_by_role_password_or_service_account(
+    served: Served, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "token").write_text("account-token\n")
+    monkeypatch.chdir(tmp_path)
+    async with served.vault(environment) as vault:
         assert await vault.get_secret("db") == "open-sesame"
     assert reads(served) == ["token-1"] or reads(served) == ["token-2"]
+
+
+async def test_a_password_that_is_wrong_is_refused_without_showing_it(served: Served) -> None:
+    async with served.vault({**USER, "VAULT_PASSWORD": "wrong-password"}) as vault:
+        with pytest.raises(VaultRefusedError, match="HTTP 400") as error:
+            await vault.check()
+    assert "wrong-password" not in str(error.value)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("knows_list", [True, False], ids=["list", "get"])
+async def test_secrets_are_written_listed_and_deleted(served: Served, version: int, knows_list: bool) -> None:
+    served.fake.version, served.fake.knows_list, served.fake.secrets = version, knows_list, {}
+    async with served.vault({**TOKEN, "VAULT_KV_VERSION": str(version)}) as vault:
+        assert await vault.list_secrets() == []
+        for path in ("team/b", "team/deep/er/a", "top"):
+            await vault.write_secret(path, {"value": path})
+        assert await vault.list_secrets() == ["team/b", "team/deep/er/a", "top"]
+        assert await vault.list_secrets("team") == ["team/b", "team/deep/er/a"]
+        assert await vault.get_secret("team/b") == "team/b"
+        await vault.write_secret("team/b", {"value": "changed"})
+        assert await vault.get_secret("team/b") == "changed"
+        await vault.delete_secret("team/b")
+        await vault.delete_secret("none")
+        with pytest.raises(KeyError):
+            await vault.get_secret("team/b")
+
+
+async def test_a_prefix_is_before_every_path(served: Served) -> None:
+    settings = vault_settings({"VAULT_ADDR": served.url, **TOKEN})
+    assert settings is not None
+    async with Vault(replace(settings, prefix="/homeostat/"), seconds=lambda: served.now) as vault:
+        await vault.write_secret("a", {"value": "x"})
+        assert (await vault.get_secret("a"), await vault.list_secrets()) == ("x", ["a"])
+    assert served.fake.secrets["homeostat/a"] == {"value": "x"}
+
+
+@pytest.mark.parametrize("path", ["", "..", "a/../b", "a//b", "./a"])
+async def test_nothing_is_written_outside_of_the_mount(served: Served, path: str) -> None:
+    async with served.vault(TOKEN) as vault:
+        for act in (vault.write_secret(path, {}), vault.delete_secret(path)):
+            with pytest.raises(VaultError, match="invalid path"):
+                await act
+    assert not any(method in ("POST", "DELETE") for method, _, _ in served.fake.requests)
 
 
 async def test_a_token_that_was_revoked_or_is_over_is_replaced(served: Served) -> None:
@@ -164,6 +219,8 @@ async def test_a_vault_that_is_away_is_an_exchange_that_failed() -> None:
     [
         ({"VAULT_ADDR": "vault:8200", **TOKEN}, "a URL of http or https"),
         ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_KV_VERSION": "3"}, "to be 1 or 2"),
+        ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_CACERT": "/none"}, "VAULT_CACERT .* cannot be read"),
+        ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_CLIENT_CERT": __file__}, "set together"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(environment: dict[str, str], told: str) -> None:
