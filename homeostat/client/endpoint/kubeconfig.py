@@ -2,7 +2,7 @@
 
 Several files are one: what an earlier one names wins. Certificates, keys and tokens are embedded or in files of their
 own, whose paths count from the kubeconfig that names them. What cannot be honoured (passwords, the former auth
-providers) is refused rather than passed over: a command must not act as somebody else than it was told to.
+providers) is refused rather than ignored: a command must not act as a user that nobody chose.
 Blocking, and meant for the time before the first request.
 """
 
@@ -27,30 +27,30 @@ _UNSUPPORTED_USER = ("auth-provider", "username", "password")
 
 def load_endpoint(paths: Sequence[Path], *, context: str = "") -> Endpoint:
     """The endpoint of a context, of the current one by default; of the files at least one must exist."""
-    found, told = _files(paths), ":".join(map(str, paths))
-    chosen = context or _current(found, told)
+    found, where = _files(paths), ":".join(map(str, paths))
+    chosen = context or _current(found, where)
     entry, _ = _find(found, "context", chosen)
     cluster, cluster_home = _find(found, "cluster", str(entry.get("cluster") or ""))
     user, user_home = _find(found, "user", str(entry["user"])) if entry.get("user") else ({}, cluster_home)
-    _refuse(user, _UNSUPPORTED_USER, told)
+    _refuse(user, _UNSUPPORTED_USER, where)
     certificate = _material(user, "client-certificate", user_home)
     key = _material(user, "client-key", user_home)
     if (certificate is None) != (key is None):
-        raise KubeconfigError(f"{told}: a client certificate and its key go together, and one of them is missing")
+        raise KubeconfigError(f"{where}: a client certificate and its key go together, and one of them is missing")
     authority = _material(cluster, "certificate-authority", cluster_home)
     return Endpoint(
-        server=_server(cluster, told),
+        server=_server(cluster, where),
         namespace=str(entry.get("namespace") or "default"),
         authority=authority,
         is_verified=not cluster.get("insecure-skip-tls-verify"),
         tls_server_name=str(cluster.get("tls-server-name") or ""),
-        proxy=_proxy(cluster, told),
+        proxy=_proxy(cluster, where),
         token=_token(user, user_home),
         token_file=user_home / str(user["tokenFile"]) if user.get("tokenFile") else None,
         certificate=certificate,
         key=key,
-        plugin=plugin_of(user, cluster, authority, home=user_home, told=told),
-        impersonation=impersonation_of(user, told),
+        plugin=plugin_of(user, cluster, authority, home=user_home, where=where),
+        impersonation=impersonation_of(user, where),
     )
 
 
@@ -73,10 +73,10 @@ def _currents(files: Sequence[_Named]) -> Iterator[str]:
     return (text for each in files if (text := str(each.config.get("current-context") or "")))
 
 
-def _current(files: Sequence[_Named], told: str) -> str:
+def _current(files: Sequence[_Named], where: str) -> str:
     if chosen := next(_currents(files), ""):
         return chosen
-    raise KubeconfigError(f"{told} names no current context; choose one with --context")
+    raise KubeconfigError(f"{where} names no current context; choose one with --context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,32 +102,32 @@ def _find(files: Sequence[_Named], kind: str, name: str) -> tuple[JsonObject, Pa
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, dict) and entry.get("name") == name and isinstance(entry.get(kind), dict):
                 return entry[kind], each.path.parent
-    told = ":".join(str(each.path) for each in files)
-    raise KubeconfigError(f'{told} has no {kind} named "{name}"')
+    where = ":".join(str(each.path) for each in files)
+    raise KubeconfigError(f'{where} has no {kind} named "{name}"')
 
 
-def _refuse(entry: JsonObject, fields: Sequence[str], told: str) -> None:
+def _refuse(entry: JsonObject, fields: Sequence[str], where: str) -> None:
     for name in fields:
         if entry.get(name):
-            raise KubeconfigError(f'{told} uses "{name}", which is not supported; use a certificate or a token')
+            raise KubeconfigError(f'{where} uses "{name}", which is not supported; use a certificate or a token')
 
 
-def _server(cluster: JsonObject, told: str) -> str:
+def _server(cluster: JsonObject, where: str) -> str:
     server = str(cluster.get("server") or "").rstrip("/")
     if "@" in server:
-        # Not told, for what stands before it may be a password.
-        raise KubeconfigError(f"{told}: the address of the server has a user in it; credentials go into users")
+        # Not shown: the text before it may be a password.
+        raise KubeconfigError(f"{where}: the address of the server has a user in it; credentials go into users")
     if not is_address(server):
-        raise KubeconfigError(f'{told}: "{server}" is not the address of a server; expected https://host:port')
+        raise KubeconfigError(f'{where}: "{server}" is not the address of a server; expected https://host:port')
     return server
 
 
-def _proxy(cluster: JsonObject, told: str) -> str:
+def _proxy(cluster: JsonObject, where: str) -> str:
     proxy = str(cluster.get("proxy-url") or "")
     if proxy and not is_address(proxy):
-        # It may have a password in it, so it is not told.
+        # Not shown: it may have a password in it.
         raise KubeconfigError(
-            f"{told}: this proxy-url is not supported; expected http://host:port or https://host:port"
+            f"{where}: this proxy-url is not supported; expected http://host:port or https://host:port"
         )
     return proxy
 

@@ -65,23 +65,23 @@ class Cache(Generic[V]):
         return iter([obj for each in self._objects.values() for obj in each.values()])
 
     def get(self, namespace: str, name: str) -> V | None:
-        """None where there is no such object; `UnreadableError` where there is one that does not fit."""
+        """None where there is no such object; `UnreadableError` for an unreadable one."""
         found = self._held(namespace, name)
         if found is None and (namespace, name) in self._unreadable.found:
             raise self._unreadable.error((namespace, name))
         return found
 
     def readable(self, namespace: str, name: str) -> V | None:
-        """As lists show it: None also where there is one that does not fit, for who does not make what is absent."""
+        """None for an unreadable object, too: for readers that create nothing that is absent."""
         return self._held(namespace, name)
 
     def knows(self, namespace: str, name: str) -> bool:
-        """Whether there is such an object, fit or not."""
+        """Whether there is such an object, readable or not."""
         return self._held(namespace, name) is not None or (namespace, name) in self._unreadable.found
 
     @property
     def unreadable(self) -> list[UnreadableObject]:
-        """The objects that are there and do not fit, which everything else leaves out."""
+        """The unreadable objects, which lists leave out."""
         return list(self._unreadable.found.values())
 
     def names(self) -> list[Name]:
@@ -98,11 +98,11 @@ class Cache(Generic[V]):
         return list(self._indexes[index].names(key))
 
     def wrote(self, namespace: str, name: str, version: int) -> None:
-        """Tells that the server answered a write to this object with this version; 0 or an old one says nothing."""
+        """Notes that the server answered a write to this object with this version; 0 or an old one says nothing."""
         self._freshness.wrote((namespace, name), version)
 
     def deleted(self, namespace: str, name: str, deletion: Deletion) -> None:
-        """Tells that the server has carried out a deletion of this object."""
+        """Notes that the server has carried out a deletion of this object."""
         self._deletions[namespace, name] = deletion
 
     def is_behind(self, namespace: str, name: str) -> bool:
@@ -112,7 +112,7 @@ class Cache(Generic[V]):
         return self._freshness.is_behind(key) or (key in self._deletions and not self._has_seen_deletion(key))
 
     async def await_version(self, namespace: str, name: str) -> None:
-        """Waits until the newest write told of this object, or its deletion, was seen. The caller sets the timeout."""
+        """Waits until the newest write to this object, or its deletion, was seen. The caller sets the timeout."""
         while self.is_behind(namespace, name):
             await self._freshness.changed((namespace, name))
 
@@ -168,7 +168,7 @@ class CacheWriter(Generic[V]):
                 made.move((namespace, name), None, obj)
 
     def put(self, obj: V) -> Change[V] | None:
-        """ADDED or MODIFIED; None where it tells nothing new."""
+        """ADDED or MODIFIED; None where nothing is new."""
         cache = self.cache
         namespace, name = self._name_of(obj)
         version = self._version_of(obj)
@@ -213,7 +213,7 @@ class CacheWriter(Generic[V]):
         self.cache._freshness.advance(version)
 
     def let_go(self) -> None:
-        """The watch has ended for good: whoever waits for a write to be seen goes on without."""
+        """The watch has ended for good: waiting for a write to be seen ends."""
         self.cache._deletions.clear()
         self.cache._freshness.let_go()
 
@@ -303,14 +303,14 @@ class CacheWriter(Generic[V]):
         return changes
 
     def _is_missed(self, unreadable: UnreadableObject, version: int, listing: Listing[V]) -> bool:
-        """Whether the list alone tells of it. What is held after the merge is newer than the list."""
+        """Whether only the list has it. What is held after the merge is newer than the list."""
         name = (unreadable.namespace, unreadable.name)
         known = self.cache._unreadable.found.get(name)
         is_newer = known.version > version if known is not None else listing.removals.get(name, 0) > version
         return not is_newer and self.cache._held(*name) is None
 
     def _is_newer(self, change: Change[V], version: int, removals: Mapping[Name, int]) -> bool:
-        """Whether what is held, or that nothing is, was told by an event after the version of the list."""
+        """Whether an event after the version of the list set, or removed, what is held."""
         if change.old is None:
             return removals.get((change.namespace, change.name), 0) > version
         return change.old == change.new or self._version_of(change.old) > version

@@ -3,7 +3,7 @@
 A projection is a struct that names those fields, with `metadata` and in it the name, the namespace and the
 resourceVersion. What it does not name is skipped by the decoder and costs no memory. Promises, each tested:
 
-- an object that does not fit the projection is told apart and named; the others around it are decoded
+- an object that does not match the projection is reported by name; the others around it are decoded
 - bytes that are no page or no event are a `GarbledError`, whatever is wrong with them
 """
 
@@ -149,7 +149,7 @@ class Projection(Generic[V]):
         self._event: msgspec.json.Decoder[Event[V]] = msgspec.json.Decoder(kinds)
 
     def object(self, body: bytes) -> V:
-        """One object alone; `GarbledError` also where it does not fit."""
+        """One object alone; `GarbledError` also where it does not match."""
         try:
             return self._object.decode(body)
         except (msgspec.DecodeError, RecursionError) as error:

@@ -76,7 +76,7 @@ class Freshness(Generic[K]):
         self._release(max((each for each, _ in self._pending), default=0) if is_restored else version)
 
     def let_go(self) -> None:
-        """No more events come, so nobody waits for them."""
+        """No more events come, so waiting for them ends."""
         self._wanted.clear()
         self._pending.clear()
         for key in list(self._waiters):

@@ -1,4 +1,4 @@
-"""One watch for all who want to know of the same objects: a cache to read and handlers that are told each change.
+"""One watch for all readers of the same objects: a cache to read, and handlers that get each change.
 
     informers = Informers(client)
     pods = informers.get(Source("/api/v1/pods", label_selector="app=web"), Pod)
@@ -7,9 +7,9 @@
 Promises, each tested:
 
 - who asks for the same objects in the same projection gets the same informer, and the server sees one watch
-- a handler is told after the cache holds the change, in the order of the server, and one that comes late is first told
-  what is there
-- `synced` returns when the first list is in the cache and was told
+- a handler gets a change after the cache holds it, in the order of the server; a handler that is added later first
+  gets what is there
+- `synced` returns when the first list is in the cache and the handlers have it
 
 A handler does no I/O and does not raise: it puts names into queues. One that raises ends the informers, and loudly.
 """
@@ -80,7 +80,7 @@ class Informer(Generic[V]):
         return self._unreadable.error((unreadable.namespace, unreadable.name))
 
     def add_unreadable_handler(self, handler: UnreadableHandler) -> None:
-        """Told of each object that does not fit: that it came, changed, or is one no more."""
+        """Gets each unreadable object when it appears, changes, or is no longer unreadable."""
         self._unreadable.add_handler(handler)
 
     def remove_unreadable_handler(self, handler: UnreadableHandler) -> None:

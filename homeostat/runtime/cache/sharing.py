@@ -1,14 +1,14 @@
 """Equal parts of many objects, held once.
 
 A thousand Pods of one ReplicaSet have the same labels, owner and images, and a decoder makes all of them a thousand
-times. Where a struct says that a part of it is plain and frozen, the second one that comes is let go for the first.
+times. Where a struct says that a part of it is plain and frozen, the first one replaces all later ones.
 Promises, each tested:
 
 - an object that was shared is equal to what it was before
-- only what cannot be told apart is shared: a field that may be 1 or true is left alone
+- only identical values are shared: a field that may be 1 or true is not
 - what is remembered has a bound, whatever comes
 
-Whoever reads a cache changes nothing in it, so nobody can tell. A dict of labels may be that of many objects.
+Readers of a cache change nothing in it, so sharing has no effect on them. A dict of labels may belong to many objects.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Sharing:
     """Of the objects of one struct, which has `metadata`."""
 
     def __init__(self, struct: type) -> None:
-        told = inspect.type_info(struct)
-        assert isinstance(told, inspect.StructType)
-        metadata = next((each.type for each in told.fields if each.name == "metadata"), None)
-        self._parts = [_Part(each) for each in told.fields if each.name != "metadata" and _is_shared(each.type)]
+        info = inspect.type_info(struct)
+        assert isinstance(info, inspect.StructType)
+        metadata = next((each.type for each in info.fields if each.name == "metadata"), None)
+        self._parts = [_Part(each) for each in info.fields if each.name != "metadata" and _is_shared(each.type)]
         self._metadata_parts = [
             _Part(each)
             for each in (metadata.fields if isinstance(metadata, inspect.StructType) else ())
@@ -69,21 +69,21 @@ class _Part:
         self._held[key] = value
 
 
-def _is_shared(told: inspect.Type) -> bool:
-    if isinstance(told, inspect.DictType):
-        return _is_plain(told.key_type, ()) and _is_plain(told.value_type, ())
-    return _is_plain(told, ())
+def _is_shared(info: inspect.Type) -> bool:
+    if isinstance(info, inspect.DictType):
+        return _is_plain(info.key_type, ()) and _is_plain(info.value_type, ())
+    return _is_plain(info, ())
 
 
-def _is_plain(told: inspect.Type, inside: tuple[type, ...]) -> bool:
-    """Equal values of it are the same in every way, and can be looked up. What holds its own kind is left alone."""
-    match told:
+def _is_plain(info: inspect.Type, inside: tuple[type, ...]) -> bool:
+    """Equal values of it are the same in every way, and can be looked up. Recursive types are not shared."""
+    match info:
         case inspect.StructType():
-            is_fit = told.cls.__struct_config__.frozen and told.cls not in inside
-            return is_fit and all(_is_plain(each.type, (*inside, told.cls)) for each in told.fields)
+            is_frozen = info.cls.__struct_config__.frozen and info.cls not in inside
+            return is_frozen and all(_is_plain(each.type, (*inside, info.cls)) for each in info.fields)
         case inspect.VarTupleType():
-            return _is_plain(told.item_type, inside)
+            return _is_plain(info.item_type, inside)
         case inspect.UnionType():
-            some = [each for each in told.types if not isinstance(each, inspect.NoneType)]
+            some = [each for each in info.types if not isinstance(each, inspect.NoneType)]
             return len(some) == 1 and _is_plain(some[0], inside)
-    return isinstance(told, _PLAIN)
+    return isinstance(info, _PLAIN)

@@ -1,11 +1,11 @@
-"""The objects that a cache knows to be there and cannot read, because they do not fit its projection.
+"""The objects that exist on the server but do not match the projection of a cache.
 
-An object that cannot be read is not one that is absent: whoever takes it for that would make it anew, and take over
+An unreadable object is not absent: an operator that took it for absent would create it again, and overwrite
 what is somebody else's. So its name is kept, with the reason, for as long as it is so. Promises, each tested:
 
 - asking for such a name is an `UnreadableError` that names the object, the struct and the reason
 - who was refused one is called when that object changes in any way, once
-- nothing is kept of an object that fits again, or is gone, nor of who wants to be called no more
+- nothing is kept of an object that is readable again or deleted, nor of a caller that has unsubscribed
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Handler = Callable[[UnreadableObject], None]
 
 
 class UnreadableError(ProjectionError):
-    """An object is there, but it does not fit the projection that it is asked for in."""
+    """The object exists, but does not match the projection."""
 
     reason = "Unreadable"
 
@@ -30,9 +30,9 @@ class UnreadableError(ProjectionError):
         self._unreadable, self._name = unreadable, name
 
     def when_changed(self, key: Hashable, call: Callable[[], None]) -> Callable[[], None]:
-        """Calls when the object is another, fits or not; at once where it is already. Of one key the last counts.
+        """Calls when the object changes, readable or not; at once where it has changed already. A key calls once.
 
-        What is returned ends that, and holds nothing of this error.
+        The function that is returned unsubscribes, and holds nothing of this error.
         """
         self._unreadable.when_changed(self._name, key, call)
         return partial(self._unreadable.forget, self._name, key)
@@ -64,7 +64,7 @@ class UnreadableObjects:
             self._notify(name, unreadable)
 
     def drop(self, name: Name) -> None:
-        """It fits, or it is gone."""
+        """It is readable, or deleted."""
         if (unreadable := self.found.pop(name, None)) is not None:
             self._notify(name, unreadable)
 

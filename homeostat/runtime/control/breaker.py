@@ -1,7 +1,7 @@
 """Stops an object whose reconciles cause each other: one that never settles gets its turns rationed.
 
 Each key has a bucket of `burst` turns that refills by one every `refill_s`. A hot loop empties its own bucket and from
-then on runs at the pace of the refill; nobody else notices. Pure: the time is passed.
+then on runs at the pace of the refill; other objects are not affected. Pure: the time is passed.
 
 A bucket is one number, the moment at which it will be full again, and is forgotten once it is.
 """

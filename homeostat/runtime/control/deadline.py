@@ -4,8 +4,8 @@
     with limit():
         ...
 
-As `asyncio.timeout`, but a block costs a tenth: setting and cancelling a timer for each is dearer than most of what a
-look does, and hardly any of them ever rings. Promises, each tested:
+As `asyncio.timeout`, but a block costs a tenth: setting and cancelling a timer for each costs more than most of a
+reconciliation, and hardly any of them ever fires. Promises, each tested:
 
 - a block that takes too long is cancelled and raises `TimeoutError`; others go on
 - a block that is cancelled by others stays cancelled, even if its time is over too

@@ -1,8 +1,8 @@
 """The finalizer of an operator: what keeps a deleted object until the operator has cleaned up after it.
 
 The finalizers of others are neither removed nor reordered nor brought back: the list is written whole, and only over
-the version that it was read from. A `ConflictError` means that nothing was written and that the object is to be looked
-at again; a decision to let go is thus never carried out on an object that it was not made for.
+the version that it was read from. A `ConflictError` means that nothing was written and that the object has to be
+reconciled again; so a finalizer is never removed from a version that the decision was not made for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from homeostat.runtime.control.status import Snapshot
 
 
 def plan_addition(snapshot: Snapshot, finalizer: str) -> JsonObject | None:
-    """None where it is there, and where the object is terminating: servers let nobody join then."""
+    """None where it is there, and where the object is terminating: servers refuse new finalizers then."""
     held = snapshot.metadata.finalizers
     if finalizer in held or snapshot.metadata.deletion_timestamp is not None:
         return None

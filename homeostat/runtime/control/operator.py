@@ -1,4 +1,5 @@
-"""The seam between the runtime and an operator: the name of what to look at, and the three parts of looking.
+"""The seam between the runtime and an operator: the name of the object to reconcile, and the three parts of a
+reconciliation.
 
 The runtime owns the sequence: observe, decide, act, one status write, and again until nothing is left to do.
 """
@@ -15,7 +16,7 @@ Action = TypeVar("Action")
 
 
 class Request(NamedTuple):
-    """Which object to reconcile: a name and never an event, so that many events are one look.
+    """Which object to reconcile: a name and never an event, so that many events are one reconciliation.
 
     `kind` is the full one, `Deployment.apps` or `Pod`; `namespace` is empty for a cluster's own.
     """
@@ -31,11 +32,11 @@ class Request(NamedTuple):
 class Operator(Protocol[Obj, World, Action]):
     """What a controller is made of.
 
-    Guarantees: an object is never looked at twice at once; after acting it is looked at again; a terminating object
-    is decided like any other, and its finalizer goes when there is no action left.
+    Guarantees: an object is never reconciled twice at once; after acting it is reconciled again; a terminating
+    object is decided like any other, and its finalizer is removed when there is no action left.
     Assumptions: `observe` changes nothing; `decide` does no I/O and gives the same for the same; an `act` that was cut
     off may be repeated, unless it returns a `Receipt`.
-    Caveats: any error ends the reconcile. `Wait` and `Stalled` say how; every other one is retried with backoff.
+    Caveats: any error ends the reconciliation. `Wait` and `Stalled` say how; every other one is retried with backoff.
     """
 
     async def observe(self, obj: Obj) -> World:

@@ -10,8 +10,8 @@
 - closing releases the takers and hands out nothing more
 - draining waits for the work that runs
 
-It holds names and never events: who takes one looks at how things are by then. Everything happens on one event loop,
-by that loop's clock, so there are no locks. Idle, it costs nothing: a timer is set only while somebody waits.
+It holds names and never events: a worker reads the state when it takes one. Everything happens on one event loop, by
+that loop's clock, so there are no locks. Idle, it costs nothing: a timer is set only while somebody waits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class QueueClosedError(Exception):
 
 
 class _Entry(Generic[K]):
-    """One waiting key. `place` tells which of its positions counts: older ones are passed over where they turn up."""
+    """One waiting key. `place` is the position that counts: older ones are skipped."""
 
     __slots__ = ("due", "key", "place", "priority")
 
@@ -100,7 +100,7 @@ class WorkQueue(Generic[K]):
             self._place(entry, now)
 
     async def take(self) -> K:
-        """The next key that is due; from now until `done` nobody else gets it. `QueueClosedError` after `close`."""
+        """The next key that is due; no other worker gets it until `done`. `QueueClosedError` after `close`."""
         while not self._is_closed:
             entry = self._next()
             if entry is not None:
@@ -256,7 +256,7 @@ class WorkQueue(Generic[K]):
             if self._rings_at <= due:
                 return
             self._timer.cancel()
-        # uvloop's handles do not tell their time.
+        # uvloop's handles do not have their time.
         self._rings_at = due
         self._timer = self._loop.call_at(due, self._ring)
 

@@ -1,4 +1,4 @@
-"""Workers that take names from a queue and look at each. Promises, each with a test of the same name:
+"""Workers that take names from a queue and work on each. Promises, each with a test of the same name:
 
 - a key whose work ends well is forgotten
 - work that fails is retried, later each time, and no error ends a worker
@@ -13,8 +13,8 @@
 | `UnreachableError` | backoff | warning |
 | any other error | backoff | error, with its traceback |
 
-Work that should come again without having failed adds its key to the queue and returns. Whoever has a table of his own
-gives `conclude` in the place of this one.
+Work that should come again without having failed adds its key to the queue and returns. A caller with a table of its
+own passes `conclude`.
 """
 
 from __future__ import annotations

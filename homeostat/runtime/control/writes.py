@@ -1,11 +1,11 @@
-"""What a reconcile writes, watched on its way to the server: who may write, and what must be seen before the next look.
+"""Tracks the writes of a reconciliation: whether they are allowed, and when the caches have seen them.
 
 Promises, each tested:
 
-- the answer to a write tells the caches of its kind which version they have to reach, and `caught_up` returns when all
-  that was written in a scope was seen: a reconcile never sees an older version of an object than it wrote
-- nor does it see an object that it deleted, unless as one that is being deleted
-- in a scope that may not write, nothing is sent: neither by a leader that leads no more nor in a dry run
+- the answer to a write sets the version that the caches of its kind have to reach, and `caught_up` returns when they
+  have seen all writes of a scope: a reconciliation never sees an older version of an object than it wrote
+- nor does it see an object that it deleted, unless as a terminating one
+- in a scope that may not write, nothing is sent: neither by a former leader nor in a dry run
 
 A scope is the work on one object. Tasks that it starts belong to it.
 """
@@ -70,8 +70,8 @@ class Scope:
 
 
 class Scopes(Generic[K]):
-    """The scopes of objects whose writes were not all seen yet. Few at a time: most are seen before the next look, and
-    nobody says so, so those are let go whenever there are twice as many as were left the last time.
+    """The scopes of objects whose writes were not all seen yet. Few at a time: most are seen before the next
+    reconciliation. Those are dropped whenever there are twice as many scopes as were left the last time.
     """
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ _delete_options = msgspec.json.Decoder(_DeleteOptions)
 
 
 class Watched:
-    """A transport that lets through what its scope allows and tells the caches what was written."""
+    """A transport that sends what its scope allows and notes in the caches what was written."""
 
     def __init__(self, transport: Transport, informers: Informers) -> None:
         self._transport, self._informers = transport, informers

@@ -7,7 +7,7 @@
 A check is a function that says what is wrong, and nothing if nothing is. The answer is `OK`, or `READY` of the second;
 a failure is 503, `NOT READY`, and a line for each check. As on a Kubernetes API server, `?verbose` has these lines
 always, `?exclude=leader` leaves one out and `/readyz/leader` asks for one alone. Whoever can reach the port reads it,
-so it is loopback's unless told otherwise, and it changes nothing.
+so it is on loopback by default, and it changes nothing.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class _Figure(NamedTuple, Generic[T]):
     """One that only ever grows has a name that ends in `_total`."""
 
     name: str
-    told: str
+    help: str
     read: Callable[[T], float]
     combine: Callable[[Iterable[float]], float] = sum
 
@@ -75,12 +75,12 @@ _WATCH: tuple[_Figure[Informer[Any]], ...] = (
     _Figure("homeostat_watch_relists_total", "Lists after the first one", lambda informer: informer.relists),
     _Figure(
         "homeostat_watch_missed_total",
-        "Objects that a comparison found to be otherwise than the watch had told",
+        "Objects that differed from the watch in a comparison with a list",
         lambda informer: informer.comparison.differences,
     ),
     _Figure(
         "homeostat_watch_unfit_total",
-        "Objects left out because they do not fit their projection",
+        "Objects left out because they do not match their projection",
         lambda informer: informer.watcher.unreadable,
     ),
     _Figure("homeostat_cache_objects", "Objects in memory", lambda informer: len(informer.cache)),
@@ -202,16 +202,16 @@ def _families(figures: tuple[_Figure[T], ...], label: str, things: Iterable[tupl
     for name, thing in things:
         named.setdefault(name, []).append(thing)
     for figure in figures if named else ():
-        family = _family(figure.name, figure.told, (label,) if label else ())
+        family = _family(figure.name, figure.help, (label,) if label else ())
         for name, group in named.items():
             family.add_metric((name,) if label else (), figure.combine(map(figure.read, group)))
         yield family
 
 
-def _family(name: str, told: str, labels: tuple[str, ...]) -> CounterMetricFamily | GaugeMetricFamily:
+def _family(name: str, text: str, labels: tuple[str, ...]) -> CounterMetricFamily | GaugeMetricFamily:
     from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
-    return (CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily)(name, told, labels=labels)
+    return (CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily)(name, text, labels=labels)
 
 
 def _states(informers: list[tuple[str, Informer[Any]]]) -> Iterator[Metric]:

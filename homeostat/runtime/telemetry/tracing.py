@@ -10,7 +10,7 @@ A span inside another is its child, also across tasks that are started within. P
 - whether a trace is kept is drawn once, before any span of it is made, and holds for all its spans
 - an error that leaves a span is recorded on it and goes on its way; being cancelled is no error
 
-It knows nothing of OpenTelemetry: whoever records hands in how a span is begun.
+It knows nothing of OpenTelemetry: the caller passes how a span is begun.
 """
 
 from __future__ import annotations

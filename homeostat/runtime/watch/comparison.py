@@ -1,10 +1,10 @@
-"""Once in a while, what a watch has brought about is held against a list; the watch goes on meanwhile.
+"""Compares what a watch has brought about with a list, about every hour, while the watch goes on.
 
-The list is the state at one version, and comes by pages while events come too. It is compared once the watch has told
-everything up to that version: what the cache holds otherwise, although no event since was about it, a faulty middleman
-has dropped. Promises, each tested:
+The list is the state at one version, and comes by pages while events come too. It is compared once the watch has
+reached that version: where the cache differs, although no later event was about the object, a faulty proxy has dropped
+an event. Promises, each tested:
 
-- a difference is found at the latest after `relist_every_s`, and mended in the cache and told at once
+- a difference is found at the latest after `relist_every_s`, corrected in the cache, and handed on at once
 - what came, changed or went by events after the list's version is no difference
 - a list that fails is asked for again later, and a list that the watch itself makes takes its place
 - pages, which come whole or not at all: of a streamed list some might be dropped too

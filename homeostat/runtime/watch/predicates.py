@@ -1,7 +1,7 @@
 """Which changes count: functions that ask one `Change`, to keep an operator from work that has nothing to do.
 
 An object that is new or gone always counts. A predicate gates events and never a decision: whatever is queued for any
-reason is looked at in full. The fields that one asks about must be in the projection.
+reason is decided on in full. The fields that one asks about must be in the projection.
 """
 
 from __future__ import annotations

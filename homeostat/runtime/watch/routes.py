@@ -1,7 +1,7 @@
 """Which objects a change is about: functions from one `Change` to the requests that it makes.
 
-A change is about whom the object belongs to now and about whom it belonged to before: the one that lost it has to look
-again too. The same request may come twice; the queue holds it once.
+A change concerns the owner that the object has now and the one that it had before: both have to be reconciled. The
+same request may come twice; the queue holds it once.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def to_owner(kind: Kind, *, any_owner: bool = False) -> Route[Owned]:
 
 
 def to_mapped(kind: Kind, names_of: Callable[[V], Iterable[Name]]) -> Route[V]:
-    """Whatever objects of the kind the function names; it may look into any cache."""
+    """The objects of the kind that the function names; it may read any cache."""
     full_name = kind.full_name
 
     def route(change: Change[V]) -> Iterator[Request]:

@@ -1,6 +1,6 @@
-"""What a watcher writes to: a cache that keeps the objects, or whoever only wants to be told of them.
+"""What a watcher writes to: a cache that keeps the objects, or a receiver that keeps none.
 
-A sink that keeps nothing costs nothing an object; it is told a relist in full and finds out itself what is gone. One
+A sink that keeps nothing costs nothing an object; it gets a relist in full and finds out itself what was removed. One
 for which an object that cannot be read is not as good as none raises `GarbledError`, and the watch is tried again.
 """
 
@@ -23,11 +23,13 @@ class SinkListing(Protocol[V]):
         """The list has an object that cannot be read."""
 
     def swap(self, version: int) -> list[Change[V]]:
-        """The list is whole, and is the state at this version. What is returned is told."""
+        """The list is complete: the state at this version. The watcher notifies of the changes returned."""
 
 
 class Sink(Protocol[V]):
-    """Written by one watcher, in the order of the server. A change that is returned is told, None says nothing new."""
+    """Written by one watcher, in the order of the server. The watcher notifies of a change
+    that is returned; None means nothing new.
+    """
 
     @property
     def version(self) -> int:

@@ -59,7 +59,7 @@ class Source:
     field_selector: str = ""
     is_metadata_only: bool = False
     skips_status: bool = False
-    """Who keeps nothing that a status write changes need not hear of it: a plane leaves it out, others tell it."""
+    """For readers that keep no field of a status: a plane leaves out status writes, other servers send them."""
 
     @property
     def place(self) -> Place:

@@ -13,7 +13,7 @@ Between two attempts it is `Waiting`. Promises, each tested:
 - failures in a row wait longer each time; only a watch that works starts that count anew, so that a server which lists
   well but expires every watch is not asked for its lists again and again
 
-What a faulty middleman drops is found by a `Comparison` beside it. Time is the event loop's: the clock on the wall may
+A `Comparison` beside it finds the events that a faulty proxy drops. Time is the event loop's: the clock on the wall may
 jump.
 """
 
@@ -78,11 +78,11 @@ class Pace:
 
 
 def _notify_nobody(change: Change[object]) -> None:
-    """For a sink that tells by itself."""
+    """For a sink that notifies by itself."""
 
 
 class Watcher(Generic[V]):
-    """Writes the sink and tells each change. `state`, `restarts`, `relists` and `unreadable` are for metrics."""
+    """Writes the sink and notifies of each change. `state`, `restarts`, `relists` and `unreadable` are for metrics."""
 
     def __init__(
         self,
@@ -96,12 +96,12 @@ class Watcher(Generic[V]):
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.synced = asyncio.Event()
-        """The first list is in the cache, and all its changes were told."""
+        """The first list is in the cache, and the handlers have all its changes."""
         self.restarts = 0
         self.relists = 0
         self.unreadable = 0
         self.is_notifying_list = False
-        """The changes told right now are what a list differs by, and not what just happened."""
+        """The current changes are the differences to a list, and did not just happen."""
         self._api, self._source, self._projection = api, source, projection
         self._writer, self._notify = writer, notify
         self._pace, self._chance = pace, chance
@@ -169,7 +169,7 @@ class Watcher(Generic[V]):
             delay_s = max(delay_s, min(error.retry_after_s, self._pace.longest_retry_after_s))
         reason = str(error) or type(error).__name__ if error is not None else "the server closed the stream at once"
         self.state = Waiting(delay_s, reason, then)
-        # A server that stops closes its streams first. Whether that was a failure, the next attempt tells.
+        # A server that stops closes its streams first. The next attempt shows whether that was a failure.
         is_news = failures & (failures - 1) == 0 and not (error is None and failures == 1)
         level = logging.WARNING if is_news else logging.DEBUG
         log.log(level, "watch failed", extra={"path": self.path, "reason": reason, "failures": failures})
