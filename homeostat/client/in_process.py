@@ -11,25 +11,23 @@ from homeostat.client.base import Response
 from homeostat.client.http.retries import parse_retry_after
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Headers, Peer, Request
-from homeostat.edge.stream import Stream, unframe
+from homeostat.edge.stream import CloseCallbacks, unframe
 
 Handler = Callable[[Request], Reply | StreamReply | Awaitable[Reply | StreamReply]]
 _LIMIT_BYTES = 64 << 20
 
 
-class LocalStream(Stream):
-    """A stream whose reader is in the same process; one that falls behind the limit is cut off all the same."""
+class LocalStream:
+    """A `Stream` whose reader is in the same process; one that falls behind the limit is cut off all the same."""
 
-    __slots__ = ("_chunks", "_held", "_ready")
+    __slots__ = ("_callbacks", "_chunks", "_held", "_ready", "closed")
 
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque()
         self._held = 0
         self._ready = asyncio.Event()
-        self._callbacks = []
-        self._waiters = []
+        self._callbacks = CloseCallbacks()
         self.closed = False
-        self.is_full = False
 
     def send(self, chunk: bytes) -> None:
         if self.closed:
@@ -49,11 +47,15 @@ class LocalStream(Stream):
 
     def close(self) -> None:
         if not self.closed:
-            self._end()
+            self.closed = True
+            self._callbacks.schedule()
             self._ready.set()
 
     def abort(self) -> None:
         self.close()
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        self._callbacks.add(callback)
 
     async def lines(self) -> AsyncIterator[bytes]:
         """The lines sent, until the stream is closed. Leaving the loop closes it."""

@@ -22,7 +22,7 @@ from homeostat.edge.patience import Patience
 from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of, pieces_of
 from homeostat.edge.request import Peer, Request
 from homeostat.edge.service import Answer, Service
-from homeostat.edge.stream import Stream
+from homeostat.edge.stream import HttpStream
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Connection(asyncio.Protocol):
         self._note = note
         self.counters = service.counters
         self._task: asyncio.Future[Answer] | None = None
-        self._stream: Stream | None = None
+        self._stream: HttpStream | None = None
         self._outgoing: Iterator[bytes | memoryview] | None = None
         self._unfed = b""
         self._is_busy = False
@@ -272,7 +272,7 @@ class Connection(asyncio.Protocol):
             self._release()
             return
         self._is_busy = True
-        self._stream = stream = Stream(self, self._transport, self._service.limits.stream_bytes, is_chunked)
+        self._stream = stream = HttpStream(self, self._transport, self._service.limits.stream_bytes, is_chunked)
         stream.is_full = self._is_full
         try:
             reply.start(stream)

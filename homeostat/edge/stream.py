@@ -36,6 +36,56 @@ def unframe(chunks: bytes) -> bytes:
     return b"".join(parts)
 
 
+class Stream(Protocol):
+    """What a `StreamReply` writes to: `HttpStream` on a connection, or a reader in the same process."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    @property
+    def buffered(self) -> int:
+        """Bytes the reader has not taken."""
+        ...
+
+    def send(self, chunk: bytes) -> None:
+        """Chunks as made by `frame`, one or several joined. Nothing happens once the stream is closed."""
+
+    async def drain(self) -> None:
+        """Return when there is room again or the stream is closed; for a sender of more than a reader can hold."""
+
+    def close(self) -> None:
+        """End well: the reader sees the end of the answer."""
+
+    def abort(self) -> None:
+        """Cut off: what the reader has not taken is thrown away."""
+
+    def on_close(self, callback: Callable[[], None]) -> None: ...
+
+
+class CloseCallbacks:
+    """What is to be called when a stream has ended: each once, and never from inside the call that ends it."""
+
+    __slots__ = ("_callbacks", "_is_over")
+
+    def __init__(self) -> None:
+        self._callbacks: list[Callable[[], None]] = []
+        self._is_over = False
+
+    def add(self, callback: Callable[[], None]) -> None:
+        if self._is_over:
+            asyncio.get_running_loop().call_soon(callback)
+        else:
+            self._callbacks.append(callback)
+
+    def schedule(self) -> None:
+        """The stream has ended."""
+        self._is_over = True
+        loop = asyncio.get_running_loop()
+        for callback in self._callbacks:
+            loop.call_soon(callback)
+        self._callbacks.clear()
+
+
 class Host(Protocol):
     """What a stream needs of the connection it runs on."""
 
@@ -44,8 +94,8 @@ class Host(Protocol):
     def stream_ended(self) -> None: ...
 
 
-class Stream:
-    """Not made by handlers: a `StreamReply` is given one."""
+class HttpStream:
+    """A stream on a connection. Not made by handlers: a `StreamReply` is given one."""
 
     __slots__ = (
         "_callbacks",
@@ -65,7 +115,7 @@ class Stream:
         self._transport = transport
         self._limit = limit
         self._is_chunked = is_chunked
-        self._callbacks: list[Callable[[], None]] = []
+        self._callbacks = CloseCallbacks()
         self._waiters: list[asyncio.Future[None]] = []
         self.closed = False
         self.is_full = False
@@ -121,18 +171,12 @@ class Stream:
         self._wake()
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        if self.closed:
-            asyncio.get_running_loop().call_soon(callback)
-        else:
-            self._callbacks.append(callback)
+        self._callbacks.add(callback)
 
     def _end(self) -> None:
         self.closed = True
         self._wake()
-        loop = asyncio.get_running_loop()
-        for callback in self._callbacks:
-            loop.call_soon(callback)
-        self._callbacks.clear()
+        self._callbacks.schedule()
 
     def _wake(self) -> None:
         for waiter in self._waiters:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits
-from homeostat.edge.stream import Stream, frame, unframe
+from homeostat.edge.stream import HttpStream, Stream, frame, unframe
 from tests.edge.wire import Client, connected, eventually, request, running
 
 
@@ -76,7 +76,8 @@ async def test_a_closed_stream_leaves_the_connection_usable() -> None:
 
 
 async def test_a_stream_closed_as_it_starts_is_an_answer_without_body() -> None:
-    async with running(lambda _: StreamReply(200, Stream.close)) as server, connected(server) as client:
+    empty = StreamReply(200, lambda stream: stream.close())
+    async with running(lambda _: empty) as server, connected(server) as client:
         client.send(request() * 2000)
         for _ in range(2000):
             assert (await client.answer()).body == b""
@@ -200,6 +201,7 @@ async def test_waiting_for_a_reader_ends_when_it_goes_away() -> None:
     async with running(channel) as server, connected(server) as client:
         await watch(client)
         (stream,) = channel.streams
+        assert isinstance(stream, HttpStream)
         while not stream.is_full:
             stream.send(frame(b"x" * 1_000_000))
         waiting = asyncio.ensure_future(stream.drain())
