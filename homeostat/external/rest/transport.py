@@ -8,6 +8,7 @@ operator's choice and may be anywhere.
 from __future__ import annotations
 
 import errno
+import io
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -34,6 +35,7 @@ from homeostat.external.rest.tls import TlsContexts
 from homeostat.external.secrets.credentials import BasicAuth
 
 _CHUNK: Final = 1 << 16
+_LARGE_BODY: Final = 1 << 20
 _MOST_HEADERS: Final = 100
 _FIRST_LINE: Final = 8 << 10
 
@@ -117,7 +119,7 @@ class Transport:
             response = await session.request(
                 request.method,
                 request.url,
-                data=request.body,
+                data=_payload(request.body),
                 allow_redirects=False,
                 ssl=tls or True,
                 trace_request_ctx=progress,
@@ -185,6 +187,11 @@ def _routed(headers: Mapping[str, str], scheme: str, proxy: str) -> dict[str, An
 def _is_split(text: str) -> bool:
     """A header with a line break would become two; a tab is allowed."""
     return any((ord(each) < 32 and each != "\t") or ord(each) == 127 for each in text)
+
+
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+    # aiohttp writes bytes in one piece, which holds up the loop where there are many.
+    return io.BytesIO(body) if body is not None and len(body) > _LARGE_BODY else body
 
 
 def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:

@@ -1,11 +1,32 @@
-"""An image reference, taken apart as far as policies ask: registry with path, tag and digest. Pure."""
+"""An image reference taken apart: registry, path, tag and digest. Pure.
+
+`parse_image` never fails, for policies judge whatever a Pod says; `check_image` is for those who go on to ask a
+registry.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-_HUB = "docker.io"
+_HUB: Final = "docker.io"
+_HUB_NAMES: Final = (_HUB, "index.docker.io")
+_LONGEST: Final = 255
+_is_registry = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9A-Fa-f:.]+\])"
+    r"(?::[0-9]{1,5})?",
+    re.ASCII,
+).fullmatch
+_is_path = re.compile(
+    r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*", re.ASCII
+).fullmatch
+_is_tag = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII).fullmatch
+_is_digest = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", re.ASCII).fullmatch
+
+
+class InvalidImageError(ValueError):
+    """The text is not a reference of an image."""
 
 
 class Image(NamedTuple):
@@ -13,6 +34,19 @@ class Image(NamedTuple):
     """With its registry: `docker.io/library/nginx`."""
     tag: str
     digest: str
+
+    def __str__(self) -> str:
+        return f"{self.repository}{self.tag and f':{self.tag}'}{self.digest and f'@{self.digest}'}"
+
+    @property
+    def registry(self) -> str:
+        """Host, and port where one is given."""
+        return self.repository.partition("/")[0]
+
+    @property
+    def path(self) -> str:
+        """Within the registry: `library/nginx`."""
+        return self.repository.partition("/")[2]
 
     def is_from(self, place: str) -> bool:
         """Whether it lies in a registry, or below a path of one: whole steps count, `ghcr.io/acme` is not
@@ -31,6 +65,24 @@ def parse_image(reference: str) -> Image:
     first, slash, below = path.partition("/")
     if not slash:
         return Image(f"{_HUB}/library/{path}", tag, digest)
+    if first in _HUB_NAMES:
+        return Image(f"{_HUB}/{below if '/' in below else f'library/{below}'}", tag, digest)
     if "." in first or ":" in first or first == "localhost":
         return Image(f"{first}/{below}", tag, digest)
     return Image(f"{_HUB}/{path}", tag, digest)
+
+
+def check_image(reference: str) -> Image:
+    """As `parse_image`, and `InvalidImageError` unless every part is one that a registry accepts."""
+    image = parse_image(reference)
+    shown = f"{reference[:_LONGEST]!r}"
+    if not _is_registry(image.registry):
+        raise InvalidImageError(f"{shown} does not name a registry; expected host[:port]/path[:tag][@digest]")
+    if not _is_path(image.path) or len(image.repository) > _LONGEST:
+        raise InvalidImageError(f"{shown} has no valid path; lower-case letters, digits and . _ - are allowed")
+    if image.tag and not _is_tag(image.tag):
+        raise InvalidImageError(f"{shown} has an invalid tag")
+    has_parts = (":" in reference.rpartition("/")[2].partition("@")[0], "@" in reference)
+    if (has_parts[0] and not image.tag) or (has_parts[1] and not _is_digest(image.digest)):
+        raise InvalidImageError(f"{shown} has an empty tag, or a digest that is not sha256 or sha512 in lower-case hex")
+    return image
