@@ -28,7 +28,7 @@ from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import RegistryCredential, parse_docker_config
 from homeostat.objects.views.image import Image
 from tests.external.registries import PASSWORD, USER, issuing_tokens, running_registry, with_passwords
-from tools.fetch_servers import MissingProgramError
+from tools.provision import MissingProgramError
 
 ANN = OneCredential(RegistryCredential(basic=BasicAuth(USER, PASSWORD)))
 CONFIG = {
