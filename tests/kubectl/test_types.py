@@ -40,7 +40,7 @@ def declared(kubectl: Kubectl, unique: str) -> Iterator[str]:
 def test_a_type_in_use_is_not_deleted(kubectl: Kubectl, declared: str) -> None:
     told = kubectl.fails("delete", "resourcetype", declared)
     assert "Error from server (Conflict): " in told
-    assert f"1 resource is of this type: {kubectl.namespace}/nine; delete them first" in told
+    assert f"1 resource has this type: {kubectl.namespace}/nine; delete them first" in told
     kubectl("delete", f"{declared}s", "nine", "--timeout=20s")
     kubectl("delete", "resourcetype", declared, "--timeout=20s")
 

@@ -36,7 +36,7 @@ async def test_every_replica_refuses_what_would_leave_resources_behind(clients: 
     resource = {"apiVersion": "resources.homeostat.dev/v1", "kind": name.capitalize(), "metadata": {"name": "nine"}}
     await eventually(lambda: clients[1].create(path, {**resource, "spec": {"size": 9}}))
     for client in clients:
-        with pytest.raises(ConflictError, match=f"1 resource is of this type: {namespace}/nine"):
+        with pytest.raises(ConflictError, match=f"1 resource has this type: {namespace}/nine"):
             await client.delete(f"{TYPES}/{name}")
         with pytest.raises(InvalidError, match=f"{namespace}/nine: spec.size"):
             await client.merge(f"{TYPES}/{name}", {"spec": type_of(name, 5)["spec"]})

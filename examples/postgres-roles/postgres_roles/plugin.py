@@ -42,7 +42,7 @@ class PostgresRoles:
     async def plan(self, job: Job[Config]) -> Plan:
         async with _server(job) as server:
             todo = await _steps(job, server)
-        told = "\n".join(each.told for each in todo) or "it is as declared"
+        told = "\n".join(each.told for each in todo) or "matches the declaration"
         return Plan(bool(todo), _changes(todo), told)
 
     async def apply(self, job: Job[Config]) -> Outcome:

@@ -97,25 +97,34 @@ class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True
         Rule(
             "self.name == oldSelf.name && self.version == oldSelf.version && "
             "(has(self.plural) ? self.plural : '') == (has(oldSelf.plural) ? oldSelf.plural : '')",
-            "name, version and plural stay as they are: resources go by them; declare another type",
+            "name, version and plural are immutable because resources refer to them; declare another type",
         ),
     )
 
-    name: Annotated[str, Meta(min_length=1, max_length=63, description="DatabaseCluster, or database-cluster.")]
+    name: Annotated[
+        str,
+        Meta(min_length=1, max_length=63, description="The name of the type: DatabaseCluster, or database-cluster."),
+    ]
     version: Annotated[str, Meta(min_length=1, max_length=63)] = "v1"
-    schema: Annotated[dict[str, Any], Meta(description="Of a resource's spec: JSON Schema, or OpenAPI v3.")] = {}
+    schema: Annotated[
+        dict[str, Any], Meta(description="The schema of a resource's spec: JSON Schema, or OpenAPI v3.")
+    ] = {}
     description: Annotated[str, Meta(max_length=4096)] = ""
     plural: Annotated[str, Meta(max_length=63)] = ""
     short_names: tuple[str, ...] = ()
     is_deprecated: bool = False
     is_forced: Annotated[
-        bool, Meta(description="Take a schema that live resources do not fit; they are held to it when they change.")
+        bool,
+        Meta(description="Accept a schema that live resources do not match. They must match it when they next change."),
     ] = False
     action: ActionReference = ActionReference()
     interval_seconds: Annotated[
         Seconds | None,
         Meta(
-            description="How often a ready resource is looked at for drift; 300 unless the operator was told otherwise."
+            description=(
+                "Seconds between two checks of a ready resource for drift. Default: 300, or the setting "
+                "of the operator."
+            )
         ),
     ] = None
     retry: Retry = Retry()
@@ -191,7 +200,7 @@ RESOURCE_TYPE: Final = CustomKind(
         READY_COLUMN,
         AGE_COLUMN,
     ),
-    description="A type of resource: what its resources declare, and what keeps them at it.",
+    description="A type of resource: the schema of its resources, and the action that reconciles them.",
     is_guarded=True,
 )
 RECONCILIATION: Final = CustomKind(
@@ -208,7 +217,7 @@ RECONCILIATION: Final = CustomKind(
         Column("Error", ".spec.error", priority=1),
         AGE_COLUMN,
     ),
-    description="One reconciliation of a resource, for the record.",
+    description="The record of one reconciliation of a resource.",
     selectable=(".spec.resourceKind", ".spec.resourceName", ".spec.resourceUid"),
 )
 RUN_OUTPUT: Final = CustomKind(
@@ -221,6 +230,6 @@ RUN_OUTPUT: Final = CustomKind(
         Column("Length", ".spec.length", "integer"),
         AGE_COLUMN,
     ),
-    description="What the run of a resource prints, while it runs.",
+    description="The output of a resource's current run.",
 )
 KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, RUN_OUTPUT, RESOURCE_INPUT)

@@ -32,7 +32,7 @@ Conditions = tuple[Condition, ...]
 
 
 def started_message(purpose: Purpose) -> str:
-    return f"the run to {purpose} is under way"
+    return f"Running: {purpose}"
 
 
 def of_start(purpose: Purpose) -> Conditions:
@@ -44,7 +44,7 @@ def of_success(status: ResourceStatus, own: Iterable[Condition]) -> Conditions:
     """All but Ready=True, which only a look that finds nothing to do may say."""
     conditions = (*_own(own), *_undisturbed())
     if find(status.conditions, READY) is None:
-        return (Condition(READY, "Unknown", STARTED, "it was reconciled and is looked at once more"), *conditions)
+        return (Condition(READY, "Unknown", STARTED, "Applied; verifying"), *conditions)
     return conditions
 
 
@@ -69,14 +69,14 @@ def of_failure(message: str, own: Iterable[Condition], *, is_deleting: bool = Fa
 
 
 def of_destruction() -> Conditions:
-    told = "what belonged to the resource is destroyed"
+    told = "Destroyed; releasing the resource"
     return (Condition(READY, "Unknown", "Deleting", told), Condition(RECONCILING, "False", "Deleting", told))
 
 
 def _undisturbed() -> Conditions:
     return (
-        Condition(RECONCILING, "False", "ReconcileComplete", "nothing is under way"),
-        Condition(DEGRADED, "False", "NoErrors", "there are no errors"),
+        Condition(RECONCILING, "False", "ReconcileComplete", "Not reconciling"),
+        Condition(DEGRADED, "False", "NoErrors", "No errors"),
     )
 
 

@@ -108,13 +108,13 @@ class Offices:
             if versions is None or not _is_served_alike(resource_kind(newest(versions)), office.controller.kind):
                 del self._offices[kind]
                 await self._setup.release(office.controller)
-                log.info("resources of a type are left alone", extra={"kind": kind})
+                log.info("stopped controller for kind", extra={"kind": kind})
         for kind, versions in wanted.items():
             if kind in self._offices:
                 self._offices[kind].change(versions)
             else:
                 self._offices[kind] = _Office(self._setup, versions, means, self._slots)
-                log.info("resources of a type are looked after", extra={"kind": kind})
+                log.info("started controller for kind", extra={"kind": kind})
 
 
 def _is_served_alike(one: Kind, other: Kind) -> bool:

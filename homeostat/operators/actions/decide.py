@@ -149,8 +149,8 @@ def _was_as_declared(look: Look) -> bool:
 
 def _drift_notice(run: Run) -> Notice:
     counts = run.changes
-    told = f"{counts.created} to make, {counts.updated} to change, {counts.deleted} to remove"
-    return Notice("Warning", "DriftDetected", f"the world is not as declared: {told}")
+    told = f"{counts.created} to create, {counts.updated} to update, {counts.deleted} to delete"
+    return Notice("Warning", "DriftDetected", f"Drift detected: {told}")
 
 
 def _follow(look: Look) -> Decision[Action]:
@@ -168,12 +168,12 @@ def _follow(look: Look) -> Decision[Action]:
         case Outcome() as outcome:
             return Decision((Adopt(replace(run, outcome=outcome)),))
         case Fault(reason=reason, message=message, is_certain=False) if not _is_given_up(look, run):
-            raise Wait(reason, _AGAIN, message=f"how the run stands cannot be told: {message}")
+            raise Wait(reason, _AGAIN, message=f"Cannot read run status: {message}")
         case Fault(reason=reason, message=message):
             outcome = Outcome(is_success=False, reason=reason, message=message)
             return Decision((Adopt(replace(run, outcome=outcome)),))
         case other:
-            raise _unexpected("how the run stands", other)
+            raise _unexpected("the state of the run", other)
 
 
 def _is_given_up(look: Look, run: Run) -> bool:
@@ -222,7 +222,7 @@ def _verify(look: Look, outcome: Outcome) -> Decision[Action]:
     """A status is what was seen and not what was done; where seeing takes a run, the outcome of this one must do."""
     match look.world.seen:
         case Plan(is_changed=True) as plan:
-            told = "it was applied, but a plan made afterwards still finds changes"
+            told = "applied, but a plan made afterwards still shows changes"
             return fail(look, Fault("NotConverged", told), outcome, plan=plan.output)
         case Plan(again_after_seconds=again):
             return succeed(look, outcome if again is None else replace(outcome, again_after_seconds=again))
@@ -233,4 +233,4 @@ def _verify(look: Look, outcome: Outcome) -> Decision[Action]:
 
 
 def _unexpected(wanted: str, seen: object) -> ValueError:
-    return ValueError(f"{wanted} was to be observed, and {type(seen).__name__} was")
+    return ValueError(f"expected to observe {wanted}, not {type(seen).__name__}")

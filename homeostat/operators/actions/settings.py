@@ -98,7 +98,7 @@ def _read(environment: Mapping[str, str], name: str, parse: Callable[[str], T], 
         return parse(text)
     except (ValueError, KeyError) as error:
         why = f": {error}" if isinstance(error, msgspec.MsgspecError) else ""
-        raise SettingsError(f"{name} of the environment is to be {expected}{why}") from error
+        raise SettingsError(f"environment variable {name} must be {expected}{why}") from error
 
 
 def _switch(text: str) -> bool:

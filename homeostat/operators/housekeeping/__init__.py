@@ -39,7 +39,7 @@ async def run(client: Client, *, authority: str) -> None:
             await _run_once(client, authority)
         except* Exception as errors:
             failures = 1 if loop.time() - began > _STEADY_S else failures + 1
-            log.error("housekeeping failed and begins anew", extra={"failures": failures}, exc_info=errors)
+            log.error("housekeeping failed; restarting", extra={"failures": failures}, exc_info=errors)
         await asyncio.sleep(_BACKOFF.delay_s(failures, chance=0.0))
 
 

@@ -95,7 +95,7 @@ class Definitions:
         if left:
             await self._report(path, definition, "False", "InstanceDeletionCompleted", "removed all instances")
         await self._client.merge(path, {"metadata": {"uid": definition["metadata"]["uid"], "finalizers": left or None}})
-        log.info("definition emptied", extra={"definition": definition["metadata"]["name"]})
+        log.info("deleted all instances of definition", extra={"definition": definition["metadata"]["name"]})
 
     async def _report(self, path: str, definition: JsonObject, status: str, reason: str, message: str) -> None:
         conditions = definition.get("status", {}).get("conditions") or []

@@ -74,7 +74,10 @@ def register(setup: Setup) -> None:
     estate = Estate(setup)
     _follow_policies(setup, series, estate)
     if setup.namespace:
-        log.info("policies of the cluster are left to others", extra={"namespace": setup.namespace})
+        log.info(
+            "not reconciling ClusterDevOpsPolicies: the operator is limited to one namespace",
+            extra={"namespace": setup.namespace},
+        )
         return
     namespaces = setup.watch(NAMESPACE, Namespace, is_metadata_only=True)
     namespaces.add_handler(lambda change: None if change.new else census.namespace_gone(change.name))

@@ -84,15 +84,15 @@ class Actor:
             self._series.remediations_applied += 1
             if (ledger := self._books.find(_key(policy))) is not None:
                 ledger.failures.pop(str(owner), None)
-            self._tell(policy, "Normal", "Remediated", f"{owner} gets what it lacks ({_parts(patch)})")
+            self._tell(policy, "Normal", "Remediated", f"Patched {owner} ({_parts(patch)})")
 
     def _refused(self, policy: Policy, patch: Patch, error: ApiError) -> None:
         self._series.remediations_failed += 1
         owner = str(patch.owner)
         if (ledger := self._books.find(_key(policy))) is not None:
             ledger.failures[owner] = self._later(error)
-        log.warning("workload not put right", extra={"workload": owner, "reason": error.message})
-        self._tell(policy, "Warning", "RemediationFailed", f"{owner} was not put right: {error.message}")
+        log.warning("failed to remediate workload", extra={"workload": owner, "reason": error.message})
+        self._tell(policy, "Warning", "RemediationFailed", f"Failed to patch {owner}: {error.message}")
 
     async def _keep_record(self, policy: Policy, action: AuditAction) -> None:
         """A record that the server does not take is no reason not to tell the score."""
@@ -106,7 +106,7 @@ class Actor:
                     await self._drop(action)
         except ApiError as error:
             self._rest(policy, action, self._later(error))
-            log.warning("record not kept", extra={"policy": policy.metadata.name, "reason": error.message})
+            log.warning("failed to write audit result", extra={"policy": policy.metadata.name, "reason": error.message})
 
     async def _record(self, result: RecordResult) -> None:
         try:

@@ -51,22 +51,25 @@ class PolicyStatus(Status, frozen=True, omit_defaults=True):
     remediations_failed: Count | None = None
     remediated_workloads: Annotated[tuple[str, ...], Meta(max_length=MOST_WORKLOADS)] = ()
 
-    enforcement_mode: Annotated[Mode | None, Meta(description="As in force; audit unless the spec says enforce.")] = (
-        None
-    )
+    enforcement_mode: Annotated[
+        Mode | None, Meta(description="The mode in effect: audit, unless the spec says enforce.")
+    ] = None
     classification: str | None = None
     pods: Count | None = None
     exempted: Count | None = None
     planned_remediations: Annotated[tuple[str, ...], Meta(max_length=MOST_WORKLOADS)] = ()
     planned_changes: Annotated[
         tuple[Annotated[str, Meta(max_length=LONGEST_CHANGE)], ...],
-        Meta(max_length=MOST_CHANGES, description="What a dry run would inject: workload, path of the field, value."),
+        Meta(
+            max_length=MOST_CHANGES,
+            description="Changes that a dry run would apply: workload, path of the field, value.",
+        ),
     ] = ()
     containers_without_port: Annotated[
         tuple[str, ...],
         Meta(
             max_length=MOST_WORKLOADS,
-            description="Containers that lack a probe and get none, for no port to probe is known.",
+            description="Containers without a probe that cannot get one because no port is known.",
         ),
     ] = ()
 
@@ -148,14 +151,14 @@ DEVOPS_POLICY = CustomKind(
     spec=PolicySpec,
     status=PolicyStatus,
     columns=_COLUMNS,
-    description="What is expected of the Pods of a namespace, and how well they keep it.",
+    description="Rules for the Pods of a namespace, and how well the Pods comply.",
 )
 CLUSTER_DEVOPS_POLICY = CustomKind(
     Kind(GROUP, "v1", "clusterdevopspolicies", "ClusterDevOpsPolicy", is_namespaced=False, short_names=("cdop",)),
     spec=ClusterPolicySpec,
     status=ClusterPolicyStatus,
     columns=_COLUMNS,
-    description="What is expected of the Pods of many namespaces, and how well they keep it.",
+    description="Rules for the Pods of many namespaces, and how well the Pods comply.",
 )
 POLICY_AUDIT_RESULT = CustomKind(
     Kind(GROUP, "v1", "policyauditresults", "PolicyAuditResult", is_namespaced=True, short_names=("par",)),
@@ -168,6 +171,6 @@ POLICY_AUDIT_RESULT = CustomKind(
         Column("Class", ".spec.classification"),
         AGE_COLUMN,
     ),
-    description="One evaluation of a policy, for the record.",
+    description="The recorded result of one evaluation of a policy.",
 )
 KINDS: Final = (DEVOPS_POLICY, CLUSTER_DEVOPS_POLICY, POLICY_AUDIT_RESULT)

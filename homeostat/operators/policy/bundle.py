@@ -31,7 +31,7 @@ class UnknownBundleError(LookupError):
     """Says which there are."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f'there is no bundle "{name}"; there are {", ".join(sorted(NAMES))}')
+        super().__init__(f'unknown bundle "{name}"; known bundles: {", ".join(sorted(NAMES))}')
 
 
 def load_bundle(name: str) -> Bundle:

@@ -73,12 +73,12 @@ def _healthy(fields: JsonObject) -> Condition:
 def _ready(held: JsonObject, message: str, patches: int, audits: int) -> tuple[Condition, ...]:
     """While only the record is behind, what was said before stands."""
     if patches:
-        return (Condition(READY, "False", "Remediating", f"{patches} workloads are being put right"),)
+        return (Condition(READY, "False", "Remediating", f"Patching {patches} workloads"),)
     if not audits:
         return (Condition(READY, "True", "Evaluated", message),)
     if held.get("conditions"):
         return ()
-    return (Condition(READY, "Unknown", "Recording", "the first result is being recorded"),)
+    return (Condition(READY, "Unknown", "Recording", "Recording the first audit result"),)
 
 
 def _wait_s(policy: Policy, world: World, steps: list[Step]) -> float:
@@ -95,7 +95,7 @@ def _class_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
     if before not in _ORDER or before == after:
         return ()
     is_worse = _ORDER.index(after) > _ORDER.index(before)
-    told = f"{before} ({held.get('healthScore')}) became {after}: {fields['message']}"
+    told = f"Classification changed from {before} ({held.get('healthScore')}) to {after}: {fields['message']}"
     return (Notice("Warning" if is_worse else "Normal", "ClassChanged", told),)
 
 
@@ -106,8 +106,8 @@ def _port_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
         return ()
     more = f" and {len(new) - _MOST_NAMES} more" if len(new) > _MOST_NAMES else ""
     told = (
-        f"{', '.join(new[:_MOST_NAMES])}{more}: no probe is injected, for no port is known; declare a containerPort, "
-        "or set spec.defaultProbe.tcpPort or fallbackPort"
+        f"{', '.join(new[:_MOST_NAMES])}{more}: cannot inject a probe because no port is known; "
+        "declare a containerPort, or set spec.defaultProbe.tcpPort or fallbackPort"
     )
     return (Notice("Warning", "NoProbePort", told),)
 
@@ -118,7 +118,7 @@ def _dry_notices(held: JsonObject, fields: JsonObject) -> tuple[Notice, ...]:
     if not new:
         return ()
     more = "; status.plannedChanges has more" if len(new) > _MOST_NAMES else ""
-    return (Notice("Normal", "DryRun", f"would be injected: {'; '.join(new[:_MOST_NAMES])}{more}"),)
+    return (Notice("Normal", "DryRun", f"Would inject: {'; '.join(new[:_MOST_NAMES])}{more}"),)
 
 
 def _new(field: str, held: JsonObject, fields: JsonObject) -> list[str]:

@@ -39,17 +39,17 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Watch": (
         Panel("Score of each namespace", _greatest("namespace_health_score", "namespace"), "{{namespace}}"),
         Panel("Score of the cluster", _greatest("cluster_health_score"), "cluster"),
-        Panel("Changes of Pods", _rate("pod_events_total"), "changes", "ops"),
+        Panel("Pod events received", _rate("pod_events_total"), "changes", "ops"),
     ),
     "Reconcile": (
         Panel("Score of each policy", _greatest("devopspolicy_health_score", *_POLICY), _OF_POLICY),
         Panel("Violations of each policy", _greatest("devopspolicy_violations_total", *_POLICY), _OF_POLICY),
-        Panel("Looks at policies", _rate("devopspolicy_reconcile_total"), "looks", "ops"),
-        Panel("Looks that failed", _rate("devopspolicy_reconcile_errors_total"), "errors", "ops"),
+        Panel("Reconciliations of policies", _rate("devopspolicy_reconcile_total"), "looks", "ops"),
+        Panel("Reconciliations that failed", _rate("devopspolicy_reconcile_errors_total"), "errors", "ops"),
         Panel("Longest looks, p99", _p99("devopspolicy_reconcile_duration_seconds"), "p99", "s"),
-        Panel("Pods asked", _rate("devopspolicy_pods_scanned_total"), "Pods", "ops"),
-        Panel("Workloads put right", _rate("devopspolicy_remediations_applied_total"), "applied", "ops"),
-        Panel("Workloads not put right", _rate("devopspolicy_remediations_failed_total"), "failed", "ops"),
+        Panel("Pods evaluated", _rate("devopspolicy_pods_scanned_total"), "Pods", "ops"),
+        Panel("Workloads patched", _rate("devopspolicy_remediations_applied_total"), "applied", "ops"),
+        Panel("Workloads that could not be patched", _rate("devopspolicy_remediations_failed_total"), "failed", "ops"),
     ),
     "Webhook": (
         Panel("Reviews", _rate("webhook_requests_total", "operation", "allowed"), "{{operation}} {{allowed}}", "ops"),

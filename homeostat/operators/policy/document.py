@@ -79,13 +79,13 @@ def policy_document(namespace: str, name: str, spec: PolicySpec) -> PolicyDocume
 def _faults(document: JsonObject, kind: CustomKind) -> Iterator[str]:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
-        yield "metadata.name: a policy has a name"
+        yield "metadata.name: required"
     elif not isinstance(metadata.get("namespace") or "", str):
-        yield "metadata.namespace: a namespace is a text"
+        yield "metadata.namespace: must be a string"
     for cause in _validator(kind).check(document):
         yield f"{cause.field}: {cause.message}"
     for path in unknown_fields(document, _validator(kind).schema):
-        yield f"{path}: there is no such field"
+        yield f"{path}: unknown field"
 
 
 @lru_cache(len(_KINDS))
@@ -122,7 +122,7 @@ def compare_policy(local: JsonObject, remote: JsonObject | None) -> list[str]:
     try:
         theirs = msgspec.to_builtins(msgspec.convert(remote.get("spec") or {}, type(document.spec)))
     except msgspec.ValidationError as error:
-        return [f"[!] {document.title}: what the cluster has cannot be read: {error}"]
+        return [f"[!] {document.title}: cannot read the object in the cluster: {error}"]
     lines = list(_differences("spec", theirs, msgspec.to_builtins(document.spec)))
     return [f"[~] {document.title}", *lines] if lines else [f"[=] {document.title}"]
 

@@ -51,7 +51,9 @@ class Series:
 
         looks, times = self._counted()
         yield from self._counts(looks)
-        family = HistogramMetricFamily("devopspolicy_reconcile_duration_seconds", "How long a look at a policy took")
+        family = HistogramMetricFamily(
+            "devopspolicy_reconcile_duration_seconds", "Duration of the reconciliations of policies"
+        )
         family.add_metric((), times.buckets(), times.seconds)
         yield family
         yield from self._policies()
@@ -61,11 +63,11 @@ class Series:
 
         errors = sum(count for name, count in looks.items() if name in _ERRORS)
         for name, told, count in (
-            ("devopspolicy_reconcile_total", "Looks at policies", sum(looks.values())),
-            ("devopspolicy_reconcile_errors_total", "Looks that failed", errors),
-            ("devopspolicy_remediations_applied_total", "Workloads put right", self.remediations_applied),
-            ("devopspolicy_remediations_failed_total", "Workloads not put right", self.remediations_failed),
-            ("devopspolicy_pods_scanned_total", "Pods asked", self.pods_scanned),
+            ("devopspolicy_reconcile_total", "Reconciliations of policies", sum(looks.values())),
+            ("devopspolicy_reconcile_errors_total", "Reconciliations that failed", errors),
+            ("devopspolicy_remediations_applied_total", "Workloads patched", self.remediations_applied),
+            ("devopspolicy_remediations_failed_total", "Workloads that could not be patched", self.remediations_failed),
+            ("devopspolicy_pods_scanned_total", "Pods evaluated", self.pods_scanned),
             ("devopspolicy_audit_results_total", "Audit results written", self.audit_results),
         ):
             yield CounterMetricFamily(name, told, value=count)
@@ -73,11 +75,11 @@ class Series:
     def _policies(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily
 
-        violations = GaugeMetricFamily("devopspolicy_violations_total", "Violations now", labels=_LABELS)
+        violations = GaugeMetricFamily("devopspolicy_violations_total", "Current violations", labels=_LABELS)
         scores = GaugeMetricFamily("devopspolicy_health_score", "Score from 0 to 100", labels=_LABELS)
-        modes = GaugeMetricFamily("devopspolicy_enforcement_mode", "0 audits, 1 enforces", labels=_LABELS)
+        modes = GaugeMetricFamily("devopspolicy_enforcement_mode", "0 for audit, 1 for enforce", labels=_LABELS)
         severities = GaugeMetricFamily(
-            "devopspolicy_violations_by_severity", "Violations now by severity", labels=("severity", *_LABELS)
+            "devopspolicy_violations_by_severity", "Current violations by severity", labels=("severity", *_LABELS)
         )
         for key, (totals, is_enforced) in self._shown.items():
             violations.add_metric(key, totals.violations)

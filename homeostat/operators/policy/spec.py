@@ -45,19 +45,22 @@ class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 class DefaultProbe(Part, frozen=True, kw_only=True):
     """A probe of a port where nobody listens kills the container, so no port is guessed unless one is named here."""
 
-    tcp_port: Annotated[PortNumber | None, _said("To probe in every container; else its first TCP port.")] = None
-    fallback_port: Annotated[
-        PortNumber | None, _said("To probe where a container declares no TCP port; without it that one gets no probe.")
+    tcp_port: Annotated[
+        PortNumber | None, _said("The port to probe in every container. Default: its first TCP port.")
     ] = None
-    initial_delay_seconds: Annotated[Count | None, _said("Before the first probe; 5 unless told.")] = None
-    period_seconds: Annotated[Count | None, _said("Between two probes; 10 unless told.")] = None
+    fallback_port: Annotated[
+        PortNumber | None,
+        _said("The port to probe where a container declares no TCP port. Without it, such a container gets no probe."),
+    ] = None
+    initial_delay_seconds: Annotated[Count | None, _said("Seconds before the first probe. Default: 5.")] = None
+    period_seconds: Annotated[Count | None, _said("Seconds between two probes. Default: 10.")] = None
 
 
 class DefaultResources(Part, frozen=True, kw_only=True):
-    cpu_request: Annotated[Text | None, _said("100m unless told.")] = None
-    cpu_limit: Annotated[Text | None, _said("500m unless told.")] = None
-    memory_request: Annotated[Text | None, _said("128Mi unless told.")] = None
-    memory_limit: Annotated[Text | None, _said("256Mi unless told.")] = None
+    cpu_request: Annotated[Text | None, _said("Default: 100m.")] = None
+    cpu_limit: Annotated[Text | None, _said("Default: 500m.")] = None
+    memory_request: Annotated[Text | None, _said("Default: 128Mi.")] = None
+    memory_limit: Annotated[Text | None, _said("Default: 256Mi.")] = None
 
 
 class SeverityOverrides(Part, frozen=True, kw_only=True):
@@ -102,12 +105,14 @@ class Thresholds(Part, frozen=True, kw_only=True):
     """The lowest score of each class; below the last is Critical."""
 
     __rules__: ClassVar[tuple[SchemaRule, ...]] = (
-        SchemaRule("self.healthy >= self.stable && self.stable >= self.degraded", "the thresholds must descend"),
+        SchemaRule(
+            "self.healthy >= self.stable && self.stable >= self.degraded", "the thresholds must be in descending order"
+        ),
     )
 
-    healthy: Annotated[Score, _said("From here on Healthy.")] = 80
-    stable: Annotated[Score, _said("From here on Stable.")] = 60
-    degraded: Annotated[Score, _said("From here on Degraded; below it is Critical.")] = 40
+    healthy: Annotated[Score, _said("The lowest score that is Healthy.")] = 80
+    stable: Annotated[Score, _said("The lowest score that is Stable.")] = 60
+    degraded: Annotated[Score, _said("The lowest score that is Degraded; lower scores are Critical.")] = 40
 
 
 class MatchExpression(Part, frozen=True, kw_only=True):
@@ -129,12 +134,13 @@ class Exemption(Part, frozen=True, kw_only=True):
     `names` are patterns with `*` and `?` of Pods or of the workloads they belong to.
     """
 
-    reason: Annotated[Text, _said("Why, for those who come later.")]
+    reason: Annotated[Text, _said("The reason for the exemption.")]
     expires: Annotated[
-        Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None, _said("When it ends; never without it.")
+        Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None,
+        _said("When the exemption ends. Without it, the exemption never ends."),
     ] = None
-    checks: Annotated[tuple[Text, ...], _said("Checks by their type, latest_tag, or rules by their name.")] = ()
-    names: Annotated[tuple[Text, ...], _said("Patterns of Pods' or workloads' names.")] = ()
+    checks: Annotated[tuple[Text, ...], _said("Types of checks, such as latest_tag, or names of rules.")] = ()
+    names: Annotated[tuple[Text, ...], _said("Patterns that match the names of Pods or workloads.")] = ()
     containers: Annotated[tuple[Text, ...], _said("Names of containers.")] = ()
     selector: Annotated[Selector | None, _said("Labels of Pods.")] = None
 
@@ -142,12 +148,18 @@ class Exemption(Part, frozen=True, kw_only=True):
 class Rule(Part, frozen=True, kw_only=True):
     """A check of one's own: a CEL expression over `object`, the Pod, that holds for good ones."""
 
-    name: Annotated[str, Meta(pattern="^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"), _said("The type of its findings.")]
-    expression: Annotated[Cel, _said("In CEL over object, the Pod; true for good ones.")]
-    message: Annotated[Text | None, _said("What is told where it does not hold.")] = None
-    message_expression: Annotated[Cel | None, _said("The same made by CEL; message where that fails.")] = None
-    severity: Annotated[Severity, _said("How grave a finding is.")] = "medium"
-    weight: Annotated[Weight, _said("How many points a finding costs.")] = 3
+    name: Annotated[
+        str,
+        Meta(pattern="^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"),
+        _said("The name of the rule; its findings have this type."),
+    ]
+    expression: Annotated[Cel, _said("A CEL expression over object, the Pod, that is true for Pods that comply.")]
+    message: Annotated[Text | None, _said("The message of a finding.")] = None
+    message_expression: Annotated[
+        Cel | None, _said("A CEL expression that gives the message. If it fails, message is used.")
+    ] = None
+    severity: Annotated[Severity, _said("The severity of a finding.")] = "medium"
+    weight: Annotated[Weight, _said("The points that a finding costs.")] = 3
 
 
 class Admission(Part, frozen=True, kw_only=True):
@@ -156,63 +168,91 @@ class Admission(Part, frozen=True, kw_only=True):
     mode: Annotated[
         AdmissionMode | None,
         _said(
-            "deny, warn, or off to say nothing; without it a policy that audits warns, and one that enforces denies "
-            "all but what it is going to inject."
+            "deny, warn or off. Default: a policy that audits warns; a policy that enforces denies everything "
+            "that it cannot inject itself."
         ),
     ] = None
-    severity: Annotated[Severity, _said("The least that is denied; findings less grave than this only warn.")] = "low"
+    severity: Annotated[
+        Severity, _said("The lowest severity that is denied. Findings of a lower severity only warn.")
+    ] = "low"
 
 
 class Enforcement(Part, frozen=True, kw_only=True):
-    dry_run: Annotated[bool, _said("Change nothing; status.plannedChanges says what would be injected.")] = False
-    cooldown_seconds: Annotated[Seconds, _said("Before a workload that was changed back is patched again.")] = 300
+    dry_run: Annotated[
+        bool, _said("Change nothing; status.plannedChanges lists the changes that would be applied.")
+    ] = False
+    cooldown_seconds: Annotated[
+        Seconds, _said("Seconds to wait before a workload that was changed back is patched again.")
+    ] = 300
 
 
 class AuditResults(Part, frozen=True, kw_only=True):
-    retention: Annotated[int, Meta(ge=0, le=1000), _said("How many PolicyAuditResults to keep; 0 for none.")] = 10
-    max_violations: Annotated[int, Meta(ge=0, le=1000), _said("How many violations each of them lists.")] = 100
+    retention: Annotated[int, Meta(ge=0, le=1000), _said("The number of PolicyAuditResults to keep; 0 keeps none.")] = (
+        10
+    )
+    max_violations: Annotated[int, Meta(ge=0, le=1000), _said("The number of violations that each result lists.")] = 100
 
 
 _ENFORCE = (
-    "Whether to put probes and resources right (enforce), or only to tell (audit). "
-    "Workloads are found by their Pods: one without Pods is not looked at."
+    "enforce adds missing probes and resources to workloads; audit only reports. Workloads are found by "
+    "their Pods: a workload without Pods is not changed."
 )
 
 
 class PolicySpec(Part, frozen=True, kw_only=True):
     forbid_latest_tag: Annotated[bool | None, _said("No image may end with :latest.")] = None
-    require_liveness_probe: Annotated[bool | None, _said("Every container has a liveness probe.")] = None
-    require_readiness_probe: Annotated[bool | None, _said("Every container has a readiness probe.")] = None
-    max_restart_count: Annotated[Count | None, _said("Containers that restarted more often are found.")] = None
-    forbid_pending_duration: Annotated[Seconds | None, _said("Seconds that a Pod may be Pending.")] = None
+    require_liveness_probe: Annotated[bool | None, _said("Every container must have a liveness probe.")] = None
+    require_readiness_probe: Annotated[bool | None, _said("Every container must have a readiness probe.")] = None
+    max_restart_count: Annotated[Count | None, _said("The number of restarts that a container may have.")] = None
+    forbid_pending_duration: Annotated[Seconds | None, _said("The seconds that a Pod may be Pending.")] = None
     enforcement_mode: Annotated[Mode | None, _said(_ENFORCE)] = None
-    default_probe: Annotated[DefaultProbe | None, _said("The TCP probe that containers without one get.")] = None
-    default_resources: Annotated[DefaultResources | None, _said("What containers without resources get.")] = None
-    severity_overrides: Annotated[SeverityOverrides | None, _said("How grave a check is, other than usual.")] = None
+    default_probe: Annotated[
+        DefaultProbe | None, _said("The TCP probe that is added to containers without a probe.")
+    ] = None
+    default_resources: Annotated[
+        DefaultResources | None, _said("The resources that are added to containers without resources.")
+    ] = None
+    severity_overrides: Annotated[
+        SeverityOverrides | None, _said("Severities of checks that differ from the default.")
+    ] = None
 
     untagged_is_latest: Annotated[bool | None, _said("An image without tag and digest counts as :latest.")] = None
-    pending_ignores_age: Annotated[bool | None, _said("Any Pending Pod is found, however young.")] = None
-    require_resources: Annotated[tuple[Amount, ...], _said("What every container sets; a limit is a request too.")] = ()
+    pending_ignores_age: Annotated[bool | None, _said("No Pod may be Pending, however young.")] = None
+    require_resources: Annotated[
+        tuple[Amount, ...], _said("The resources that every container must set; a limit counts as a request.")
+    ] = ()
     require_run_as_non_root: Annotated[bool | None, _said("No container may run as root.")] = None
     forbid_privileged: Annotated[bool | None, _said("No container may be privileged.")] = None
     forbid_host_path: Annotated[bool | None, _said("No Pod may mount a path of its node.")] = None
-    allowed_registries: Annotated[tuple[Text, ...], _said("Registries, or paths in them, of images.")] = ()
-    require_image_pin: Annotated[Pin | None, _said("Every image has a digest, or at least a tag.")] = None
-    min_replicas: Annotated[Count | None, _said("Workloads with fewer replicas, but any, are found.")] = None
-    require_disruption_budget: Annotated[bool | None, _said("Every scaled workload has a PodDisruptionBudget.")] = None
+    allowed_registries: Annotated[
+        tuple[Text, ...], _said("Registries, or paths in registries, that images may come from.")
+    ] = ()
+    require_image_pin: Annotated[Pin | None, _said("Every image must have a digest, or at least a tag.")] = None
+    min_replicas: Annotated[
+        Count | None, _said("The least number of replicas that a workload may have, unless it is scaled to 0.")
+    ] = None
+    require_disruption_budget: Annotated[
+        bool | None, _said("Every workload with more than one replica must have a PodDisruptionBudget.")
+    ] = None
     forbid_crash_loop: Annotated[bool | None, _said("No container may be in CrashLoopBackOff.")] = None
-    forbid_oom_killed: Annotated[bool | None, _said("No container may have been killed for lack of memory.")] = None
-    rules: Annotated[tuple[Rule, ...], Meta(max_length=100), keyed("name"), _said("Checks of your own, in CEL.")] = ()
+    forbid_oom_killed: Annotated[bool | None, _said("No container may have been OOM-killed.")] = None
+    rules: Annotated[tuple[Rule, ...], Meta(max_length=100), keyed("name"), _said("Your own checks, in CEL.")] = ()
 
-    selector: Annotated[Selector | None, _said("Which Pods are meant; without it all.")] = None
-    exemptions: Annotated[tuple[Exemption, ...], Meta(max_length=200), _said("What is let off, and why.")] = ()
-    scoring: Annotated[Scoring | None, _said("Whether severity multiplies what a finding costs.")] = None
-    weights: Annotated[Weights | None, _said("What a finding costs, other than usual.")] = None
+    selector: Annotated[Selector | None, _said("Selects the Pods that the policy applies to. Default: all Pods.")] = (
+        None
+    )
+    exemptions: Annotated[
+        tuple[Exemption, ...], Meta(max_length=200), _said("Exemptions, and the reasons for them.")
+    ] = ()
+    scoring: Annotated[Scoring | None, _said("Whether the severity multiplies the points that a finding costs.")] = None
+    weights: Annotated[Weights | None, _said("Points of checks that differ from the default.")] = None
     thresholds: Annotated[Thresholds | None, _said("The lowest score of each class.")] = None
-    interval_seconds: Annotated[Interval | None, _said("How often to look anyway; 30 unless told.")] = None
-    admission: Annotated[Admission | None, _said("What the admission webhook does.")] = None
-    enforcement: Annotated[Enforcement | None, _said("How enforcement goes about it.")] = None
-    audit_results: Annotated[AuditResults | None, _said("How much is kept for the record.")] = None
+    interval_seconds: Annotated[
+        Interval | None, _said("Seconds between two evaluations when nothing changes. Default: 30.")
+    ] = None
+    admission: Annotated[Admission | None, _said("Settings of the admission webhook.")] = None
+    enforcement: Annotated[Enforcement | None, _said("Settings of enforcement.")] = None
+    audit_results: Annotated[AuditResults | None, _said("Settings of the audit results.")] = None
 
     @property
     def is_enforced(self) -> bool:
@@ -233,4 +273,6 @@ POLICY_FREE = PolicySpec(
 class ClusterPolicySpec(PolicySpec, frozen=True, kw_only=True):
     """The same for every namespace that the selector matches, but never for a system namespace."""
 
-    namespace_selector: Annotated[Selector | None, _said("Which namespaces are meant; without it all.")] = None
+    namespace_selector: Annotated[
+        Selector | None, _said("Selects the namespaces that the policy applies to. Default: all namespaces.")
+    ] = None

@@ -61,4 +61,4 @@ def test_who_asks_for_no_credentials_runs_no_programs(cli: Cli, command: tuple[s
 def test_settings_that_make_no_sense_are_told_and_nothing_starts(cli: Cli, command: tuple[str, ...]) -> None:
     ended = Cli({**cli.environment, "PLUGIN_CONFIGS": "{"}).here(*command)
     assert ended.code != 0
-    assert "PLUGIN_CONFIGS of the environment is to be a JSON object" in ended.err
+    assert "environment variable PLUGIN_CONFIGS must be a JSON object" in ended.err

@@ -308,8 +308,8 @@ def test_a_server_that_is_away_is_told(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        pytest.param(["--operators", "gardening"], 'no operator is named "gardening"', id="unknown"),
-        pytest.param(["--operators", "./nowhere.py"], 'there is no file "nowhere.py"', id="no such file"),
+        pytest.param(["--operators", "gardening"], 'unknown operator "gardening"', id="unknown"),
+        pytest.param(["--operators", "./nowhere.py"], 'no such file: "nowhere.py"', id="no such file"),
         pytest.param(["--operators", ","], "names none", id="none"),
         pytest.param(["--operators", str(GREETER), "--health", "8081"], "ADDR:PORT", id="health without an address"),
         pytest.param(["--operators", str(GREETER), "--health", "h:99999"], "ADDR:PORT", id="health out of range"),

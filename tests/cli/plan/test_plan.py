@@ -84,7 +84,7 @@ def test_a_user_sees_what_would_be_created_with_its_defaults(untouched: Cli, tmp
         '  + spec.label: "plain" (default)',
         "  + spec.size: 2",
         "  http: +1 ~0 -0",
-        "    it is not there and will be created",
+        "    does not exist; will be created",
         "1 to create, 0 to update, 0 unchanged",
     ]
 
@@ -122,7 +122,10 @@ def test_drift_is_seen_where_the_declaration_is_the_same(untouched: Cli, shelf: 
         ({**crate("new"), "colour": "red"}, 'unknown field "colour"'),
         ({**crate("new"), "apiVersion": "resources.homeostat.dev/v9"}, "there is no resource type Crate v9"),
         ({**crate("new"), "action": {"config": {"url": 1}}}, "InvalidConfig: action.config"),
-        ({**crate("new"), "action": {"config": {"headers": {"A": {"key": "TOKEN"}}}}}, "by the resource type only"),
+        (
+            {**crate("new"), "action": {"config": {"headers": {"A": {"key": "TOKEN"}}}}},
+            "only the resource type may use secrets",
+        ),
     ],
     ids=["range", "unknown field", "version", "config", "secret"],
 )
@@ -143,8 +146,8 @@ def test_a_plugin_that_cannot_be_asked_ends_with_1(untouched: Cli, shelf: Shelf)
 @pytest.mark.parametrize(
     ("plugin", "told"),
     [
-        ("magic", 'magic: not known: on this machine no plugin is named "magic"; there are: github_actions, gitlab_ci'),
-        ("", "no plugin: not known: on this machine neither the resource nor its type names an action plugin"),
+        ("magic", 'magic: not known: on this machine unknown plugin "magic"; known plugins: github_actions, gitlab_ci'),
+        ("", "no plugin: not known: on this machine neither the resource nor its type sets an action plugin"),
     ],
 )
 def test_a_plugin_that_this_machine_lacks_is_told_and_is_no_failure(

@@ -18,7 +18,7 @@ def test_a_user_applies_looks_and_deletes(typed: Cli, shelf: Shelf, tmp_path: Pa
     path.write_bytes(msgspec.json.encode(crate("one", size=3)))
     done = typed("resource", "apply", "-f", path, "--wait")
     assert (done.code, done.out.splitlines()) == (0, ["crate/one created", "crate/one is ready"])
-    assert "crate/one reconciling: the run to apply is under way" in done.err
+    assert "crate/one reconciling: Running: apply" in done.err
     assert shelf.items["one"] == {"name": "one", "size": 3, "label": "plain"}
     assert typed("resource", "outputs", "crate/one", "--key", "size").out == "3\n"
     gone = typed("resource", "delete", "crate/one", "--wait")
@@ -82,7 +82,7 @@ def test_a_wait_ends_in_time_and_says_how_things_stand(typed: Cli, shelf: Shelf)
     shelf.slow_s = 2.0
     done = applied(typed, crate("one"), options=("--wait", "--timeout", "1"))
     assert done.code == 1
-    assert "crate/one is not ready after 1 s; reconciling: the run to apply is under way" in done.err
+    assert "crate/one is not ready after 1 s; reconciling: Running: apply" in done.err
 
 
 def test_a_paused_resource_is_not_waited_for(typed: Cli, shelf: Shelf) -> None:

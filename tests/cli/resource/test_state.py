@@ -64,8 +64,8 @@ def test_a_request_is_waited_for_until_it_is_answered(handled: str, expected: st
 
 
 def test_a_run_under_way_is_told_with_its_age_and_its_link() -> None:
-    status = {"phase": "reconciling", "message": "the run to apply is under way", "run": RUN}
+    status = {"phase": "reconciling", "message": "Running: apply", "run": RUN}
     told = standing_of({"status": status}).text(NOW.timestamp())
-    assert told == "reconciling: the run to apply is under way (60s) https://ci.example.com/1"
+    assert told == "reconciling: Running: apply (60s) https://ci.example.com/1"
     obj = {"kind": "Crate", "metadata": {"namespace": "default", "name": "one"}, "status": status}
-    assert row_of(obj, NOW.timestamp())[4:] == ("60s", "the run to apply is under way", "https://ci.example.com/1")
+    assert row_of(obj, NOW.timestamp())[4:] == ("60s", "Running: apply", "https://ci.example.com/1")

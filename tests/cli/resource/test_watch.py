@@ -62,7 +62,7 @@ def test_a_person_is_shown_the_run_while_it_is_under_way(typed: Cli, shelf: Shel
     path = tmp_path / "one.json"
     path.write_bytes(msgspec.json.encode(crate("one")))
     _, seen = on_terminal(typed, "resource", "apply", "-f", str(path), until="crate/one is ready")
-    assert "crate/one reconciling: the run to apply is under way (" in seen
+    assert "crate/one reconciling: Running: apply (" in seen
 
 
 def test_a_person_sees_a_table_that_lives(typed: Cli, shelf: Shelf) -> None:

@@ -128,11 +128,11 @@ async def test_resources_are_left_alone_before_their_kind_is_gone(
         client = plane.client
         await client.create(TYPES, note_type(tmp_path))
         await eventually(lambda: client.get(f"{TYPES}/note"), is_ready)
-        await eventually(lambda: "resources of a type are looked after" in caplog.messages)
+        await eventually(lambda: "started controller for kind" in caplog.messages)
         await client.delete(f"{TYPES}/note")
         await eventually(lambda: is_gone(client, f"{TYPES}/note"))
     told = caplog.messages
-    assert told.index("resources of a type are left alone") < told.index("definition emptied")
+    assert told.index("stopped controller for kind") < told.index("deleted all instances of definition")
     assert "repeated" not in told
 
 

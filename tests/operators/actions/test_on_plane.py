@@ -150,7 +150,7 @@ async def test_a_schema_is_held_to_and_an_unknown_plugin_is_told(client: Client,
         obj = await eventually(
             lambda: client.get(things.path("one")), lambda obj: obj["status"].get("phase") == "failed"
         )
-        assert 'no plugin is named "magic"; there are: command, ' in obj["status"]["message"]
+        assert 'unknown plugin "magic"; known plugins: command, ' in obj["status"]["message"]
         await client.delete(things.path("one"))
         await eventually(lambda: is_gone(client, things.path("one")))
 

@@ -210,4 +210,4 @@ class Mute(Yard):
 def test_a_plugin_that_answers_nothing_is_told(runner: asyncio.Runner) -> None:
     life = HostedLife(runner, Mute, {})
     life.settle()
-    assert life.status.message == "PluginBroke: TypeError: it answered with a NoneType"
+    assert life.status.message == "PluginBroke: TypeError: the plugin returned a NoneType"

@@ -180,7 +180,7 @@ CASES = [
     pytest.param(
         PolicySpec(forbid_oom_killed=True),
         with_state(lastState={"terminated": {"reason": "OOMKilled"}}),
-        ["container 'main' was killed for lack of memory"],
+        ["container 'main' was OOM-killed"],
         id="killed before",
     ),
     pytest.param(

@@ -180,8 +180,8 @@ def test_the_interval_can_be_set() -> None:
 
 
 CHANGES = [
-    pytest.param("Healthy", 90, ("Warning", "Healthy (90) became Degraded"), id="worse"),
-    pytest.param("Critical", 10, ("Normal", "Critical (10) became Degraded"), id="better"),
+    pytest.param("Healthy", 90, ("Warning", "Classification changed from Healthy (90) to Degraded"), id="worse"),
+    pytest.param("Critical", 10, ("Normal", "Classification changed from Critical (10) to Degraded"), id="better"),
     pytest.param("Degraded", 55, None, id="the same"),
     pytest.param(None, None, None, id="the first time"),
 ]
@@ -242,7 +242,7 @@ def test_a_dry_run_tells_what_it_would_do() -> None:
 def test_a_dry_run_tells_each_change_in_one_event() -> None:
     plane = Simulation(policy_of(DRY), world_of(DRY, owned(BARE)), deployment(BARE))
     told = [(each.reason, each.message) for each in plane.look().notices]
-    assert told == [("DryRun", f"would be injected: {'; '.join(PLANNED)}")]
+    assert told == [("DryRun", f"Would inject: {'; '.join(PLANNED)}")]
     assert plane.look().notices == ()
 
 

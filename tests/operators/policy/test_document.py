@@ -41,7 +41,7 @@ FAULTS = [
     pytest.param({"maxRestartCount": -1}, "spec.maxRestartCount", id="negative"),
     pytest.param({"maxRestartCount": 10**30}, "spec.maxRestartCount", id="huge"),
     pytest.param({"enforcementMode": "maybe"}, "spec.enforcementMode", id="no mode"),
-    pytest.param({"forbidLatestTags": True}, "spec.forbidLatestTags: there is no such field", id="a misspelt field"),
+    pytest.param({"forbidLatestTags": True}, "spec.forbidLatestTags: unknown field", id="a misspelt field"),
     pytest.param({"weights": {"latestTag": 5000}}, "spec.weights.latestTag", id="a heavy weight"),
     pytest.param({"rules": [{"name": "a"}]}, "spec.rules[0].expression", id="a rule without an expression"),
     pytest.param({"rules": [{"name": "a", "expression": "1"}]}, "spec.rules[0].expression: must be", id="a number"),
@@ -110,7 +110,9 @@ def test_a_bundle_is_found_whatever_its_case(name: str) -> None:
 
 
 def test_an_unknown_bundle_tells_which_there_are() -> None:
-    with pytest.raises(UnknownBundleError, match=r'no bundle "nope"; there are baseline, hardened, permissive, restr'):
+    with pytest.raises(
+        UnknownBundleError, match=r'unknown bundle "nope"; known bundles: baseline, hardened, permissive, restr'
+    ):
         load_bundle("nope")
 
 
@@ -188,7 +190,7 @@ def test_a_comparison_tells_what_cannot_be_read() -> None:
     (line,) = compare_policy(document({"maxRestartCount": "x"}), None)
     assert line.startswith("[!] shop/strict: spec.maxRestartCount")
     (line,) = compare_policy(document(), document({"maxRestartCount": "x"}))
-    assert line.startswith("[!] shop/strict: what the cluster has cannot be read")
+    assert line.startswith("[!] shop/strict: cannot read the object in the cluster")
     (line,) = compare_policy({**document(), "metadata": 7}, None)
     assert line.startswith("[!] default/None: ")
 

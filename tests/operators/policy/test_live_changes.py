@@ -211,7 +211,7 @@ async def test_a_change_of_class_is_told_once(api: Api) -> None:
         await live.shows(pods=2)
         (event,) = await eventually(lambda: live.events("ClassChanged"))
         assert (event["type"], event["regarding"]["name"]) == ("Warning", "main")
-        assert event["note"].startswith("Healthy (100) became Degraded: ")
+        assert event["note"].startswith("Classification changed from Healthy (100) to Degraded: ")
         await live.remove_pod("web")
         await live.remove_pod("api")
         await live.shows(classification="Healthy")

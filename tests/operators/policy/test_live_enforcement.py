@@ -84,7 +84,7 @@ async def test_a_workload_gets_what_its_pods_lack_once(api: Api) -> None:
         assert live.figure(APPLIED) == 1
         assert live.figure(f"devopspolicy_enforcement_mode|{live.namespace}|main") == 1
         (event,) = await eventually(lambda: live.events("Remediated"))
-        assert event["note"].startswith(f"{key} gets what it lacks (main: livenessProbe")
+        assert event["note"].startswith(f"Patched {key} (main: livenessProbe")
 
 
 @pytest.mark.parametrize(("kind", "word"), [(STATEFUL_SET, "StatefulSet"), (DAEMON_SET, "DaemonSet")])
@@ -176,7 +176,7 @@ async def test_a_dry_run_only_tells(api: Api) -> None:
         told = f"deployment/{live.namespace}/web: spec.template.spec.containers[main].livenessProbe = "
         assert status["plannedChanges"][0].startswith(told)
         (event,) = await eventually(lambda: live.events("DryRun"))
-        assert event["note"].startswith(f"would be injected: {told}")
+        assert event["note"].startswith(f"Would inject: {told}")
         await is_left_alone(live)
 
 
@@ -206,7 +206,9 @@ async def test_no_port_is_guessed_and_that_is_told(api: Api) -> None:
         await live.shows(containersWithoutPort=[told], remediationsApplied=0, plannedRemediations=None)
         await is_left_alone(live)
         (event,) = await eventually(lambda: live.events("NoProbePort"))
-        assert event["note"].startswith(f"{told}: no probe is injected, for no port is known; declare a containerPort")
+        assert event["note"].startswith(
+            f"{told}: cannot inject a probe because no port is known; declare a containerPort"
+        )
         named = [{**BARE, "ports": [{"containerPort": 9090}]}]
         path = DEPLOYMENT.path(live.namespace, "web")
         await live.client.merge(path, {"spec": {"template": {"spec": {"containers": named}}}})

@@ -12,7 +12,7 @@ from tests.web.actions.shelf import World
 
 NOTES = "/apis/resources.homeostat.dev/v1/namespaces/default/notes"
 REFUSED: list[tuple[JsonObject, str]] = [
-    ({"action_plugin": "magic", "spec": {}}, 'no plugin is named "magic"; there are:'),
+    ({"action_plugin": "magic", "spec": {}}, 'unknown plugin "magic"; known plugins:'),
     ({"action_plugin": None, "spec": {}}, "reconciler"),
     ({"action_plugin": "shelf", "spec": {}, "resource_type_name": "Nope"}, "spec is required"),
     ({"action_plugin": "shelf", "spec": None}, "spec is required"),

@@ -86,7 +86,7 @@ async def test_a_policy_that_is_stalled_warns_that_it_judges_nothing(webhook: We
     await webhook.declare(NOTHING)
     (told,) = await warned(webhook)
     assert told.startswith(
-        "DevOpsPolicy: policy main is stalled and judges nothing: spec.rules[0].expression: does not compile"
+        "DevOpsPolicy: policy main is invalid and was not evaluated: spec.rules[0].expression: does not compile"
     )
     assert (await webhook.allows(GOOD, namespace="elsewhere")) == {"uid": "u-1", "allowed": True}
     await webhook.client.merge(DEVOPS_POLICY.kind.path("default", "main"), {"spec": {"rules": None}})

@@ -82,7 +82,7 @@ class AmqpInput:
         desk.connected()
         while (message := await arrived.get()) is not None:
             await _deal(channel, message, job, desk)
-        raise InputError("Disconnected", f'the broker sends no more of the queue "{queue}"')
+        raise InputError("Disconnected", f'the broker cancelled the consumer of queue "{queue}"')
 
 
 async def _library() -> ModuleType:
@@ -90,7 +90,9 @@ async def _library() -> ModuleType:
     try:
         return await asyncio.to_thread(import_module, "aiormq")
     except ModuleNotFoundError as error:
-        raise InputError("ExtraMissing", 'the library aiormq is missing; pip install "homeostat[amqp]"') from error
+        raise InputError(
+            "ExtraMissing", 'the aiormq library is not installed; run: pip install "homeostat[amqp]"'
+        ) from error
 
 
 async def _deal(channel: AbstractChannel, message: DeliveredMessage, job: InputJob[AmqpConfig], desk: Desk) -> None:
@@ -115,9 +117,11 @@ async def _address(job: InputJob[AmqpConfig]) -> str:
     config = job.config
     parts = urlsplit(config.url)
     if parts.scheme not in ("amqp", "amqps") or not parts.hostname or parts.query:
-        raise InputError("InvalidConfig", "the address is to be amqps://host/vhost, without more")
+        raise InputError("InvalidConfig", "the URL must have the form amqps://host/vhost")
     if parts.username or parts.password:
-        raise InputError("InvalidConfig", "the address has credentials in it; give username, and password by a secret")
+        raise InputError(
+            "InvalidConfig", "the URL must not contain credentials; set username, and password from a secret"
+        )
     password = "guest" if config.password is None else await job.secrets.reveal(config.password)
     who = f"{quote(config.username, safe='')}:{quote(password, safe='')}"
     return f"{parts.scheme}://{who}@{parts.netloc}{parts.path or '/'}?heartbeat={config.heartbeat_seconds}"

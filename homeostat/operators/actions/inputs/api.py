@@ -30,17 +30,30 @@ class Prune(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     is_enabled: bool = True
     max_percent: Annotated[
-        int, Meta(ge=0, le=100, description="Of the input's resources at once; more are not deleted but reported.")
+        int,
+        Meta(
+            ge=0,
+            le=100,
+            description="The largest share of the input's resources that is deleted at once. Larger deletions "
+            "are reported, not performed.",
+        ),
     ] = 50
 
 
 class ResourceInputSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    plugin: Annotated[str, Meta(min_length=1, max_length=253, description="git, url, amqp, or one of a package.")]
+    plugin: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=253,
+            description="The input plugin: git, url, amqp, or one of an installed package.",
+        ),
+    ]
     config: dict[str, Any] = {}
-    interval_seconds: Annotated[int, Meta(ge=1, le=10**6, description="How often the source is read.")] = 60
+    interval_seconds: Annotated[int, Meta(ge=1, le=10**6, description="Seconds between two reads of the source.")] = 60
     prune: Prune = Prune()
     deletion_policy: Annotated[
-        Literal["Orphan", "Delete"], Meta(description="What becomes of the resources when the input is deleted.")
+        Literal["Orphan", "Delete"], Meta(description="What happens to the resources when the input is deleted.")
     ] = "Orphan"
 
 
@@ -86,6 +99,6 @@ RESOURCE_INPUT: Final = CustomKind(
         READY_COLUMN,
         AGE_COLUMN,
     ),
-    rules=(Rule(f"self.metadata.name.size() <= {_LONGEST_LABEL}", "the name is a label of what the input makes"),),
-    description="Where resources of the namespace are declared: a Git repository, a URL or a queue.",
+    rules=(Rule(f"self.metadata.name.size() <= {_LONGEST_LABEL}", "the name must fit into a label value"),),
+    description="A source that declares resources of the namespace: a Git repository, a URL or a queue.",
 )

@@ -111,17 +111,17 @@ class _Sorted:
         for same in _by_key(reading.declarations).values():
             if len(same) > 1:
                 files = ", ".join(sorted({each.source for each in same}))
-                self._wrong(same[0], f"it is declared {len(same)} times, in {files}")
+                self._wrong(same[0], f"declared {len(same)} times, in {files}")
             else:
                 self._sort(same[0])
 
     def _sort(self, one: Declaration) -> None:
         live, refused = self._world.live.get(one.key), self._world.refused.get(one.key)
         if one.kind not in self._world.kinds:
-            self._wrong(one, "there is no resource type of this kind")
+            self._wrong(one, "no resource type has this kind")
         elif live is not None and live.owner != self._owner:
-            whose = f'belongs to the input "{live.owner}"' if live.owner else "was not made by an input"
-            self._wrong(one, f"a resource of this name is there and {whose}")
+            whose = f'belongs to the input "{live.owner}"' if live.owner else "was not created by an input"
+            self._wrong(one, f"a resource of this name already exists and {whose}")
         elif live is not None and live.is_going:
             self.going += 1
         elif live is not None and live.is_same:
@@ -171,11 +171,12 @@ def _why_kept(obj: ResourceInput, world: SourceWorld, reading: Reading, surplus:
     if not surplus or not obj.spec.prune.is_enabled:
         return ""
     if reading.broken:
-        return f"{reading.broken[0].source} cannot be understood, and may declare them"
+        return f"{reading.broken[0].source} is invalid and may declare them"
     owned = len(_owned(obj, world.live))
     most = ceil(owned * obj.spec.prune.max_percent / 100)
     if len(surplus) > most:
-        return f"they are more than {obj.spec.prune.max_percent} % of its {owned}; set prune.maxPercent to allow it"
+        share = f"{obj.spec.prune.max_percent} % of the {owned} resources of the input"
+        return f"they are more than {share}; raise prune.maxPercent to allow it"
     return ""
 
 
@@ -191,14 +192,14 @@ def _removals(surplus: Mapping[Key, Live]) -> Iterable[InputAction]:
 
 def _ready(reading: Reading, found: _Sorted, kept: str, actions: list[InputAction]) -> Condition:
     if actions:
-        return Condition(READY, "Unknown", "Applying", f"what is declared at {reading.revision[:64]} is being applied")
+        return Condition(READY, "Unknown", "Applying", f"Applying revision {reading.revision[:64]}")
     if found.errors:
         first = found.errors[0]
-        told = f"{len(found.errors)} could not be taken; the first is {first.source}: {first.message}"
+        told = f"{len(found.errors)} declarations failed; first failure: {first.source}: {first.message}"
         return Condition(READY, "False", "Incomplete", told)
     if kept:
-        return Condition(READY, "False", "PruneRefused", f"resources are declared no more and were kept: {kept}")
-    return Condition(READY, "True", "InSync", f"{found.applied} resources are as declared")
+        return Condition(READY, "False", "PruneRefused", f"Resources are no longer declared; not pruned: {kept}")
+    return Condition(READY, "True", "InSync", f"{found.applied} resources applied")
 
 
 def _status(obj: ResourceInput, now: datetime, reading: Reading, found: _Sorted, pending: int) -> JsonObject:
@@ -232,9 +233,9 @@ def _of_feed(obj: ResourceInput, world: FeedWorld) -> Decision[InputAction]:
     if world.trouble is not None:
         ready = Condition(READY, "False", world.trouble.reason, world.trouble.message)
     elif not world.is_connected:
-        ready = Condition(READY, "Unknown", "Connecting", "nothing comes in yet")
+        ready = Condition(READY, "Unknown", "Connecting", "Connecting to the source")
     else:
-        ready = Condition(READY, "True", "Connected", "what is declared comes in")
+        ready = Condition(READY, "True", "Connected", "Connected; receiving declarations")
     interval = timedelta(seconds=obj.spec.interval_seconds)
     return Decision(conditions=(ready,), requeue_after=interval, status=status, notices=_notices(obj, ready))
 

@@ -54,7 +54,7 @@ def read_declarations(data: bytes, source: str, *, namespace: str, limit: int = 
 def declaration_of(value: Json, source: str, *, namespace: str) -> Declaration:
     """`RefusedError` says why it is none."""
     if not isinstance(value, dict):
-        raise RefusedError(f"a resource is an object, and this is {type_name(value)}")
+        raise RefusedError(f"a resource must be an object, not {type_name(value)}")
     if "resource_type_name" in value:
         return _from_body(value, source)
     return _from_object(value, source, namespace)
@@ -73,15 +73,15 @@ def _unpacked(value: Json) -> Iterator[Json]:
 def _from_object(value: JsonObject, source: str, namespace: str) -> Declaration:
     kind, api_version, metadata = value.get("kind"), value.get("apiVersion"), value.get("metadata")
     if not isinstance(kind, str) or not isinstance(api_version, str) or not isinstance(metadata, dict):
-        raise RefusedError("it lacks apiVersion, kind or metadata, and has no resource_type_name")
+        raise RefusedError("apiVersion, kind and metadata are required (or resource_type_name)")
     group, _, version = api_version.rpartition("/")
     if group != RESOURCES:
-        raise RefusedError(f"{kind} of {api_version} is no resource; an input declares kinds of {RESOURCES} only")
+        raise RefusedError(f"{kind} of {api_version} is not a resource; an input may only declare kinds of {RESOURCES}")
     name = _name(metadata.get("name"))
     _check_known(value, _OBJECT, f"{kind} {name}")
     _check_known(metadata, _META, f"metadata of {kind} {name}")
     if metadata.get("namespace", namespace) != namespace:
-        told = f'is declared for the namespace {quoted(metadata["namespace"])}; the input is of "{namespace}"'
+        told = f'is declared for namespace {quoted(metadata["namespace"])}, but the input is in "{namespace}"'
         raise RefusedError(f"{kind} {name} {told}")
     body: JsonObject = {word: value[word] for word in ("spec", "action") if value.get(word) is not None}
     for word in ("labels", "annotations"):
@@ -94,7 +94,7 @@ def _from_body(value: JsonObject, source: str) -> Declaration:
     name, type_of = _name(value.get("name")), value["resource_type_name"]
     version = value.get("resource_type_version") or "v1"
     if not isinstance(type_of, str) or not isinstance(version, str) or not kind_name(type_of):
-        raise RefusedError(f'resource_type_name or resource_type_version of "{name}" is no name')
+        raise RefusedError(f'resource_type_name or resource_type_version of "{name}" is not a valid name')
     _check_known(value, _BODY, name)
     body: JsonObject = {"spec": value.get("spec") or {}}
     action = {"plugin": value.get("action_plugin"), "config": value.get("plugin_config")}
@@ -107,9 +107,9 @@ def _from_body(value: JsonObject, source: str) -> Declaration:
 
 def _name(value: Json) -> str:
     if not isinstance(value, str) or not value:
-        raise RefusedError("a resource has no name")
+        raise RefusedError("metadata.name is required")
     if messages := dns1123_subdomain(value):
-        raise RefusedError(f"{quoted(value[:253])} cannot be the name of a resource: {messages[0]}")
+        raise RefusedError(f"{quoted(value[:253])} is not a valid resource name: {messages[0]}")
     return value
 
 
@@ -117,12 +117,12 @@ def _texts(value: Json, what: str) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
-        raise RefusedError(f"{what} is to be a map of texts")
+        raise RefusedError(f"{what} must be a map of strings")
     if taken := sorted(_OURS & value.keys()):
-        raise RefusedError(f'{what} has "{taken[0]}", which is the input\'s own')
+        raise RefusedError(f'{what}: "{taken[0]}" is reserved for the input')
     return value
 
 
 def _check_known(value: JsonObject, known: frozenset[str], what: str) -> None:
     if unknown := sorted(value.keys() - known):
-        raise RefusedError(f'{what}: "{unknown[0]}" cannot be declared; there are: {", ".join(sorted(known))}')
+        raise RefusedError(f'{what}: unknown field "{unknown[0]}"; allowed: {", ".join(sorted(known))}')

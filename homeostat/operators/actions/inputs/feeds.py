@@ -59,15 +59,15 @@ class FeedDesk:
     async def declare(self, declaration: Declaration) -> None:
         writer, owner = self._means.writer(self._obj), self._obj.metadata.name
         if declaration.kind not in writer.kinds and declaration.kind in self._means.announced():
-            raise InputError("TypeNotReady", f"the resource type of {declaration.title} is not in force yet")
+            raise InputError("TypeNotReady", f"the resource type of {declaration.title} is not ready yet")
         found = await writer.find(*declaration.key)
         if found is None:
             await writer.put(declaration, is_owned=False)
             return
         live = live_of(found, declaration, digest=declared_digest(declaration))
         if live.owner != owner:
-            whose = f'belongs to the input "{live.owner}"' if live.owner else "was not made by an input"
-            raise RefusedError(f"{declaration.title}: a resource of this name is there and {whose}")
+            whose = f'belongs to the input "{live.owner}"' if live.owner else "was not created by an input"
+            raise RefusedError(f"{declaration.title}: a resource of this name already exists and {whose}")
         if not live.is_same:
             await writer.put(declaration, is_owned=True)
 
@@ -78,7 +78,7 @@ class FeedDesk:
             return
         live = live_of(found)
         if live.owner != owner:
-            raise RefusedError(f"{kind} {name} was not made by this input, which may not delete it")
+            raise RefusedError(f"{kind} {name} was not created by this input; not deleted")
         if not live.is_going:
             await writer.remove(kind, name, live.uid)
 
@@ -156,4 +156,4 @@ class Feeds:
             await plugin.feed(job, FeedDesk(self._means, obj, state, lambda: self._look(obj)))
         except Exception as error:  # Somebody else's plugin may raise anything.
             return trouble_of(error, plugin.name, job.secrets)
-        return Unread("Ended", "the feed ended by itself")
+        return Unread("Ended", "the feed ended unexpectedly")

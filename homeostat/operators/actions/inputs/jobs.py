@@ -65,7 +65,7 @@ def prepare(means: InputMeans, obj: ResourceInput, *, known: str = "") -> tuple[
     except msgspec.ValidationError as error:
         raise Stalled("InvalidConfig", message=f"spec.config: {error}") from error
     if stores := stores_named(config) - {NAMESPACED}:
-        told = f'a secret of the store "{min(stores)}" is not for inputs; use the store "{NAMESPACED}", key "name/key"'
+        told = f'inputs may not read secrets of the store "{min(stores)}"; use the store "{NAMESPACED}", key "name/key"'
         raise Stalled("InvalidConfig", message=f"spec.config: {told}")
     metadata = obj.metadata
     job = InputJob(
@@ -85,6 +85,6 @@ def trouble_of(error: Exception, plugin: str, secrets: Secrets) -> Unread:
     if isinstance(error, _EXPECTED):
         return Unread(error.reason, told)
     if not isinstance(error, ApiError | UnreachableError | RefusedWriteError | TimeoutError | OSError):
-        log.error("an input broke", extra={"plugin": plugin, "error": type(error).__name__, "told": told})
+        log.error("input plugin failed", extra={"plugin": plugin, "error": type(error).__name__, "told": told})
         return Unread("PluginBroke", f"{type(error).__name__}: {told}")
     return Unread("Unavailable", told)

@@ -30,14 +30,14 @@ class Withdrawal(NamedTuple):
 def read_message(data: bytes, source: str, *, namespace: str) -> Declaration | Withdrawal:
     """`RefusedError` where it is no such message."""
     if len(data) > LARGEST:
-        raise RefusedError(f"the message has {len(data)} bytes, and at most {LARGEST} are read")
+        raise RefusedError(f"the message has {len(data)} bytes; the limit is {LARGEST}")
     try:
         message = decode_object(data)
     except BadRequestError as error:
         raise RefusedError(error.message) from error
     event = message.pop("event", None)
     if event not in _EVENTS:
-        raise RefusedError(f'"event" is {quoted(event)[:80]}; it is one of: {", ".join(_EVENTS)}')
+        raise RefusedError(f'"event" is {quoted(event)[:80]}; it must be one of: {", ".join(_EVENTS)}')
     if event == "deleted":
         return _withdrawal(message)
     if "resource" in message:
@@ -54,7 +54,7 @@ def _withdrawal(message: JsonObject) -> Withdrawal:
         body = _renamed(message)
         kind, name = body.get("resource_type_name"), body.get("name")
     if not isinstance(kind, str) or not isinstance(name, str) or not kind or not name:
-        raise RefusedError("the message does not say what was deleted, by type and name")
+        raise RefusedError("the message must name the type and the name of the deleted resource")
     return Withdrawal(kind_name(kind), name)
 
 

@@ -79,7 +79,7 @@ class Writer:
     def kind_of(self, name: str) -> Kind:
         kind = self.kinds.get(name)
         if kind is None:
-            raise RefusedError(f'there is no resource type of the kind "{name}"')
+            raise RefusedError(f'no resource type has the kind "{name}"')
         return kind
 
     def _objects(self, kind: Kind) -> Projection[Found]:

@@ -71,11 +71,11 @@ class CommandPlugin:
     async def plan(self, job: Job[CommandConfig]) -> Plan:
         if not job.config.plan:
             if not job.is_applied:
-                return Plan(True, output="it was not applied yet")
-            return Plan(False, output="there is no program to plan", is_assumed=True)
+                return Plan(True, output="not applied yet")
+            return Plan(False, output="no plan program is configured", is_assumed=True)
         told, printed = await self._run(job, "plan", job.config.plan)
         if told.changed is None:
-            raise ActionError("UnexpectedAnswer", 'the program to plan does not say whether anything is "changed"')
+            raise ActionError("UnexpectedAnswer", 'the output of the plan program must contain "changed"')
         return Plan(told.changed, told.changes, told.message or printed, outputs=told.outputs)
 
     async def apply(self, job: Job[CommandConfig]) -> Outcome:
@@ -83,7 +83,7 @@ class CommandPlugin:
 
     async def destroy(self, job: Job[CommandConfig]) -> Outcome:
         if not job.config.destroy:
-            return Outcome(is_success=True, message="there is no program to destroy: nothing was done")
+            return Outcome(is_success=True, message="no destroy program is configured; nothing was destroyed")
         return _outcome(*await self._run(job, "destroy", job.config.destroy))
 
     async def _run(self, job: Job[CommandConfig], purpose: Purpose, arguments: tuple[str, ...]) -> tuple[Told, str]:
@@ -132,8 +132,8 @@ def _told(stdout: bytes, scrub: Callable[[str], str]) -> Told:
         printed = scrub(stdout.decode(errors="replace")).strip()
         begins = json.dumps(printed[:_LONGEST_QUOTE], ensure_ascii=False)
         told = (
-            f"what the program printed on standard output is no answer: {error}; it begins with {begins}; "
-            "print one JSON object there and nothing else: logs belong on standard error"
+            f"the standard output of the program is invalid: {error}; it begins with {begins}; "
+            "print one JSON object to standard output, and logs to standard error"
         )
         raise ActionError("UnexpectedAnswer", told) from error
 

@@ -40,8 +40,8 @@ INPUTS: Final[Mapping[str, str]] = {
     "url": f"{_INPUTS}.url:UrlInput",
 }
 
-_NO_PROGRAMS = "it runs programs on the machine of the operator; start homeostat with --allow-programs to allow that"
-_NOT_ENABLED = "it is not among ENABLED_ACTION_PLUGINS of the operator's environment"
+_NO_PROGRAMS = "it runs programs on this machine; pass --allow-programs to allow it"
+_NOT_ENABLED = "it is not listed in ENABLED_ACTION_PLUGINS"
 
 
 class UnknownPluginError(Exception):
@@ -67,10 +67,10 @@ class Catalog(Generic[T]):
         if name in self._found:
             return self._found[name]
         if name in self.off:
-            raise PluginOffError(f'the plugin "{name}" is off: {self.off[name]}')
+            raise PluginOffError(f'the plugin "{name}" is disabled: {self.off[name]}')
         if name in self.troubles:
             raise UnknownPluginError(f'the plugin "{name}" cannot be loaded: {self.troubles[name]}')
-        raise UnknownPluginError(f'no plugin is named "{name}"; there are: {", ".join(self) or "none"}')
+        raise UnknownPluginError(f'unknown plugin "{name}"; known plugins: {", ".join(self) or "none"}')
 
 
 def discover(
@@ -97,8 +97,8 @@ def discover(
             found[point.name] = point.load()(*arguments)
         except Exception as error:  # Somebody else's module may do anything when it is imported.
             troubles[point.name] = f"{type(error).__name__}: {error}"
-            log.error("a plugin cannot be loaded", extra={"plugin": point.name, "group": group}, exc_info=error)
-    missing = dict.fromkeys(wanted - found.keys() - troubles.keys(), "it is enabled but not installed")
+            log.error("failed to load plugin", extra={"plugin": point.name, "group": group}, exc_info=error)
+    missing = dict.fromkeys(wanted - found.keys() - troubles.keys(), "enabled but not installed")
     return Catalog(found, troubles | missing, off)
 
 

@@ -88,14 +88,14 @@ class GitHubActionsPlugin:
     async def plan(self, job: Job[GitHubConfig]) -> Plan:
         _target(job, "apply")
         if not job.is_applied:
-            return Plan(True, Changes(updated=1), "the declaration was not applied yet")
+            return Plan(True, Changes(updated=1), "not applied yet")
         if job.config.plan_workflow:
             return Plan(None)
-        return Plan(False, output="there is no planWorkflow to look for drift", is_assumed=True)
+        return Plan(False, output="planWorkflow is not set; drift is not checked", is_assumed=True)
 
     async def start(self, job: Job[GitHubConfig]) -> Underway | Outcome:
         if job.purpose == "destroy" and not job.config.destroy_workflow:
-            return Outcome(is_success=True, message="there is no workflow to destroy: nothing was started")
+            return Outcome(is_success=True, message="no destroy workflow is configured; nothing was started")
         target = _target(job, job.purpose)
         github = await self._github(job)
         try:
@@ -136,7 +136,7 @@ class GitHubActionsPlugin:
             self._sought.forget(job.ticket)
             return self._underway(job, target, run.id, run.html_url)
         if found:
-            told = f"{len(found)} runs might be the one that was started; set ticketInput to tell them apart"
+            told = f"{len(found)} runs match the one that was started; set ticketInput to identify it"
             return Outcome(is_success=False, reason="Ambiguous", message=told)
         return self._sought.in_vain(job, self._poll(job))
 
@@ -151,7 +151,7 @@ class GitHubActionsPlugin:
         await github.cancel(target.repository, run_id)
         if late < CANCEL_WITHIN_S:
             return Underway(job.handle, self._poll(job))
-        told = "the run took too long and does not end though it was cancelled"
+        told = "the run timed out and did not stop after it was cancelled"
         return Outcome(is_success=False, reason="RunTimedOut", message=told, url=run.html_url)
 
     async def _ended(self, job: Job[GitHubConfig], github: GitHub, target: _Target, run: WorkflowRun) -> Outcome:
@@ -165,7 +165,7 @@ class GitHubActionsPlugin:
         values = await _values(job, github, target.repository, artifacts)
         if job.purpose == "plan":
             if not isinstance(values.get("changed"), bool):
-                told = f'the plan left no artifact "{job.config.outputs_artifact}" that says whether it is "changed"'
+                told = f'the plan run has no artifact "{job.config.outputs_artifact}" that contains "changed"'
                 return Outcome(is_success=False, reason="NoPlan", message=told, url=run.html_url)
             return Outcome(is_success=True, is_changed=values["changed"], url=run.html_url)
         jobs = await github.jobs(target.repository, run.id)
@@ -179,7 +179,7 @@ class GitHubActionsPlugin:
     async def _github(self, job: Job[GitHubConfig]) -> GitHub:
         config = job.config
         if config.api_url and config.token is None:
-            told = "another GitHub than the operator's needs a token of its own"
+            told = "a GitHub URL other than the operator's requires its own token"
             raise ActionError("InvalidConfig", f"action.config.apiUrl: {told}")
         token = self._token if config.token is None else await job.secrets.reveal(config.token)
         job.secrets.hide(token)
@@ -206,7 +206,7 @@ def _target(job: Job[GitHubConfig], purpose: str) -> _Target:
     ref = config.ref or spec.get("ref") or "main"
     for name, value in (("owner", owner), ("repo", repo), ("workflow", workflow), ("ref", ref)):
         if not value or not isinstance(value, str | int):
-            told = f"it is given neither there nor as spec.{name}"
+            told = f"required; set it here or as spec.{name}"
             raise ActionError("InvalidConfig", f"action.config.{name}: {told}")
     return _Target(Repository(str(owner), str(repo)), str(workflow), str(ref))
 

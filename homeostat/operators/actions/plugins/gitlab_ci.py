@@ -65,14 +65,14 @@ class GitLabCiPlugin:
 
     async def plan(self, job: Job[GitLabConfig]) -> Plan:
         if not job.is_applied:
-            return Plan(True, Changes(updated=1), "the declaration was not applied yet")
+            return Plan(True, Changes(updated=1), "not applied yet")
         if job.config.has_plan:
             return Plan(None)
-        return Plan(False, output="no pipeline looks for drift: hasPlan is not set", is_assumed=True)
+        return Plan(False, output="hasPlan is not set; drift is not checked", is_assumed=True)
 
     async def start(self, job: Job[GitLabConfig]) -> Underway | Outcome:
         if job.purpose == "destroy" and not job.config.has_destroy:
-            return Outcome(is_success=True, message="no pipeline destroys: nothing was started")
+            return Outcome(is_success=True, message="no destroy pipeline is configured; nothing was started")
         gitlab = await self._gitlab(job)
         try:
             pipeline = await gitlab.start(job.config.ref, _variables(job))
@@ -108,7 +108,7 @@ class GitLabCiPlugin:
     async def _gitlab(self, job: Job[GitLabConfig]) -> GitLab:
         config = job.config
         if config.api_url and config.token is None:
-            told = "another GitLab than the operator's needs a token of its own"
+            told = "a GitLab URL other than the operator's requires its own token"
             raise ActionError("InvalidConfig", f"action.config.apiUrl: {told}")
         token = self._token if config.token is None else await job.secrets.reveal(config.token)
         job.secrets.hide(token)
@@ -127,7 +127,7 @@ async def _look(job: Job[GitLabConfig], gitlab: GitLab, pipeline_id: int) -> Und
         await gitlab.cancel(pipeline_id)
     if late < CANCEL_WITHIN_S:
         return Underway(job.handle, float(job.config.poll_seconds))
-    told = "the pipeline took too long and does not end though it was cancelled"
+    told = "the pipeline timed out and did not stop after it was cancelled"
     return Outcome(is_success=False, reason="RunTimedOut", message=told, url=pipeline.web_url)
 
 
@@ -141,7 +141,9 @@ async def _ended(job: Job[GitLabConfig], gitlab: GitLab, pipeline: Pipeline) -> 
     values = await _values(job, gitlab, jobs)
     if job.purpose == "plan":
         if not isinstance(values.get("changed"), bool):
-            told = f'no job of the plan left a file "{job.config.outputs_file}" that says whether it is "changed"'
+            told = (
+                f'no job of the plan pipeline has an artifact file "{job.config.outputs_file}" that contains "changed"'
+            )
             return Outcome(is_success=False, reason="NoPlan", message=told, url=url)
         return Outcome(is_success=True, is_changed=values["changed"], url=url)
     shown = [{"name": each.name, "status": each.status, "finished_at": each.finished_at} for each in jobs]

@@ -79,9 +79,9 @@ class HttpPlugin:
     async def plan(self, job: Job[HttpConfig]) -> Plan:
         found = await self._read(job)
         if found is None:
-            return Plan(True, Changes(created=1), "it is not there and will be created")
+            return Plan(True, Changes(created=1), "does not exist; will be created")
         differing = _differing(job, found)
-        told = "\n".join(map(str, differing)) or "it is as declared"
+        told = "\n".join(map(str, differing)) or "matches the declaration"
         return Plan(bool(differing), Changes(updated=1 if differing else 0), told, outputs=_outputs(job, found))
 
     async def apply(self, job: Job[HttpConfig]) -> Outcome:
@@ -94,7 +94,7 @@ class HttpPlugin:
             made = _object(answer) or await self._read(job) or {}
             return Outcome(is_success=True, changes=Changes(created=1), outputs=_outputs(job, made), output="created")
         if not _differing(job, found):
-            return Outcome(is_success=True, outputs=_outputs(job, found), output="nothing was left to do")
+            return Outcome(is_success=True, outputs=_outputs(job, found), output="no changes were needed")
         url = _url(job.config.item, _values(job, found))
         answer = await self._write(job, job.config.update_method, url, body)
         outputs = _outputs(job, {**found, **_object(answer)})
@@ -103,7 +103,7 @@ class HttpPlugin:
     async def destroy(self, job: Job[HttpConfig]) -> Outcome:
         found = await self._read(job)
         if found is None:
-            return Outcome(is_success=True, output="it was gone already")
+            return Outcome(is_success=True, output="already deleted")
         url = _url(job.config.item, _values(job, found))
         answer = await self._send(job, job.config.delete_method, url)
         if not answer.is_success and answer.status not in _GONE:
@@ -167,7 +167,7 @@ class HttpPlugin:
             headers.setdefault("Content-Type", "application/json")
         answer = await self._http.send(Request(method, url, headers, body, float(job.config.timeout_seconds)))
         if answer.status in _LATER and (after := answer.headers.get("retry-after", "")).isdigit():
-            told = f"HTTP {answer.status}: asked to come back after {after} s"
+            told = f"HTTP {answer.status}: will retry in {after} s"
             raise Wait("RetryLater", timedelta(seconds=min(max(int(after), 1), _LONGEST_WAIT_S)), message=told)
         return answer
 
@@ -213,7 +213,7 @@ def _json(answer: Response) -> Json:
     try:
         return decode(answer.body)
     except BadRequestError as error:
-        raise ActionError("UnexpectedAnswer", f"HTTP {answer.status} with something else than JSON: {error}") from error
+        raise ActionError("UnexpectedAnswer", f"HTTP {answer.status}: the body is not JSON: {error}") from error
 
 
 def _object(answer: Response) -> JsonObject:

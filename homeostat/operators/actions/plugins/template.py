@@ -66,10 +66,10 @@ def _filled(template: str, values: Mapping[str, Any], written: Callable[[str], s
         if isinstance(value, bool):
             return written("true" if value else "false")
         if not isinstance(value, str | int | float):
-            raise TemplateError(f'"${{{hole[1]}}}" is no text and no number')
+            raise TemplateError(f'"${{{hole[1]}}}" is neither a string nor a number')
         text = str(value)
         if text in ("", ".", ".."):
-            raise TemplateError(f'"${{{hole[1]}}}" is "{text}", which is no part of an address')
+            raise TemplateError(f'"${{{hole[1]}}}" is "{text}", which cannot be part of a URL')
         return written(text)
 
     return _holes.sub(value_of, template)

@@ -96,7 +96,7 @@ class TerraformPlugin:
         hidden = sum(each.sensitive for each in outputs.values())
         return Outcome(
             is_success=True,
-            message=f"{hidden} sensitive outputs are kept in the state only" if hidden else "",
+            message=f"{hidden} sensitive outputs are stored only in the Terraform state" if hidden else "",
             changes=_changes(done, "apply"),
             output=_text(done),
             outputs={name: each.value for name, each in outputs.items() if not each.sensitive},
@@ -164,7 +164,9 @@ def _lay_out(directory: Path, files: dict[str, str], variables: JsonObject, kept
     for name, text in files.items():
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or path.parts[:1] == (".terraform",):
-            raise ActionError("InvalidConfig", f'action.config.files: "{name}" is no name below the directory')
+            raise ActionError(
+                "InvalidConfig", f'action.config.files: "{name}" must be a relative path inside the directory'
+            )
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)

@@ -82,12 +82,14 @@ class Assignments:
         return Assignment(plugin, self._job(obj, status, wanted.digest, read, run))
 
     def _without_plugin(self, type_name: str) -> str:
-        told = "neither the resource nor its type names an action plugin"
+        told = "neither the resource nor its type sets an action plugin"
         if claimants := self._means.disputes.get(type_name):
-            return f"{told}, and several reconcilers claim the type: {', '.join(claimants)}; let the type name one"
+            return (
+                f"{told}, and several reconcilers claim the type: {', '.join(claimants)}; set action.plugin of the type"
+            )
         broken = "; ".join(f"{name}: {why}" for name, why in sorted(self._means.plugins.troubles.items()))
         told = f"{told}, and no reconciler has claimed the type"
-        return f"{told}; one of those that cannot be loaded may: {broken}" if broken else told
+        return f"{told}; these reconcilers failed to load: {broken}" if broken else told
 
     def of_run(self, obj: Resource, status: ResourceStatus, run: Run) -> Assignment | Fault:
         """With what was declared when the run began."""

@@ -70,7 +70,7 @@ def succeed(look: Look, outcome: Outcome) -> Decision[Action]:
     if outcome.outputs:
         fields["outputs"] = outcome.outputs
     is_applied = run is not None and run.purpose == "apply"
-    told = outcome.message or "the world was brought to what is declared"
+    told = outcome.message or "Applied the declaration"
     return Decision(
         _recorded(look, outcome),
         conditions.of_success(look.status, outcome.conditions),

@@ -61,9 +61,7 @@ def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msg
         raise ActionError("InvalidConfig", f"action.config: {error}") from error
     for field in msgspec.structs.fields(plugin.config) if own else ():
         if field.encode_name in own and (stores := stores_named(getattr(read, field.name)) - {NAMESPACED}):
-            told = (
-                f'a secret of the store "{min(stores)}" may be named by the resource type only; use the store "secret"'
-            )
+            told = f'only the resource type may use secrets of the store "{min(stores)}"; use the store "secret"'
             raise ActionError("InvalidConfig", f"action.config.{field.encode_name}: {told}")
     return read
 
@@ -74,7 +72,8 @@ def _check_addresses(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -
     moved = sorted(getattr(plugin, "addresses", frozenset()) & own.keys())
     if moved and (sent := sorted(getattr(plugin, "credentials", frozenset()) & theirs)):
         told = (
-            f'only the resource type may set it, since the "{sent[0]}" that would be sent there is not the resource\'s'
+            f'only the resource type may set it, because the resource does not own the "{sent[0]}" that '
+            f"would be sent there"
         )
         raise ActionError("InvalidConfig", f"action.config.{moved[0]}: {told}")
 
@@ -86,7 +85,7 @@ async def called(
     try:
         told = await call
         if not isinstance(told, shapes):
-            raise TypeError(f"it answered with a {type(told).__name__}")
+            raise TypeError(f"the plugin returned a {type(told).__name__}")
         return _scrubbed(told, secrets)
     except Wait as wait:
         raise Wait(wait.reason, wait.after, message=secrets.scrub(str(wait))) from None
@@ -96,7 +95,7 @@ async def called(
         return Fault(error.reason, _message(error, secrets))
     except Exception as error:
         text = _message(error, secrets)
-        log.error("a plugin broke", extra={"plugin": plugin, "error": type(error).__name__, "told": text})
+        log.error("action plugin failed", extra={"plugin": plugin, "error": type(error).__name__, "told": text})
         return Fault("PluginBroke", f"{type(error).__name__}: {text}")
 
 
@@ -125,7 +124,7 @@ def _bounded(outcome: Outcome) -> Outcome:
     """What is done is done: an outcome that is too large for a status loses its outputs and not its success."""
     message, outputs = outcome.message, outcome.outputs
     if len(encode(outputs)) > LARGEST_OUTPUTS:
-        message, outputs = f"the outputs are larger than {LARGEST_OUTPUTS} bytes and are not kept; {message}", {}
+        message, outputs = f"outputs exceed {LARGEST_OUTPUTS} bytes and were dropped; {message}", {}
     return msgspec.structs.replace(
         outcome,
         message=shortened(message, _LONGEST_MESSAGE),

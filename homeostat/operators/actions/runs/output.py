@@ -115,7 +115,7 @@ class _Outlet:
         try:
             await self._client.apply(path, body, manager=_MANAGER, force=True)
         except (ApiError, UnreachableError, RefusedWriteError) as error:
-            log.debug("what a run prints could not be shown", extra={"error": str(error)})
+            log.debug("failed to write run output", extra={"error": str(error)})
         else:
             self._told = length
 

@@ -57,6 +57,6 @@ async def sweep_regularly(
         try:
             removed = await sweep_history(client, keep_of, now=datetime.now(UTC), namespace=namespace)
         except* (ApiError, UnreachableError) as errors:
-            log.warning("history was not swept", extra={"error": str(errors.exceptions[0])})
+            log.warning("failed to delete old history", extra={"error": str(errors.exceptions[0])})
         else:
-            log.debug("history was swept", extra={"removed": removed})
+            log.debug("deleted old history", extra={"removed": removed})

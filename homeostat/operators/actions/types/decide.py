@@ -73,7 +73,7 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
     if resource_type.is_terminating:
         return _let_go(resource_type, world)
     if (older := _older(resource_type, world.others)) is not None:
-        told = f'the resource type "{older}" has the same name and version, and was there before'
+        told = f'the older resource type "{older}" has the same name and version'
         raise Stalled("Duplicate", message=told)
     try:
         wanted = wanted_definition(resource_type, world.others, world.found)
@@ -85,7 +85,7 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
     if world.misfits and not resource_type.spec.is_forced:
         return _incompatible(world.misfits)
     reason = _REDEFINING if _has_version(resource_type, world.found) else DEFINING
-    progress = Condition(READY, "Unknown", reason, "the definition is being written")
+    progress = Condition(READY, "Unknown", reason, "Applying the definition")
     return Decision((PutDefinition(wanted),), (progress,), status={"plural": plural, "misfits": None})
 
 
@@ -110,12 +110,12 @@ def left_definition(
 
 def told_in_use(names: Sequence[str], count: int) -> str:
     """`names` are some of so many."""
-    return f"{count} {'resource is' if count == 1 else 'resources are'} of this type: {_first(names, count)}"
+    return f"{count} {'resource has' if count == 1 else 'resources have'} this type: {_first(names, count)}"
 
 
 def told_misfits(misfits: Sequence[str], count: int) -> str:
     who = "live resource does" if count == 1 else "live resources do"
-    return f"{count} {who} not fit the schema: {_first(misfits, count)}; change them, or set isForced"
+    return f"{count} {who} not match the schema: {_first(misfits, count)}; change them, or set isForced"
 
 
 def _first(names: Sequence[str], count: int) -> str:
@@ -153,7 +153,7 @@ def _remove(resource_type: ResourceType, found: JsonObject) -> Decision[TypeActi
     """First it is said, so that whoever follows the resources stops before there is nothing to follow any more."""
     ready = find(resource_type.read_status(ResourceTypeStatus).conditions, READY)
     if ready is None or ready.reason != REMOVING or "deletionTimestamp" in found:
-        raise Wait(REMOVING, _UNTIL_HEARD, message="the definition is being removed")
+        raise Wait(REMOVING, _UNTIL_HEARD, message="Deleting the definition")
     return Decision((RemoveDefinition(found["name"]),))
 
 
@@ -173,7 +173,7 @@ def _narrow(resource_type: ResourceType, left: JsonObject, world: TypeWorld, fou
     if not is_in_force(wide, found):
         return Decision((PutDefinition(wide),))
     if not world.is_settled:
-        raise Wait("Migrating", timedelta(seconds=1), message="resources are about to be stored in another version")
+        raise Wait("Migrating", timedelta(seconds=1), message="Migrating resources to another storage version")
     return Decision((Migrate(found),))
 
 
@@ -184,12 +184,14 @@ def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:
     refused = stands.get(("NamesAccepted", "False"))
     status: JsonObject = {"plural": plural, "misfits": None}
     if refused is not None:
-        ready = Condition(READY, "False", refused.get("reason") or "Refused", refused.get("message") or "it is refused")
+        ready = Condition(
+            READY, "False", refused.get("reason") or "Refused", refused.get("message") or "Names not accepted"
+        )
         return Decision(conditions=(ready,), status=status, requeue_after=_LOOK_AGAIN)
     if ("Established", "True") not in stands:
-        ready = Condition(READY, "Unknown", DEFINING, "the server has not established the definition yet")
+        ready = Condition(READY, "Unknown", DEFINING, "Waiting for the server to establish the definition")
         return Decision(conditions=(ready,), status=status, requeue_after=timedelta(seconds=1))
-    return Decision(conditions=(Condition(READY, "True", "Defined", f"resources are {plural}"),), status=status)
+    return Decision(conditions=(Condition(READY, "True", "Defined", f"Defined as {plural}"),), status=status)
 
 
 def _incompatible(misfits: Sequence[Misfit]) -> Decision[TypeAction]:

@@ -51,7 +51,7 @@ async def _tell(client: Client, definition: JsonObject, version: str) -> None:
     name = definition["metadata"]["name"]
     now = await client.get(DEFINITION.path("", name))
     if now["metadata"].get("generation") != definition["metadata"].get("generation"):
-        raise ConflictError(f'the definition "{name}" changed while its resources were rewritten')
+        raise ConflictError(f'the definition "{name}" changed while its resources were migrated')
     guarded = {"resourceVersion": now["metadata"]["resourceVersion"]}
     path = f"{DEFINITION.path('', name)}/status"
     await client.merge(path, {"metadata": guarded, "status": {"storedVersions": [version]}})

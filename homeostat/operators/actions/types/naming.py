@@ -64,7 +64,7 @@ def check_names(spec: ResourceTypeSpec) -> list[Cause]:
     causes = []
     for field, (given, name) in derived.items():
         if messages := dns1035_label(name):
-            causes.append(invalid(f"spec.{field}", given, f'it would be "{name}": {messages[0]}'))
+            causes.append(invalid(f"spec.{field}", given, f'the derived name "{name}" is invalid: {messages[0]}'))
     for at, each in enumerate(spec.short_names):
         if messages := dns1035_label(each):
             causes.append(invalid(f"spec.shortNames[{at}]", each, messages[0]))

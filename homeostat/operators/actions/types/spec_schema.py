@@ -20,14 +20,14 @@ _DESCRIBING: Final = frozenset({"$schema", "$id", "$comment", "examples", "readO
     "$defs",
 }
 _REFUSED: Final = {
-    "if": "conditions between fields are rules in x-kubernetes-validations",
-    "then": "conditions between fields are rules in x-kubernetes-validations",
-    "else": "conditions between fields are rules in x-kubernetes-validations",
+    "if": "use rules in x-kubernetes-validations for conditions between fields",
+    "then": "use rules in x-kubernetes-validations for conditions between fields",
+    "else": "use rules in x-kubernetes-validations for conditions between fields",
     "patternProperties": "use additionalProperties, and a rule for the names",
     "propertyNames": "use a rule in x-kubernetes-validations for the names",
     "dependencies": "use a rule in x-kubernetes-validations",
     "contains": "use a rule in x-kubernetes-validations",
-    "additionalItems": "a list has items of one schema",
+    "additionalItems": "all items of a list must have one schema",
 }
 _NESTED: Final = ("allOf", "anyOf", "oneOf")
 _LIMITS: Final = (
@@ -46,7 +46,7 @@ def spec_schema(raw: JsonObject) -> tuple[JsonObject, list[Cause]]:
     reader = _Reader(raw)
     schema = reader.node(raw, PATH, ())
     if schema.get("type", "object") != "object":
-        reader.causes.append(invalid(f"{PATH}.type", raw.get("type"), "a spec is an object"))
+        reader.causes.append(invalid(f"{PATH}.type", raw.get("type"), "a spec must be an object"))
     schema["type"] = "object"
     if not schema.get("properties") and "additionalProperties" not in schema:
         schema.setdefault(_PRESERVE, True)
@@ -64,7 +64,7 @@ class _Reader:
         if raw is True:
             return {_PRESERVE: True}
         if not isinstance(raw, dict):
-            self.causes.append(invalid(path, raw, "a schema is an object"))
+            self.causes.append(invalid(path, raw, "a schema must be an object"))
             return {}
         if "$ref" in raw:
             return self._referred(raw, path, seen, is_nested)
@@ -80,8 +80,8 @@ class _Reader:
         if word in _DESCRIBING:
             return
         if word in _REFUSED or (word == "items" and not isinstance(value, dict | bool)):
-            told = _REFUSED.get(word, "a list has items of one schema")
-            self.causes.append(forbidden(where, f"it has no place here; {told}"))
+            told = _REFUSED.get(word, "all items of a list must have one schema")
+            self.causes.append(forbidden(where, f"not supported here; {told}"))
         elif word == "properties" and isinstance(value, dict):
             schema[word] = {name: self.node(each, f"{where}.{name}", seen) for name, each in value.items()}
         elif word == "items":
@@ -109,7 +109,7 @@ class _Reader:
             case _ if word in _LIMITS or word.startswith("x-kubernetes-"):
                 schema |= {word: value} if value is not None else {}
             case _ if not word.startswith("x-"):
-                self.causes.append(forbidden(where, "no such word is known; is it misspelt?"))
+                self.causes.append(forbidden(where, "unknown keyword"))
 
     def _members(self, schema: JsonObject, value: Json, where: str, seen: tuple[str, ...]) -> None:
         if value is True:
@@ -117,7 +117,7 @@ class _Reader:
         elif isinstance(value, dict):
             schema["additionalProperties"] = self.node(value, where, seen)
         elif value is not False:
-            self.causes.append(invalid(where, value, "it is true, false or a schema"))
+            self.causes.append(invalid(where, value, "must be true, false or a schema"))
 
     def _one_type(self, schema: JsonObject, types: list[Json], where: str) -> None:
         others = [each for each in types if each != "null"]
@@ -128,7 +128,7 @@ class _Reader:
         elif len(others) == 1:
             schema["type"] = others[0]
         else:
-            self.causes.append(invalid(where, types, "a field has one type, and null beside it; or integer and string"))
+            self.causes.append(invalid(where, types, "must be one type, one type and null, or integer and string"))
 
     def _complete(self, schema: JsonObject, raw: JsonObject) -> None:
         """What JSON Schema leaves open and a structural schema must say."""
@@ -153,12 +153,12 @@ class _Reader:
         self._references += 1
         if found is None:
             self.causes.append(
-                invalid(f"{path}.$ref", name, "it names nothing in this schema; write #/definitions/name")
+                invalid(f"{path}.$ref", name, "the reference does not resolve in this schema; use #/definitions/name")
             )
         elif name in seen:
-            self.causes.append(invalid(f"{path}.$ref", name, "it leads back to itself, which a definition cannot hold"))
+            self.causes.append(invalid(f"{path}.$ref", name, "recursive references are not supported"))
         elif self._references > _MOST_REFERENCES:
-            self.causes.append(forbidden(f"{path}.$ref", f"there are more than {_MOST_REFERENCES} references"))
+            self.causes.append(forbidden(f"{path}.$ref", f"more than {_MOST_REFERENCES} references"))
         else:
             beside = {word: value for word, value in raw.items() if word != "$ref"}
             return {**self.node(found, path, (*seen, name), is_nested=is_nested), **beside}

@@ -133,10 +133,10 @@ class Collector:
             case Keep():
                 return
             case Release(owners):
-                log.debug("owner references removed", extra=_told(kind, live))
+                log.debug("removed owner references", extra=_told(kind, live))
                 await self._release(kind, live, owners)
             case Delete(policy, unblock):
-                log.debug("dependent deleted", extra={**_told(kind, live), "policy": policy})
+                log.debug("deleted dependent", extra={**_told(kind, live), "policy": policy})
                 if unblock:
                     live = await self._unblock(kind, live)
                 if live is not None:
@@ -156,7 +156,10 @@ class Collector:
             self._held.add(uid)
             return Standing.UNKNOWN
         if kind.is_namespaced and not namespace:
-            log.warning("an object of no namespace names an owner in one", extra={"uid": uid, "owner": ref.name})
+            log.warning(
+                "ignoring owner reference: a cluster-scoped object cannot have a namespaced owner",
+                extra={"uid": uid, "owner": ref.name},
+            )
             return Standing.UNKNOWN
         found = await self._client.get(kind, namespace, ref.name)
         standing = self._graph.standing(ref, namespace)

@@ -80,7 +80,7 @@ class Namespaces:
         self._waiting.discard(name)
         left = [each for each in finalizers if each != _FINALIZER]
         await self._client.update(f"{path}/finalize", {**namespace, "spec": {**namespace["spec"], "finalizers": left}})
-        log.info("namespace emptied", extra={"namespace": name})
+        log.info("deleted all content of namespace", extra={"namespace": name})
 
     async def _bury(self, name: str) -> None:
         """Delete what was being written while the namespace went."""

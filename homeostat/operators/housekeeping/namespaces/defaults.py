@@ -16,7 +16,7 @@ from homeostat.runtime.control.workers import Workers
 
 ACCOUNT = "default"
 CERTIFICATE = "kube-root-ca.crt"
-_DESCRIPTION = "The certificate authority that this control plane's own certificate is signed by."
+_DESCRIPTION = "The certificate authority that signed the certificate of this control plane."
 _WORKERS = 4
 
 
@@ -25,7 +25,7 @@ class Furnishings:
         self._client = client
         self._authority = authority
         self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
-        self._workers = Workers(self._queue, self._furnish, name="namespace furnishings", count=_WORKERS)
+        self._workers = Workers(self._queue, self._furnish, name="namespace defaults", count=_WORKERS)
         self._namespaces: set[str] = set()
         feed.subscribe(self._observe, NAMESPACE_KEY, SERVICE_ACCOUNT_KEY, CONFIG_MAP_KEY)
 

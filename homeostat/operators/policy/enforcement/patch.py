@@ -85,7 +85,7 @@ def check_defaults(spec: PolicySpec) -> None:
     for unit in ("cpu", "memory"):
         request, limit = (_amount(given[part][unit], f"{unit}{part[:-1].capitalize()}") for part in given)
         if request > limit:
-            told = f"the request {given['requests'][unit]} is more than the limit {given['limits'][unit]}"
+            told = f"request {given['requests'][unit]} exceeds limit {given['limits'][unit]}"
             raise PolicyFaultError("InvalidResources", f"spec.defaultResources.{unit}Request", told)
 
 

@@ -66,7 +66,7 @@ UNPINNED_IMAGE = Check("unpinned_image", 3, "medium", "container '{container}' {
 FEW_REPLICAS = Check("few_replicas", 3, "medium", "workload has {fact}")
 MISSING_BUDGET = Check("missing_budget", 2, "low", "workload has no PodDisruptionBudget")
 CRASH_LOOP = Check("crash_loop", 6, "critical", "container '{container}' is in CrashLoopBackOff")
-OOM_KILLED = Check("oom_killed", 4, "high", "container '{container}' was killed for lack of memory")
+OOM_KILLED = Check("oom_killed", 4, "high", "container '{container}' was OOM-killed")
 
 CHECKS: Final = (
     LATEST_TAG,

@@ -164,7 +164,7 @@ class Evaluator:
         if not self._rules:
             return []
         if body is None:
-            raise ValueError("the policy has rules, which ask the whole Pod; give its body")
+            raise ValueError("the policy has CEL rules, which need the whole Pod; pass its body")
         budget = Budget(MOST_COST)
         return [finding for rule in self._rules if (finding := rule(body, budget)) is not None]
 
@@ -194,5 +194,5 @@ def compile_policy(spec: PolicySpec, *, name: str = "") -> Evaluator | Fault:
 def _check_thresholds(spec: PolicySpec) -> None:
     bounds = spec.thresholds
     if bounds is not None and not bounds.healthy >= bounds.stable >= bounds.degraded:
-        told = f"healthy {bounds.healthy}, stable {bounds.stable} and degraded {bounds.degraded} do not descend"
+        told = f"must descend: healthy {bounds.healthy}, stable {bounds.stable}, degraded {bounds.degraded}"
         raise PolicyFaultError("InvalidThresholds", "spec.thresholds", told)

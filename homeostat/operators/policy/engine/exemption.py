@@ -50,7 +50,7 @@ def compile_exemptions(spec: PolicySpec) -> tuple[CompiledExemption, ...]:
 
 def _compile(exemption: Exemption, path: str, known: set[str]) -> CompiledExemption:
     if unknown := sorted(set(exemption.checks) - known):
-        raise PolicyFaultError("InvalidExemption", f"{path}.checks", f'there is no check "{unknown[0]}"')
+        raise PolicyFaultError("InvalidExemption", f"{path}.checks", f'unknown check "{unknown[0]}"')
     try:
         expires = inf if exemption.expires is None else parse_time(exemption.expires).timestamp()
     except TimestampError as error:

@@ -35,7 +35,7 @@ def compile_rules(spec: PolicySpec) -> tuple[RuleTest, ...]:
     for at, rule in enumerate(spec.rules):
         if rule.name in seen or rule.name in _BUILT_IN:
             raise PolicyFaultError(
-                "InvalidRule", f"spec.rules[{at}].name", f'"{rule.name}" is the name of another check'
+                "InvalidRule", f"spec.rules[{at}].name", f'"{rule.name}" is already the name of another check'
             )
         seen.add(rule.name)
         tests.append(_compile(rule, spec, f"spec.rules[{at}]"))
@@ -44,7 +44,7 @@ def compile_rules(spec: PolicySpec) -> tuple[RuleTest, ...]:
 
 def _compile(rule: Rule, spec: PolicySpec, path: str) -> RuleTest:
     condition = _program(rule.expression, BOOL, f"{path}.expression")
-    told = (rule.message or f"rule '{rule.name}' does not hold: {rule.expression.strip()}")[:LONGEST_MESSAGE]
+    told = (rule.message or f"rule '{rule.name}' failed: {rule.expression.strip()}")[:LONGEST_MESSAGE]
     message = rule.message_expression and _program(rule.message_expression, STRING, f"{path}.messageExpression")
     check = Check(rule.name, rule.weight, rule.severity, "{fact}").tuned(spec)
 
@@ -53,7 +53,7 @@ def _compile(rule: Rule, spec: PolicySpec, path: str) -> RuleTest:
         try:
             held = condition.evaluate(bindings, budget)
         except CelError as error:
-            return Finding(check, "", f"rule '{rule.name}' cannot be answered: {error}"[:LONGEST_MESSAGE])
+            return Finding(check, "", f"rule '{rule.name}' cannot be evaluated: {error}"[:LONGEST_MESSAGE])
         if held is True:
             return None
         return Finding(check, "", _told(message, bindings, budget, told) if message else told)
@@ -75,5 +75,5 @@ def _program(text: str, wanted: Type, path: str) -> Program:
     except CompileError as error:
         raise PolicyFaultError("InvalidRule", path, f"does not compile: {error}") from error
     if program.type not in (wanted, DYN):
-        raise PolicyFaultError("InvalidRule", path, f"must be a {wanted}, and is a {program.type}")
+        raise PolicyFaultError("InvalidRule", path, f"must be of type {wanted}, not {program.type}")
     return program

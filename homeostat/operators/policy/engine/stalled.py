@@ -28,7 +28,7 @@ class StalledPolicy:
         return self.scope.means(pod)
 
     def __str__(self) -> str:
-        return f"policy {self.name} is stalled and judges nothing: {self.fault}"
+        return f"policy {self.name} is invalid and was not evaluated: {self.fault}"
 
 
 def _scope(spec: PolicySpec) -> Evaluator:

@@ -75,9 +75,9 @@ class Census:
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
-        yield GaugeMetricFamily("cluster_health_score", "Mean score of the namespaces", value=self.cluster_score)
-        yield GaugeMetricFamily("pods_tracked_total", "Pods that are scored", value=self.pods)
-        yield CounterMetricFamily("pod_events_total", "Changes of Pods", value=self.events)
+        yield GaugeMetricFamily("cluster_health_score", "Mean health score of all namespaces", value=self.cluster_score)
+        yield GaugeMetricFamily("pods_tracked_total", "Pods that have a score", value=self.pods)
+        yield CounterMetricFamily("pod_events_total", "Pod events received", value=self.events)
         scores = GaugeMetricFamily("namespace_health_score", "Score from 0 to 100", labels=("namespace",))
         for namespace, sums in self._namespaces.items():
             scores.add_metric((namespace,), sums.score)

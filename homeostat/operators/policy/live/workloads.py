@@ -101,7 +101,7 @@ class Estate:
         except TimeoutError:
             self._was_late = True
             paths = ", ".join(each.source.path for each in missing if not each.watcher.synced.is_set())
-            told = f"{paths} cannot be listed yet; may the operator list and watch them?"
+            told = f"Cannot list {paths} yet; check that the operator is allowed to list and watch them"
             raise Wait("WorkloadsUnknown", _AGAIN, message=told) from None
 
     def workloads(self, namespace: str) -> Iterator[Workload]:

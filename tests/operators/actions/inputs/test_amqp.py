@@ -100,10 +100,10 @@ async def test_a_message_that_will_never_do_goes_to_the_dead_letters(estate: Est
     poison: dict[str, tuple[JsonObject | bytes, str]] = {
         "bytes": (b"\x00not json", "not valid JSON"),
         "event": ({**message("created", "x"), "event": "moved"}, '"event" is "moved"'),
-        "name": (message("created", "Not A Name"), "cannot be the name of a resource"),
-        "type": ({**message("created", "x"), "type": "Unheard"}, 'no resource type of the kind "Unheard"'),
+        "name": (message("created", "Not A Name"), "is not a valid resource name"),
+        "type": ({**message("created", "x"), "type": "Unheard"}, 'no resource type has the kind "Unheard"'),
         "schema": ({**message("created", "x"), "spec": {"text": 1}}, "spec.text"),
-        "foreign": (message("deleted", "mine"), "was not made by this input"),
+        "foreign": (message("deleted", "mine"), "was not created by this input"),
     }
     await estate.client.create(estate.path(), thing("mine"))
     await estate.declare_input("queue", "amqp", post.config)

@@ -85,7 +85,7 @@ def test_when_all_is_as_declared_the_input_is_in_sync() -> None:
 
 @pytest.mark.parametrize(
     ("live", "told"),
-    [(own(owner="other"), 'belongs to the input "other"'), (own(owner=""), "was not made by an input")],
+    [(own(owner="other"), 'belongs to the input "other"'), (own(owner=""), "was not created by an input")],
 )
 def test_what_is_somebody_else_s_is_left_alone_and_told(live: Live, told: str) -> None:
     decision = decide_input(an_input(), world("a", {"a": live}))

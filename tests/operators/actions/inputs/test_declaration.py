@@ -70,19 +70,22 @@ def test_many_may_be_in_one_file(value: Json | bytes, names: list[str]) -> None:
     ("value", "told"),
     [
         (b"{ a: [", "yaml: line"),
-        (b"just text", "is an object, and this is string"),
-        ({"kind": "Thing"}, "lacks apiVersion, kind or metadata"),
-        ({**thing("a"), "apiVersion": "v1"}, "is no resource; an input declares kinds of resources.homeostat.dev only"),
+        (b"just text", "must be an object, not string"),
+        ({"kind": "Thing"}, "apiVersion, kind and metadata are required"),
+        (
+            {**thing("a"), "apiVersion": "v1"},
+            "is not a resource; an input may only declare kinds of resources.homeostat.dev",
+        ),
         ({**thing("a"), "apiVersion": "homeostat.dev/v1alpha1"}, "is no resource"),
-        (thing("A b"), '"A b" cannot be the name of a resource'),
-        (thing("a", metadata={}), "a resource has no name"),
-        (thing("a", metadata={"name": "a", "namespace": "x"}), 'for the namespace "x"; the input is of "default"'),
+        (thing("A b"), '"A b" is not a valid resource name'),
+        (thing("a", metadata={}), "metadata.name is required"),
+        (thing("a", metadata={"name": "a", "namespace": "x"}), 'for namespace "x", but the input is in "default"'),
         (thing("a", metadata={"name": "a", "finalizers": []}), '"finalizers" cannot be declared'),
-        (thing("a", metadata={"name": "a", "labels": {"l": 1}}), "is to be a map of texts"),
-        (thing("a", metadata={"name": "a", "labels": {"homeostat.dev/input": "x"}}), "which is the input's own"),
+        (thing("a", metadata={"name": "a", "labels": {"l": 1}}), "must be a map of strings"),
+        (thing("a", metadata={"name": "a", "labels": {"homeostat.dev/input": "x"}}), "is reserved for the input"),
         (thing("a", data={}), '"data" cannot be declared'),
         ({**BODY, "id": 1}, 'orders: "id" cannot be declared'),
-        ({**BODY, "resource_type_name": 1}, "is no name"),
+        ({**BODY, "resource_type_name": 1}, "is not a valid name"),
     ],
 )
 def test_what_will_not_do_is_told_and_the_rest_of_the_file_counts(value: Json | bytes, told: str) -> None:
@@ -109,10 +112,13 @@ def test_messages_say_what_is_declared_or_withdrawn() -> None:
         (b"[]", "expected a JSON object"),
         (b"{}", '"event" is null'),
         (encode({"event": ["created"]}), '"event" is'),
-        (encode({"event": "deleted", "name": "a"}), "does not say what was deleted"),
-        (encode({"event": "deleted", "resource": {"kind": "Thing", "metadata": 1}}), "does not say what was deleted"),
+        (encode({"event": "deleted", "name": "a"}), "must name the type and the name of the deleted resource"),
+        (
+            encode({"event": "deleted", "resource": {"kind": "Thing", "metadata": 1}}),
+            "must name the type and the name of the deleted resource",
+        ),
         (encode({"event": "created", "resource": 1}), "this is integer"),
-        (b" " * (LARGEST + 1), "bytes, and at most"),
+        (b" " * (LARGEST + 1), "bytes; the limit is"),
     ],
 )
 def test_messages_that_will_not_do_are_refused(data: bytes, told: str) -> None:

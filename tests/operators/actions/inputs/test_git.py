@@ -107,7 +107,7 @@ async def test_links_are_not_followed_and_told(
     await give_token(estate)
     await estate.declare_input("shop", "git", server[1])
     obj = await estate.reported("shop", reason="Incomplete", applied=1)
-    assert obj["status"]["errors"] == [{"source": "evil.yaml", "message": "it is a link, and links are not followed"}]
+    assert obj["status"]["errors"] == [{"source": "evil.yaml", "message": "symbolic links are not followed"}]
 
 
 async def test_a_key_for_ssh_and_the_known_hosts_are_secrets(estate: Estate, origin: Origin, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_a_key_for_ssh_and_the_known_hosts_are_secrets(estate: Estate, ori
     ("change", "told"),
     [
         ({"url": 1}, "spec.config: Expected `str`"),
-        ({"token": {"key": "X"}}, 'a secret of the store "env" is not for inputs'),
+        ({"token": {"key": "X"}}, 'inputs may not read secrets of the store "env"'),
         ({"branch": "x"}, "unknown field `branch`"),
     ],
     ids=["type", "store", "field"],

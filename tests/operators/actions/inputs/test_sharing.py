@@ -95,7 +95,7 @@ async def test_mass_deletion_is_refused_until_it_is_allowed(estate: Estate, sour
     source[0].body = encode([thing("a")])
     await estate.hasten("one")
     obj = await estate.reported("one", reason="PruneRefused", pendingDeletions=3)
-    assert "more than 50 % of its 4" in condition_of(obj, "Ready")["message"]
+    assert "more than 50 % of the 4" in condition_of(obj, "Ready")["message"]
     await estate.client.merge(RESOURCE_INPUT.kind.path("default", "one"), {"spec": {"prune": {"maxPercent": 75}}})
     await estate.become({"a": "hello"})
 

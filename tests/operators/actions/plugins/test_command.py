@@ -105,7 +105,7 @@ async def test_what_is_no_answer_is_quoted_from_its_beginning_without_secrets(tm
     told = str(error.value)
     assert r'it begins with "connecting with ***\nxxx' in told
     assert "a-very-secret" not in told
-    assert told.endswith("print one JSON object there and nothing else: logs belong on standard error")
+    assert told.endswith("print one JSON object to standard output, and logs to standard error")
     assert len(told) < 600
 
 

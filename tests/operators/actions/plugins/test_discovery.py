@@ -66,7 +66,7 @@ def test_what_cannot_be_loaded_is_reported_and_the_rest_works(module: str, caplo
 
 def test_an_unknown_name_is_told_with_those_that_there_are(module: str) -> None:
     found = discover("homeostat.actions", points=[point("good", f"{module}:Good")])
-    with pytest.raises(UnknownPluginError, match='no plugin is named "bad"; there are: good'):
+    with pytest.raises(UnknownPluginError, match='unknown plugin "bad"; known plugins: good'):
         found.get("bad")
 
 
@@ -74,7 +74,7 @@ def test_only_what_is_enabled_is_loaded(module: str) -> None:
     points = [point("good", f"{module}:Good"), point("other", f"{module}:Good")]
     found = discover("homeostat.actions", points=points, enabled=["good", "absent"])
     assert list(found) == ["good"]
-    assert found.troubles == {"absent": "it is enabled but not installed"}
+    assert found.troubles == {"absent": "enabled but not installed"}
 
 
 def test_a_package_may_replace_one_of_ours(module: str) -> None:

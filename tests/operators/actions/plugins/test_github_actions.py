@@ -302,7 +302,7 @@ def test_the_spec_may_name_the_workflow_as_users_of_the_original_write_it(town: 
     ("config", "told"),
     [
         pytest.param({"owner": None}, "action.config.owner", id="no-owner"),
-        pytest.param({"apiUrl": "http://elsewhere.example"}, "needs a token of its own", id="our-token-elsewhere"),
+        pytest.param({"apiUrl": "http://elsewhere.example"}, "requires its own token", id="our-token-elsewhere"),
         pytest.param({"workflow": "none.yml"}, "HTTP 404", id="no-such-workflow"),
         pytest.param({"inputs": {"colour": "red"}}, "Unexpected inputs", id="unknown-input"),
         pytest.param({"worflow": "x"}, "unknown field `worflow`", id="misspelt"),

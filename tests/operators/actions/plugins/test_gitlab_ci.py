@@ -140,7 +140,7 @@ def test_a_pipeline_that_takes_too_long_is_cancelled(town: Town) -> None:
     [
         pytest.param({"ref": "none"}, "Reference not found", id="no-such-ref"),
         pytest.param({"project": "acme/other"}, "404 Project Not Found", id="no-such-project"),
-        pytest.param({"apiUrl": "http://elsewhere.example"}, "needs a token of its own", id="our-token-elsewhere"),
+        pytest.param({"apiUrl": "http://elsewhere.example"}, "requires its own token", id="our-token-elsewhere"),
     ],
 )
 def test_what_is_wrong_is_told(town: Town, config: dict[str, Any], told: str) -> None:

@@ -49,7 +49,7 @@ async def test_a_whole_life(tmp_path: Path) -> None:
 
     outcome = await plugin(here).apply(here.job({"text": "one"}, "apply"))
     assert (outcome.outputs, outcome.changes.created) == ({"text": "one"}, 1)
-    assert outcome.message == "1 sensitive outputs are kept in the state only"
+    assert outcome.message == "1 sensitive outputs are stored only in the Terraform state"
     assert here.secrets.scrub("it is quite-a-secret") == "it is ***"
     assert json.loads(here.state.data)["resources"]
     assert any("Apply complete! Resources: 1 added" in each for each in here.echoed)
@@ -95,7 +95,7 @@ async def test_a_mistake_in_the_files_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/etc/passwd", "../outside.tf", ".terraform/x"])
 async def test_files_stay_in_the_directory(tmp_path: Path, name: str) -> None:
     here = Desk(TerraformPlugin(tools()), {"files": {name: ""}}, tmp_path / "work")
-    with pytest.raises(ActionError, match="is no name below the directory"):
+    with pytest.raises(ActionError, match="must be a relative path inside the directory"):
         await plugin(here).plan(here.job({}))
 
 

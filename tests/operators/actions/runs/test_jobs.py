@@ -82,7 +82,7 @@ async def test_a_resource_may_name_secrets_of_its_own_namespace_only(own: dict[s
     if is_taken:
         read_config(plugin, {**theirs, **own}, own)
         return
-    with pytest.raises(ActionError, match=r"action\.config\.headers: a secret of the store"):
+    with pytest.raises(ActionError, match=r"action\.config\.headers: only the resource type may use"):
         read_config(plugin, {**theirs, **own}, own)
 
 
@@ -130,7 +130,7 @@ async def test_a_resource_sends_no_credentials_of_its_type_elsewhere(
     if not refused:
         read_config(plugin(tools()), {**theirs, **own}, own)
         return
-    with pytest.raises(ActionError, match=rf"action\.config\.{refused}: only the resource type may set it, since"):
+    with pytest.raises(ActionError, match=rf"action\.config\.{refused}: only the resource type may set it, because"):
         read_config(plugin(tools()), {**theirs, **own}, own)
 
 

@@ -55,7 +55,7 @@ async def is_gone(client: Client, path: str) -> bool:
 
 async def test_a_type_in_use_is_not_deleted_and_its_resources_are_named(client: Client) -> None:
     await fill(client, *range(1, 8))
-    with pytest.raises(ConflictError, match=r"7 resources are of this type: default/s1, .*default/s5 and 2 more"):
+    with pytest.raises(ConflictError, match=r"7 resources have this type: default/s1, .*default/s5 and 2 more"):
         await client.delete(f"{TYPES}/shelf")
     assert "deletionTimestamp" not in (await client.get(f"{TYPES}/shelf"))["metadata"]
 
@@ -109,7 +109,7 @@ async def test_a_type_that_cannot_count_is_refused(
 
 @pytest.mark.parametrize("change", [{"name": "Rack"}, {"version": "v2"}, {"plural": "racks"}], ids=str)
 async def test_what_resources_go_by_stays(client: Client, change: JsonObject) -> None:
-    with pytest.raises(InvalidError, match="name, version and plural stay as they are"):
+    with pytest.raises(InvalidError, match="name, version and plural are immutable"):
         await client.merge(f"{TYPES}/shelf", {"spec": change})
 
 
@@ -128,7 +128,7 @@ async def test_one_of_two_versions_goes_though_there_are_resources(client: Clien
 async def test_a_version_whose_resources_do_not_fit_those_that_stay_is_not_deleted(client: Client) -> None:
     await declare(client, "shelf-v1beta1", version="v1beta1", schema=NARROW)
     await fill(client, 9)
-    with pytest.raises(ConflictError, match=r"1 live resource does not fit the schema: default/s9: spec\.size"):
+    with pytest.raises(ConflictError, match=r"1 live resource does not match the schema: default/s9: spec\.size"):
         await client.delete(f"{TYPES}/shelf")
     await client.delete(f"{TYPES}/shelf-v1beta1")
 

@@ -227,7 +227,7 @@ async def test_a_definition_that_changed_meanwhile_is_told_nothing(started_plane
         await look_until_settled(started_plane, types, types[-1])
     found = await kit.definition()
     await look_until_settled(started_plane, [_declared(kit.kind, "v1", description="another"), two], two)
-    with pytest.raises(ConflictError, match="changed while its resources were rewritten"):
+    with pytest.raises(ConflictError, match="changed while its resources were migrated"):
         await migrate(started_plane, found)
     assert (await kit.versions())[1] == ["v1", "v2"]
 
