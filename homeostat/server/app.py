@@ -168,9 +168,9 @@ class App:
         if not self.is_open:
             return self.authenticator.authenticate(request.headers, request.peer.certificate)
         if not host_is_loopback(request.headers.get("host", "")):
-            raise ForbiddenError("this server is open to its own machine only: the Host header must name it")
+            raise ForbiddenError("this server accepts local requests only: the Host header must name this machine")
         if not origin_is_loopback(request.headers.get("origin")):
-            raise ForbiddenError("this server is open to its own machine only: not to web pages from elsewhere")
+            raise ForbiddenError("this server accepts local requests only: requests from other web sites are refused")
         return OPEN
 
     async def _page(self, request: Request, user: User) -> Reply:

@@ -76,7 +76,7 @@ def _facts(obj: JsonObject, status: ResourceStatus, now: float) -> Iterable[tupl
     yield "Generation", f"{metadata['generation']}, reconciled: {status.reconciled_generation}"
     yield "Retries", str(status.retries or "")
     yield "Last run", f"{_ago(status.last_run, now)} ago" if status.last_run else ""
-    yield "Next run", "after the run under way" if status.run is not None else next_look(obj, status, now)
+    yield "Next run", "after the current run" if status.run is not None else next_look(obj, status, now)
     yield "Created", f"{_ago(metadata.get('creationTimestamp'), now)} ago"
     yield (
         "Deleted",
@@ -90,7 +90,7 @@ def _run_facts(run: Run, now: float) -> Iterable[tuple[str, str]]:
     yield "Because", f"{run.trigger}{', drift was found' if run.is_drift else ''}"
     yield "Since", f"{run.began} ({_ago(run.began, now)})"
     yield "Ticket", run.ticket
-    yield "Seen at", run_url(run)
+    yield "Detected", run_url(run)
     yield "Changes", changes_text(run.changes) if run.purpose == "apply" else ""
     yield "Plan", run.plan
     yield "Outcome", (outcome.message or ("success" if outcome.is_success else outcome.reason)) if outcome else ""

@@ -125,13 +125,13 @@ async def _again(face: Face, request: Request, found: Found, error: Exception) -
     """As it is now, after somebody else has written."""
     again = await fetch(face, found.held)
     if again is None or again.entry.metadata.uid != found.entry.metadata.uid:
-        raise RefusalError(404, "the resource is gone") from error
+        raise RefusalError(404, "the resource was deleted meanwhile") from error
     await check_seen(face, request, again)
     return again
 
 
 def _crowded() -> RefusalError:
-    return RefusalError(409, "too many write to the resource at once; try again")
+    return RefusalError(409, "the resource is changed too often; try again")
 
 
 async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
@@ -145,8 +145,8 @@ async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
         except UnknownPluginError as error:
             raise RefusalError(400, f"Unknown action plugin: {error}") from error
     elif not (resource_type and resource_type.spec.action.plugin) and wanted.resource_type_name not in known.claims:
-        told = f"no action_plugin is given, and no reconciler has claimed the type {wanted.resource_type_name}"
-        raise RefusalError(400, f"{told}; there are: {', '.join(known.actions)}")
+        told = f"action_plugin is required: no reconciler has claimed the type {wanted.resource_type_name}"
+        raise RefusalError(400, f"{told}; known plugins: {', '.join(known.actions)}")
     if not wanted.spec:
         raise RefusalError(400, "spec is required and cannot be empty")
     if resource_type is None:

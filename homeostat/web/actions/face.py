@@ -46,7 +46,7 @@ class Face:
             async with asyncio.timeout(_READY_WITHIN_S):
                 await self.book.synced()
         except TimeoutError:
-            told = "what there is cannot be told yet: the control plane does not answer"
+            told = "not ready yet: the control plane does not respond"
             raise RefusalError(503, told, (("Retry-After", "5"),)) from None
 
     async def identify(self, request: Request) -> Caller:
@@ -64,7 +64,7 @@ class Face:
 
 async def check_right(caller: Caller, name: str, version: str, operation: Operation) -> None:
     if not await caller.may(name, version, operation):
-        raise forbidden(f"{operation} on {name}/{version} is not allowed to {caller.username}")
+        raise forbidden(f"{caller.username} is not allowed to {operation} {name}/{version}")
 
 
 def check_size(part: str, value: Json) -> None:

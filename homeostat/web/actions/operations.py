@@ -54,15 +54,15 @@ def _op(summary: str, who: str, answer: Any = None, status: int = 200, *refusals
 _A = answers
 _RESOURCES: Final[dict[Route, Operation]] = {
     ("POST", "/resource-types"): _op(
-        "Declare a type of resource", "admin", _A.TypeAnswer, 201, 400, 409, 413, 422, body=NewType, example=_TYPE
+        "Create a resource type", "admin", _A.TypeAnswer, 201, 400, 409, 413, 422, body=NewType, example=_TYPE
     ),
     ("GET", "/resource-types"): _op(
-        "List types, by name and version", "known", list[_A.TypeAnswer], 200, 422, query=TypeQuery
+        "List resource types by name and version", "known", list[_A.TypeAnswer], 200, 422, query=TypeQuery
     ),
-    ("GET", "/resource-types/{id}"): _op("Show a type", "known", _A.TypeAnswer, 200, 404, 422),
-    ("GET", "/resource-types/{name}/{version}"): _op("Show a type by its name", "known", _A.TypeAnswer, 200, 404),
+    ("GET", "/resource-types/{id}"): _op("Get a resource type", "known", _A.TypeAnswer, 200, 404, 422),
+    ("GET", "/resource-types/{name}/{version}"): _op("Get a resource type by name", "known", _A.TypeAnswer, 200, 404),
     ("PUT", "/resource-types/{id}"): _op(
-        "Change a type",
+        "Update a resource type",
         "admin",
         _A.TypeAnswer,
         200,
@@ -73,10 +73,10 @@ _RESOURCES: Final[dict[Route, Operation]] = {
         is_conditional=True,
     ),
     ("DELETE", "/resource-types/{id}"): _op(
-        "Delete a type that no resource is of", "admin", None, 204, 404, 409, 412, 422, is_conditional=True
+        "Delete a resource type that has no resources", "admin", None, 204, 404, 409, 412, 422, is_conditional=True
     ),
     ("POST", "/resources"): _op(
-        "Declare a resource",
+        "Create a resource",
         "CREATE",
         _A.ResourceAnswer,
         201,
@@ -85,11 +85,11 @@ _RESOURCES: Final[dict[Route, Operation]] = {
         example=_RESOURCE,
     ),
     ("GET", "/resources"): _op(
-        "List resources, the newest first", "READ", list[_A.ResourceAnswer], 200, 422, query=ResourceQuery
+        "List resources, newest first", "READ", list[_A.ResourceAnswer], 200, 422, query=ResourceQuery
     ),
-    ("GET", "/resources/{id}"): _op("Show a resource", "READ", _A.ResourceAnswer, 200, 404, 422),
+    ("GET", "/resources/{id}"): _op("Get a resource", "READ", _A.ResourceAnswer, 200, 404, 422),
     ("PUT", "/resources/{id}"): _op(
-        "Change a resource, and reconcile it",
+        "Update a resource and reconcile it",
         "UPDATE",
         _A.ResourceAnswer,
         200,
@@ -102,10 +102,10 @@ _RESOURCES: Final[dict[Route, Operation]] = {
         "Destroy a resource", "DELETE", _A.Accepted, 202, 404, 409, 412, 422, is_conditional=True
     ),
     ("GET", "/resources/by-name/{type}/{version}/{name}"): _op(
-        "Show a resource by its name", "READ", _A.ResourceAnswer, 200, 404, 409
+        "Get a resource by name", "READ", _A.ResourceAnswer, 200, 404, 409
     ),
     ("PUT", "/resources/by-name/{type}/{version}/{name}"): _op(
-        "Declare a resource, or have it say this",
+        "Create or update a resource by name",
         "CREATE or UPDATE",
         _A.ResourceAnswer,
         200,
@@ -126,51 +126,51 @@ _RESOURCES: Final[dict[Route, Operation]] = {
     ),
     ("POST", "/resources/{id}/reconcile"): _op("Reconcile a resource now", "UPDATE", _A.Accepted, 202, 404, 409, 422),
     ("GET", "/resources/{id}/history"): _op(
-        "What was done for a resource, the newest first", "READ", list[_A.HistoryAnswer], 200, 404, 422,
+        "List the history of a resource, newest first", "READ", list[_A.HistoryAnswer], 200, 404, 422,
         query=HistoryQuery,
     ),
-    ("GET", "/resources/{id}/outputs"): _op("What a resource has put out", "READ", _A.OutputsAnswer, 200, 404, 422),
+    ("GET", "/resources/{id}/outputs"): _op("Get the outputs of a resource", "READ", _A.OutputsAnswer, 200, 404, 422),
     ("GET", "/resources/{id}/logs"): _op(
-        "What the run of a resource prints, or the last one has printed", "READ", _A.LogsAnswer, 200, 404, 422
+        "Get the log of a resource's current or last run", "READ", _A.LogsAnswer, 200, 404, 422
     ),
     ("GET", "/events"): _op(
-        "Follow what becomes of resources", "READ", _A.EventAnswer, 200, 422, query=EventsQuery, media=STREAM
+        "Watch events of all resources", "READ", _A.EventAnswer, 200, 422, query=EventsQuery, media=STREAM
     ),
     ("GET", "/resources/{id}/events"): _op(
-        "Follow what becomes of one resource", "READ", _A.EventAnswer, 200, 404, 422, query=EventQuery, media=STREAM
+        "Watch events of one resource", "READ", _A.EventAnswer, 200, 404, 422, query=EventQuery, media=STREAM
     ),
 }  # fmt: skip
 _CLUSTER: Final[dict[Route, Operation]] = {
     ("GET", "/plugins/actions"): _op("List action plugins", "view_plugins", list[_A.PluginAnswer]),
     ("GET", "/plugins/inputs"): _op("List inputs", "view_plugins", list[_A.PluginAnswer]),
-    ("GET", "/health"): _op("Whether this server works", "anyone", _A.Health),
-    ("GET", "/cluster/health"): _op("Whether the control plane works", "anyone", _A.Health, 200, 503),
-    ("GET", "/cluster/nodes"): _op("Who works, and who leads", "admin", _A.Nodes),
+    ("GET", "/health"): _op("Check this server", "anyone", _A.Health),
+    ("GET", "/cluster/health"): _op("Check the control plane", "anyone", _A.Health, 200, 503),
+    ("GET", "/cluster/nodes"): _op("List instances and the leader", "admin", _A.Nodes),
 }
 _ACCESS: Final[dict[Route, Operation]] = {
     ("POST", "/auth/login"): _op(
         "Log in", "anyone", _A.TokenAnswer, 200, 422, 429, body=LoginForm,
         example={"username": "alice", "password": "correct horse"},
     ),
-    ("GET", "/auth/me"): _op("Who one is", "known", _A.UserAnswer, 200, 404),
+    ("GET", "/auth/me"): _op("Get the current user", "known", _A.UserAnswer, 200, 404),
     ("POST", "/users"): _op(
-        "Add a user", "admin", _A.UserAnswer, 201, 409, 422, body=NewUser,
+        "Create a user", "admin", _A.UserAnswer, 201, 409, 422, body=NewUser,
         example={"username": "alice", "password": "correct horse"},
     ),
     ("GET", "/users"): _op("List users", "admin", list[_A.UserAnswer], 200, 422, query=UserFilter),
-    ("POST", "/users/ldap-sync"): _op("Take over users of a directory", "admin", _A.SyncAnswer, 200, 503),
-    ("GET", "/users/{id}"): _op("Show a user", "admin", _A.UserAnswer, 200, 404, 422),
+    ("POST", "/users/ldap-sync"): _op("Synchronize users from LDAP", "admin", _A.SyncAnswer, 200, 503),
+    ("GET", "/users/{id}"): _op("Get a user", "admin", _A.UserAnswer, 200, 404, 422),
     ("PUT", "/users/{id}"): _op(
-        "Change a user", "admin", _A.UserAnswer, 200, 404, 409, 422, body=UserChange, example={"is_admin": True}
+        "Update a user", "admin", _A.UserAnswer, 200, 404, 409, 422, body=UserChange, example={"is_admin": True}
     ),
     ("DELETE", "/users/{id}"): _op("Suspend a user", "admin", None, 204, 404, 409, 422),
     ("POST", "/custom-roles"): _op(
-        "Add a role", "admin", _A.RoleAnswer, 201, 409, 422, body=NewRole, example=_ROLE
+        "Create a role", "admin", _A.RoleAnswer, 201, 409, 422, body=NewRole, example=_ROLE
     ),
     ("GET", "/custom-roles"): _op("List roles", "admin", list[_A.RoleAnswer], 200, 422, query=PageQuery),
-    ("GET", "/custom-roles/{id}"): _op("Show a role", "admin", _A.RoleAnswer, 200, 404, 422),
+    ("GET", "/custom-roles/{id}"): _op("Get a role", "admin", _A.RoleAnswer, 200, 404, 422),
     ("PUT", "/custom-roles/{id}"): _op(
-        "Change a role", "admin", _A.RoleAnswer, 200, 404, 409, 422, body=RoleChange, example={"name": "viewers"}
+        "Update a role", "admin", _A.RoleAnswer, 200, 404, 409, 422, body=RoleChange, example={"name": "viewers"}
     ),
     ("DELETE", "/custom-roles/{id}"): _op("Delete a role", "admin", None, 204, 404, 409, 422),
     ("POST", "/custom-roles/{id}/permissions"): _op(
@@ -178,21 +178,21 @@ _ACCESS: Final[dict[Route, Operation]] = {
         example={"resource_type_name": "Page", "operations": ["READ"]},
     ),
     ("PUT", "/custom-roles/{id}/permissions/{permission}"): _op(
-        "Change a permission", "admin", _A.PermissionAnswer, 200, 404, 409, 422, body=PermissionChange,
+        "Update a permission", "admin", _A.PermissionAnswer, 200, 404, 409, 422, body=PermissionChange,
         example={"operations": ["READ", "UPDATE"]},
     ),
     ("DELETE", "/custom-roles/{id}/permissions/{permission}"): _op(
-        "Take a permission away", "admin", None, 204, 404, 409, 422
+        "Remove a permission", "admin", None, 204, 404, 409, 422
     ),
     ("POST", "/admission-webhooks"): _op(
-        "Add a webhook", "admin", _A.WebhookAnswer, 201, 409, 422, body=NewWebhook, example=_HOOK
+        "Create a webhook", "admin", _A.WebhookAnswer, 201, 409, 422, body=NewWebhook, example=_HOOK
     ),
     ("GET", "/admission-webhooks"): _op(
         "List webhooks", "view_webhooks", list[_A.WebhookAnswer], 200, 422, query=WebhookFilter
     ),
-    ("GET", "/admission-webhooks/{id}"): _op("Show a webhook", "view_webhooks", _A.WebhookAnswer, 200, 404, 422),
+    ("GET", "/admission-webhooks/{id}"): _op("Get a webhook", "view_webhooks", _A.WebhookAnswer, 200, 404, 422),
     ("PUT", "/admission-webhooks/{id}"): _op(
-        "Change a webhook", "admin", _A.WebhookAnswer, 200, 404, 409, 422, body=WebhookChange, example={"ordering": 5}
+        "Update a webhook", "admin", _A.WebhookAnswer, 200, 404, 409, 422, body=WebhookChange, example={"ordering": 5}
     ),
     ("DELETE", "/admission-webhooks/{id}"): _op("Delete a webhook", "admin", None, 204, 404, 409, 422),
 }  # fmt: skip

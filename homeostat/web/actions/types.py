@@ -98,7 +98,7 @@ class Types:
                 continue
             changed = await self._in_force(changed)
             return tagged(200, type_body(changed, is_admin=caller.is_admin), changed.metadata.resource_version)
-        raise RefusalError(409, "too many write to the resource type at once; try again")
+        raise RefusalError(409, "the resource type is changed too often; try again")
 
     async def delete(self, request: Request, captured: Mapping[str, str]) -> Reply:
         await self._face.ready()
@@ -138,7 +138,7 @@ class Types:
         path = _KIND.path("", found.metadata.name)
         old = await self._face.client.get(path)
         if old["metadata"]["resourceVersion"] != found.metadata.resource_version:
-            raise ConflictError("it was changed meanwhile")
+            raise ConflictError("the resource type was changed meanwhile; read it again")
         new = decode_stored(encode(old))
         _change(new, form, is_forced=is_forced)
         _check(msgspec.convert(new["spec"], ResourceTypeSpec))

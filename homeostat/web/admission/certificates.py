@@ -56,4 +56,4 @@ def _address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError as error:
-        raise AddressError(f'"{text}" is no IP address') from error
+        raise AddressError(f'"{text}" is not an IP address') from error

@@ -53,14 +53,14 @@ class AdmissionMetrics:
         for labels, count in self._requests.items():
             requests.add_metric(labels, count)
         denials = CounterMetricFamily(
-            "webhook_denials_total", "Findings for which Pods were denied", labels=("namespace", "violation")
+            "webhook_denials_total", "Findings that led to a denial", labels=("namespace", "violation")
         )
         for namespace, counts in self._denials.items():
             for violation, count in counts.items():
                 denials.add_metric((namespace, violation), count)
-        times = HistogramMetricFamily("webhook_request_duration_seconds", "How long an answer took")
+        times = HistogramMetricFamily("webhook_request_duration_seconds", "Duration of reviews")
         times.add_metric((), self._times.buckets(), self._times.seconds)
         yield from (requests, denials, times)
         yield CounterMetricFamily(
-            "webhook_hurried_total", "Answers for which not every policy was asked", value=self.hurried
+            "webhook_hurried_total", "Reviews that did not evaluate every policy", value=self.hurried
         )

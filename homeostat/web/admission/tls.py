@@ -45,7 +45,7 @@ class FileCertificate:
     def _complain(self, trouble: str) -> None:
         if trouble != self._trouble:
             self._trouble = trouble
-            log.warning("the certificate stays as it was", extra={"reason": trouble})
+            log.warning("failed to reload certificate; keeping the current one", extra={"reason": trouble})
 
     async def _look(self) -> None:
         version = await asyncio.to_thread(self._version)
@@ -56,7 +56,7 @@ class FileCertificate:
         if await asyncio.to_thread(self._version) == version:
             self.context.load_cert_chain(self._certificate, self._key)
             self._seen = version
-            log.info("the certificate was read anew", extra={"file": str(self._certificate)})
+            log.info("reloaded certificate", extra={"file": str(self._certificate)})
 
     def _version(self) -> _Version:
         return _version("certificate", self._certificate), _version("key", self._key)
@@ -71,7 +71,7 @@ class FileCertificate:
             return server_context(self._certificate, self._key)
         except (ssl.SSLError, OSError) as error:
             reason = getattr(error, "reason", None) or error
-            told = f"certificate {self._certificate} and key {self._key} cannot be used together: {reason}"
+            told = f"certificate {self._certificate} and key {self._key} do not match: {reason}"
             raise CertificateError(told) from error
 
 

@@ -35,7 +35,7 @@ from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of
 from homeostat.web.kit.session import is_own_page, with_token
 from homeostat.web.kit.table import Add, Handle
 
-_TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Not understood", 503: "Not now"}
+_TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 503: "Unavailable"}
 Effect = Callable[[Visit], Awaitable[str]]
 """Does something, and says where to go then."""
 
@@ -102,13 +102,13 @@ class Dashboard:
         proof = SESSIONS.form_proof(self._secret, SESSIONS.kept_token(request))
         given = read_form(request).get("proof", "")
         if not is_own_page(request) or not hmac.compare_digest(given.encode(), proof.encode()):
-            raise forbidden("this form is not one of a page that you have open now; go back, reload and try again")
+            raise forbidden("this form has expired; go back, reload the page and try again")
 
     def _refusal(self, request: Request, error: RefusalError, visit: Visit | None) -> Reply:
         if error.status == 401:
             place = login_place(request) if request.method != "POST" else f"{ROOT}/login"
             return redirect(place)
-        title = _TITLES.get(error.status, "It failed")
+        title = _TITLES.get(error.status, "Internal error")
         told = el("div", el("h1", title), el("p", str(error)), class_="empty", role="alert")
         shown = Shown(title, told, status=error.status)
         headers = tuple(each for each in error.headers if each[0] == "Retry-After")
@@ -120,5 +120,5 @@ def _refused(error: RefusalError | ApiError | UnreachableError) -> RefusalError:
         case ApiError():
             return refusal_of(error)
         case UnreachableError():
-            return RefusalError(503, "the control plane cannot be reached", (("Retry-After", "5"),))
+            return RefusalError(503, "cannot reach the control plane", (("Retry-After", "5"),))
     return error

@@ -82,7 +82,7 @@ def _page(shown: Shown, inside: Markup, tag: str, static: Static) -> str:
         el("span", f"Homeostat {__version__}"),
         el("span", id="live", class_="live", role="status", aria_live="polite"),
     )
-    skip = el("a", "Skip to the content", href="#main", class_="skip")
+    skip = el("a", "Skip to content", href="#main", class_="skip")
     body = el("body", skip, inside, footer, data_tag=tag, data_live=shown.is_live)
     return f"<!doctype html>\n{el('html', head, body, lang='en')}"
 

@@ -104,7 +104,7 @@ class Listing:
             phase_chip(self._census.phase(held)),
             el("span", one_line(status.message), class_="why"),
             moment(status.last_run, "never"),
-            "under way" if status.run is not None else moment(status.next_run),
+            "running" if status.run is not None else moment(status.next_run),
         )
 
 
@@ -139,7 +139,11 @@ def _told(count: int, at: int, pages: int) -> str:
 
 
 def _nothing(wanted: Filter) -> Markup:
-    told = "Nothing fits." if wanted.at(1) != HERE else "No resources are declared yet, or none that you may see."
+    told = (
+        "No resources match."
+        if wanted.at(1) != HERE
+        else "No resources are declared yet, or none that you are allowed to see."
+    )
     return el("div", el("p", told), class_="empty")
 
 

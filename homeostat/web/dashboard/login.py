@@ -87,14 +87,14 @@ def read_form(request: Request) -> dict[str, str]:
 
 def _content(place: str, told: str) -> Markup:
     person = (
-        el("h2", "With a name and a password"),
+        el("h2", "With username and password"),
         _field("Name", "username", autocomplete="username"),
         _field("Password", "password", type_="password", autocomplete="current-password"),
     )
     holder = (
         el("h2", "Or with a token"),
         _field("Token", "token", type_="password", autocomplete="off", spellcheck="false"),
-        el("p", "Made by ", el("code", "homeostat token create NAME"), class_="note"),
+        el("p", "Create one with ", el("code", "homeostat token create NAME"), class_="note"),
     )
     return el(
         "div",

@@ -46,8 +46,8 @@ class Overview:
             return None
         rows = [self._failure(each) for each in failures]
         more = _more(f"All {count:,} failed", {"phase": "failed"}) if count > len(failures) else None
-        body = table("What failed last", ("Resource", "Type", "Why", "Tried", "Tries again"), rows, class_="failures")
-        return el("section", _heading("What failed last", more), body)
+        body = table("Recent failures", ("Resource", "Type", "Why", "Tried", "Next try"), rows, class_="failures")
+        return el("section", _heading("Recent failures", more), body)
 
     def _failure(self, failure: Failure) -> Markup:
         held, status = failure.held, failure.held.entry.read_status()
@@ -90,11 +90,13 @@ def _tile(word: str, count: int, where: str, look: str) -> Markup:
 def _types(types: Sequence[TypeEntry], counts: Mapping[str, Mapping[str, int]]) -> Markup:
     if not types:
         how = el("code", "homeostat type add -f FILE")
-        nothing = el("p", "No resource types are declared yet, or none that you may see. To declare one: ", how)
+        nothing = el(
+            "p", "No resource types are declared yet, or none that you are allowed to see. To declare one: ", how
+        )
         return el("section", _heading("Types"), el("div", nothing, class_="empty"))
     rows = [_type_row(each, counts.get(each.metadata.uid, {})) for each in types]
     headings = ("Type", "Resources", "By phase", "Plugin", "State")
-    return el("section", _heading("Types"), table("Types of resources", headings, rows, class_="types"))
+    return el("section", _heading("Types"), table("Resource types", headings, rows, class_="types"))
 
 
 def _type_row(resource_type: TypeEntry, counts: Mapping[str, int]) -> Markup:
@@ -118,12 +120,12 @@ def _type_row(resource_type: TypeEntry, counts: Mapping[str, int]) -> Markup:
 def _state(resource_type: TypeEntry) -> Markup:
     verdict = verdict_on(resource_type)
     if resource_type.is_terminating:
-        return chip("being removed", "phase-deleting")
+        return chip("deleting", "phase-deleting")
     if verdict is None:
-        return chip("not looked at yet", "phase-pending")
+        return chip("pending", "phase-pending")
     if verdict.status != "True":
-        return chip(verdict.reason or "not in force", "bad", one_line(verdict.message))
-    return chip("deprecated", "warn") if resource_type.spec.is_deprecated else chip("in force", "good")
+        return chip(verdict.reason or "not ready", "bad", one_line(verdict.message))
+    return chip("deprecated", "warn") if resource_type.spec.is_deprecated else chip("ready", "good")
 
 
 def _heading(text: str, more: Node = None) -> Markup:

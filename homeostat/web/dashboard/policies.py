@@ -56,7 +56,7 @@ class Policy(msgspec.Struct, frozen=True):
         try:
             return _status.decode(self.raw_status or b"{}")
         except msgspec.ValidationError:
-            return ClusterPolicyStatus(message="its status is not one of ours")
+            return ClusterPolicyStatus(message="unreadable status")
 
     @property
     def path(self) -> str:
@@ -101,7 +101,7 @@ class Policies:
 
 def check_admin(visit: Visit) -> None:
     if not visit.caller.is_admin:
-        raise forbidden("policies are shown to administrators")
+        raise forbidden("only administrators may see policies")
 
 
 def policy_table(policies: Sequence[Policy]) -> Markup:

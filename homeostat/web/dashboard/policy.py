@@ -103,13 +103,13 @@ def _head(policy: Policy) -> list[Node]:
         el("div", el("div", name, message), class_="title"),
         facts(
             ("Score", score_bar(status)),
-            ("Namespace", where.namespace or "all that it means"),
+            ("Namespace", where.namespace or "all selected"),
             ("Mode", policy.spec.enforcement_mode or "audit"),
             ("Violations", status.violations if status.violations is not None else ""),
             ("Pods", status.pods if status.pods is not None else ""),
             ("Exempted", status.exempted or ""),
             ("Remedied", status.remediations_applied or ""),
-            ("Remedies failed", status.remediations_failed or ""),
+            ("Failed patches", status.remediations_failed or ""),
             ("Evaluated", moment(status.last_evaluated, "never")),
         ),
     ]
@@ -117,7 +117,7 @@ def _head(policy: Policy) -> list[Node]:
 
 def _violations(violations: Sequence[Violation], count: int) -> Markup:
     if not violations:
-        told = "None are recorded." if count else "There are none."
+        told = "None recorded." if count else "None."
         return el("section", el("h2", "Violations"), el("div", el("p", told), class_="empty"))
     rows = [
         row(
@@ -131,8 +131,8 @@ def _violations(violations: Sequence[Violation], count: int) -> Markup:
         for at, each in enumerate(violations[:MOST_SHOWN])
     ]
     told = many(count, "violation")
-    told = f"{told}, of which {len(rows):,} are shown" if count > len(rows) else told
-    headings = ("Pod", "Container", "Severity", "Rule", "What is wrong")
+    told = f"{told}; showing {len(rows):,}" if count > len(rows) else told
+    headings = ("Pod", "Container", "Severity", "Rule", "Message")
     body = table("Violations", headings, rows)
     return el("section", el("h2", "Violations"), el("p", told, class_="told"), body)
 
@@ -142,6 +142,6 @@ def _namespaces(policy: Policy) -> Markup:
         row(f"namespace-{each.name}", each.name, each.health_score, each.violations, each.pods)
         for each in policy.status.namespaces
     ]
-    nothing = el("div", el("p", "None are recorded."), class_="empty")
+    nothing = el("div", el("p", "None recorded."), class_="empty")
     body = table("Namespaces", ("Namespace", "Score", "Violations", "Pods"), rows) if rows else nothing
     return el("section", el("h2", "Namespaces with the lowest scores"), body)

@@ -107,7 +107,7 @@ class ResourcePage:
     async def _facts(self, found: Found, status: ResourceStatus) -> Markup:
         metadata, title = found.entry.metadata, type_title(found.type)
         generation = f"{metadata.generation}, reconciled: {status.reconciled_generation}"
-        next_run = "after the run under way" if status.run is not None else moment(status.next_run)
+        next_run = "after the current run" if status.run is not None else moment(status.next_run)
         return facts(
             ("Type", title),
             ("Plugin", plugin_of(found.entry, found.type, await self._face.claim_on(found.type)) or "none"),
@@ -117,7 +117,7 @@ class ResourcePage:
             ("Failures in a row", status.retries or ""),
             ("Created", moment(metadata.creation_timestamp)),
             ("Deleted", moment(metadata.deletion_timestamp) if metadata.deletion_timestamp else ""),
-            ("Held by", ", ".join(metadata.finalizers) if metadata.deletion_timestamp else ""),
+            ("Finalizers", ", ".join(metadata.finalizers) if metadata.deletion_timestamp else ""),
             ("Number", found.entry.number),
         )
 
@@ -135,9 +135,9 @@ def _run(run: Run) -> Markup:
         ("Generation", run.generation),
         ("Would change", changes_text(run.changes) if run.purpose == "apply" else ""),
         ("Ticket", el("code", run.ticket)),
-        ("Seen at", link(shown) if shown else ""),
+        ("Detected", link(shown) if shown else ""),
     )
-    heading = el("h2", f"Under way: {run.purpose}", el("span", class_="busy", aria_hidden="true"))
+    heading = el("h2", f"Running: {run.purpose}", el("span", class_="busy", aria_hidden="true"))
     return el("section", heading, told, printed("Plan", run.plan), class_="run", id="run")
 
 
@@ -174,7 +174,7 @@ def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Mark
         if len(entries) > depth and depth < 200
         else None
     )
-    nothing = el("div", el("p", "Nothing was done yet."), class_="empty")
+    nothing = el("div", el("p", "No runs yet."), class_="empty")
     body: Node = [durations(shown), history(shown), more] if shown else nothing
     return el("section", el("h2", "History"), body, id="history")
 

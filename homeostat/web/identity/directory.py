@@ -48,7 +48,7 @@ class LdapDirectory:
         try:
             async with open_ldap(self.server) as connection:
                 if self.bind_name and not await connection.bind(self.bind_name, self.bind_password):
-                    raise DirectoryError("the directory does not take LDAP_BIND_DN with LDAP_BIND_PASSWORD")
+                    raise DirectoryError("the directory rejected LDAP_BIND_DN and LDAP_BIND_PASSWORD")
                 attributes = [self.username, self.email, self.display_name]
                 found = [each async for each in connection.search(self.base, self.wanted, attributes)]
         except LdapError as error:
@@ -76,7 +76,7 @@ def read_directory(environment: Mapping[str, str]) -> LdapDirectory | None:
     try:
         encode_filter(wanted)
     except FilterError as error:
-        raise SettingError(f"{_FILTER} is no filter: {error}") from error
+        raise SettingError(f"{_FILTER} is not a valid filter: {error}") from error
     return LdapDirectory(
         Server(url, is_plain_allowed=environment.get("LDAP_ALLOW_PLAIN") == "1"),
         environment.get("LDAP_BASE_DN", ""),

@@ -100,7 +100,9 @@ class Identity:
                 async with asyncio.timeout(_READY_WITHIN_S):
                     await self._is_settled.wait()
             except TimeoutError as error:
-                raise RefusalError(503, "the first administrator is not made yet; try again soon") from error
+                raise RefusalError(
+                    503, "the first administrator does not exist yet; try again in a few seconds"
+                ) from error
 
     async def settle(self, wanted: FirstAdmin | None) -> None:
         """Makes the first administrator as soon as the server can be asked."""
@@ -110,7 +112,7 @@ class Identity:
                 await make_first_admin(self._registers, self.users, wanted)
                 break
             except (ApiError, UnreachableError, RefusalError) as error:
-                log.warning("first administrator not made yet", extra={"reason": str(error)})
+                log.warning("failed to create first administrator; retrying", extra={"reason": str(error)})
                 await asyncio.sleep(_AGAIN_AFTER_S)
         self._is_settled.set()
 

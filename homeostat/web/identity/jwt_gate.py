@@ -50,5 +50,5 @@ class JwtGate:
         if user is None or str(user.number) != claims.sub or user.spec.is_suspended:
             raise unauthorized("the user of the token is not active")
         if claims.iat < user.spec.tokens_after:
-            raise unauthorized("the token was made void; log in again")
+            raise unauthorized("the token was revoked; log in again")
         return UserCaller(user, self._registers.role_of(user))

@@ -62,7 +62,7 @@ class Login:
             raise RefusalError(429, "too many failed logins", (("Retry-After", str(wait_s)),))
         user = self._registers.users.named(form.username)
         if not await self._is_right(user, form.password) or user is None or user.spec.is_suspended or not user.number:
-            log.info("login refused", extra={"address": address})
+            log.info("rejected login", extra={"address": address})
             raise unauthorized("Invalid username or password")
         self._throttle.succeeded(form.username, address)
         await self._note(user)
@@ -74,7 +74,7 @@ class Login:
         caller = await self._gate.identify(request)
         user = self._registers.users.find(caller.id) if caller.id else None
         if user is None:
-            raise unknown(f'"{caller.username}" is no user of this API')
+            raise unknown(f'"{caller.username}" is not a user of this API')
         return Reply(200, encode(user_body(user, self._registers.role_of(user))))
 
     async def _is_right(self, user: User | None, password: str) -> bool:
@@ -92,4 +92,4 @@ class Login:
         try:
             await self._registers.users.observe(user, {"lastLogin": moment})
         except ApiError as error:
-            log.warning("login not noted", extra={"user": user.name, "error": error.message})
+            log.warning("failed to record login time", extra={"user": user.name, "error": error.message})

@@ -53,7 +53,7 @@ class BusyError(RefusalError):
     """Too many wait for a hash already."""
 
     def __init__(self) -> None:
-        super().__init__(503, "too many passwords are being checked; try again in some seconds", _BUSY_HEADERS)
+        super().__init__(503, "too many logins at once; try again in a few seconds", _BUSY_HEADERS)
 
 
 def make_hash(password: str, cost: Cost = USUAL) -> str:

@@ -79,7 +79,7 @@ class Roles:
             nonlocal number
             held = numbered(spec.permissions)
             if _about(form) in {(each.type, each.version) for each in held}:
-                raise RefusalError(409, "the role has a permission for this type and version already")
+                raise RefusalError(409, "the role already has a permission for this type and version")
             permissions = numbered((*held, _permission(form)))
             number = permissions[-1].id
             return replace(spec, permissions=permissions)
@@ -130,7 +130,7 @@ def _about(form: NewPermission) -> tuple[str, str]:
 
 def _check_apart(forms: tuple[NewPermission, ...]) -> None:
     if len({_about(each) for each in forms}) < len(forms):
-        raise RefusalError(409, "two permissions are for one type and version")
+        raise RefusalError(409, "two permissions have the same type and version")
 
 
 def _permission(form: NewPermission) -> Permission:

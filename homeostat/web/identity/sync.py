@@ -80,7 +80,7 @@ class Sync:
             try:
                 await self._take_over(self._directory)
             except (DirectoryError, ApiError, UnreachableError) as error:
-                log.warning("users of the directory not taken over", extra={"reason": str(error)})
+                log.warning("failed to synchronize users from LDAP", extra={"reason": str(error)})
 
     async def _take_over(self, directory: Directory) -> tuple[int, int]:
         created = updated = 0
@@ -88,7 +88,7 @@ class Sync:
             try:
                 found = self._users.named(person.username)
             except UnreadableError as error:
-                log.warning("user of the directory left as it is", extra={"reason": str(error)})
+                log.warning("failed to synchronize user from LDAP", extra={"reason": str(error)})
                 continue
             if found is None:
                 created += await self._create(person)
@@ -96,14 +96,14 @@ class Sync:
                 await self._update(found, person)
                 updated += 1
             else:
-                log.warning("user of the directory has a password here", extra={"user": person.username})
+                log.warning("skipped LDAP user: a local user has the same name", extra={"user": person.username})
         return created, updated
 
     async def _create(self, person: Person) -> bool:
         try:
             msgspec.convert(person.username, Username)
         except msgspec.ValidationError:
-            log.warning("user of the directory has no name for this API", extra={"user": person.username[:100]})
+            log.warning("skipped LDAP user: invalid username", extra={"user": person.username[:100]})
             return False
         try:
             number = await self._users.take_number()

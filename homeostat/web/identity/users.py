@@ -85,7 +85,7 @@ class Users:
         secret = ""
         if form.password is not None:
             if user.spec.source != "manual":
-                raise unprocessable(("body", "password"), "the password of this user is kept in a directory")
+                raise unprocessable(("body", "password"), "the password of this user is managed by LDAP")
             secret = await self._hashes.keep(user.name, await self._passwords.hash(form.password))
         try:
             changed = await self._edit(user, lambda spec: self._changed(spec, form, role=role, secret=secret))
@@ -144,7 +144,7 @@ class Users:
             return ""
         role = self._registers.roles.find(number)
         if role is None:
-            raise unprocessable(("body", "custom_role_id"), f"there is no custom role {number}")
+            raise unprocessable(("body", "custom_role_id"), f"custom role {number} not found")
         return role.name
 
     def _reply(self, status: int, user: User) -> Reply:
@@ -156,7 +156,7 @@ def taken(username: str) -> RefusalError:
 
 
 def last_admin() -> RefusalError:
-    return RefusalError(409, "this is the last administrator who can log in; make another one first")
+    return RefusalError(409, "this is the last administrator who can log in; create another one first")
 
 
 def _changed_user(user: User, change: Callable[[RestUserSpec], RestUserSpec]) -> User:

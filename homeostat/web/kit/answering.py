@@ -62,13 +62,13 @@ async def answered(page: Page, request: Request, captured: Mapping[str, str]) ->
     except ApiError as error:
         return refusal_reply(refusal_of(error), _request_id(request))
     except UnreachableError as error:
-        log.warning("the control plane cannot be reached", extra={"path": request.path, "reason": str(error)})
-        unreached = RefusalError(503, "the control plane cannot be reached", (("Retry-After", "5"),))
+        log.warning("cannot reach the control plane", extra={"path": request.path, "reason": str(error)})
+        unreached = RefusalError(503, "cannot reach the control plane", (("Retry-After", "5"),))
         return refusal_reply(unreached, _request_id(request))
     except Exception:
         number = _request_id(request)
         log.exception("request failed", extra={"method": request.method, "path": request.path, "request": number})
-        return refusal_reply(RefusalError(500, "this server failed on the request; its log says why"), number)
+        return refusal_reply(RefusalError(500, "internal error; see the log of this server"), number)
 
 
 def _request_id(request: Request) -> str:

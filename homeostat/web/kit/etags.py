@@ -35,4 +35,4 @@ def _is_between(tag: str, since: int, version: str) -> bool:
 
 
 def mismatch() -> RefusalError:
-    return RefusalError(412, "it was changed meanwhile; read it again and decide anew")
+    return RefusalError(412, "the object was changed meanwhile; read it again and retry")

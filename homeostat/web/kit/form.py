@@ -47,7 +47,7 @@ def read_query(request: Request, shape: type[T]) -> T:
 def read_number(captured: Mapping[str, str], name: str) -> int:
     text = captured[name]
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
-        raise unprocessable(("path", name), "it must be a whole number", "int_parsing")
+        raise unprocessable(("path", name), "must be an integer", "int_parsing")
     return int(text)
 
 
@@ -63,5 +63,5 @@ def _misfit(part: str, error: str) -> RefusalError:
     if missing := _missing(told):
         return unprocessable((part, *steps, missing[1]), "Field required", "missing")
     if _NO_NAME in told:
-        told = "a name has small letters, digits and dashes inside, 63 at most"
+        told = "a name consists of lower case letters, digits and dashes, at most 63 characters"
     return unprocessable((part, *steps), told)

@@ -83,9 +83,9 @@ class OpenGate:
 
     async def identify(self, request: Request) -> Caller:
         if not host_is_loopback(request.headers.get("host", "")):
-            raise forbidden("this server is open to its own machine only: the Host header must name it")
+            raise forbidden("this server accepts local requests only: the Host header must name this machine")
         if not origin_is_loopback(request.headers.get("origin")):
-            raise forbidden("this server is open to its own machine only: not to web pages from elsewhere")
+            raise forbidden("this server accepts local requests only: requests from other web sites are refused")
         return self._everybody
 
 

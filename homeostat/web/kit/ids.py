@@ -81,7 +81,7 @@ class Ids:
                 if await self._write(wishes):
                     return
                 await asyncio.sleep(_PAUSE_S * self._chance() * min(attempt, 10))
-            raise UnavailableError("the numbers of new objects could not be counted: too many count at once")
+            raise UnavailableError("cannot assign a number to the new object: too many concurrent changes")
         finally:
             # Whoever waits for one of these goes on by itself.
             self._wishes = [each for each in wishes if not each.first] + self._wishes

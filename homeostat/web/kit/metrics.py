@@ -43,10 +43,10 @@ class RestFigures:
             requests.add_metric((method, pattern, str(code)), count)
         times = HistogramMetricFamily(
             "homeostat_rest_request_duration_seconds",
-            "How long the REST API took to answer, or to begin a stream",
+            "Duration of REST requests, until the response or the start of a stream",
             labels=("method", "route"),
         )
         for labels, tally in self._times.items():
             times.add_metric(labels, tally.buckets(), tally.seconds)
         yield from (requests, times)
-        yield GaugeMetricFamily("homeostat_rest_event_streams", "Who follows events now", value=self.streams())
+        yield GaugeMetricFamily("homeostat_rest_event_streams", "Open event streams", value=self.streams())

@@ -18,22 +18,22 @@ from homeostat.web.kit.routing import API, Route
 
 _REFS: Final = "#/components/schemas/{name}"
 _TOLD: Final = {
-    200: "Done",
-    201: "Made",
-    202: "Begun",
-    204: "Done",
-    400: "The plugin, the type or the spec is not good",
-    401: "Nobody that is known",
+    200: "OK",
+    201: "Created",
+    202: "Accepted",
+    204: "Deleted",
+    400: "Invalid plugin, type or spec",
+    401: "Not authenticated",
     403: "Not allowed",
-    404: "Not there",
-    409: "There already, in use, or written by several at once",
-    412: "Changed meanwhile",
+    404: "Not found",
+    409: "Already exists, in use, or a concurrent change",
+    412: "The object was changed meanwhile",
     413: "Too large",
-    422: "A field has another shape",
+    422: "A field is invalid",
     429: "Too many failed logins",
-    500: "This server failed",
+    500: "Internal error",
     502: "The control plane refused this server",
-    503: "Not to be had now",
+    503: "Unavailable",
 }
 _ALWAYS: Final = (500, 502, 503)
 _NUMBERS: Final = frozenset({"id", "permission"})
@@ -140,7 +140,7 @@ def _operation(method: str, pattern: str, operation: Operation, schemas: _Schema
     told: JsonObject = {
         "operationId": operation_id(method, pattern),
         "summary": operation.summary,
-        "description": f"For: {operation.who}.",
+        "description": f"Required permission: {operation.who}.",
         "tags": [_tag(pattern)],
         "parameters": [*_of_path(pattern), *_of_query(operation, schemas), *_of_headers(operation)],
         "responses": _responses(operation, schemas),

@@ -119,7 +119,7 @@ class Register(Generic[R]):
                 async with asyncio.timeout(_SEEN_WITHIN_S):
                     await self._informer.synced()
             except TimeoutError as error:
-                raise RefusalError(503, f"{self.series} are not known yet; try again soon") from error
+                raise RefusalError(503, f"{self.series} are not loaded yet; try again in a few seconds") from error
 
     def find(self, number: int) -> R | None:
         found = self._informer.cache.indexed(_NUMBER, number)
@@ -185,7 +185,7 @@ class Register(Generic[R]):
                 try:
                     await self._number(name)
                 except (ApiError, UnreachableError) as error:
-                    log.warning("record without a number", extra={"kind": self.series, "reason": str(error)})
+                    log.warning("failed to assign number to object", extra={"kind": self.series, "reason": str(error)})
                     await asyncio.sleep(_AGAIN_AFTER_S)
                     self._is_wanted.set()
 

@@ -41,5 +41,5 @@ def test_the_authority_vouches_for_the_server(service: str) -> None:
 
 @pytest.mark.parametrize("text", ["localhost", "10.0.0.300", ""])
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(AddressError, match="is no IP address"):
+    with pytest.raises(AddressError, match="is not an IP address"):
         make_certificates("hook", "ops", [text], now=NOW, life=LIFE)

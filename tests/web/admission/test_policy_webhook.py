@@ -63,7 +63,7 @@ def test_the_configuration_names_the_service_or_the_url(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "no address": (("cert-generate", "--ip-san", "localhost"), 2, "is no IP address"),
+    "no address": (("cert-generate", "--ip-san", "localhost"), 2, "is not an IP address"),
     "no name": (("cert-generate", "--service-name", "höök"), 2, "--service-name"),
     "no directory": (("cert-generate", "--output-dir", "/dev/null/x"), 1, "/dev/null"),
     "no authority": (("install-config", "--ca-bundle-path", "none.crt"), 1, "CA bundle none.crt: No such file"),

@@ -54,7 +54,7 @@ async def test_the_overview_counts_as_things_change(site: Site, shelf: World) ->
     shelf.trouble = ""
     await site.declare("/resources/3/reconcile", {})
     page = await site.shows("", '<span class="note">2 ready</span>')
-    assert "What failed last" not in page.text
+    assert "Recent failures" not in page.text
 
 
 async def test_resources_are_filtered_by_type_phase_and_word(site: Site, shelf: World) -> None:
@@ -74,7 +74,7 @@ async def test_resources_are_filtered_by_type_phase_and_word(site: Site, shelf: 
     assert await names("type=Book") == ["red-3"]
     assert await names("q=3") == ["red-3", "blue-1"]
     assert await names("phase=failed") == []
-    assert "Nothing fits" in (await site.open("/resources?q=green")).text
+    assert "No resources match" in (await site.open("/resources?q=green")).text
 
 
 async def test_a_long_list_comes_in_pages(site: Site) -> None:
@@ -113,7 +113,7 @@ async def _runs(site: Site) -> list[str]:
 async def test_a_run_under_way_is_shown(site: Site, shelf: World) -> None:
     shelf.takes_s = 3
     await site.declare("/resources", note("a"))
-    page = await site.shows("/resources/1", "Under way: apply")
+    page = await site.shows("/resources/1", "Running: apply")
     assert "a plan" in page.document.one("section", id="run").text
 
 

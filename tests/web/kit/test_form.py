@@ -66,7 +66,7 @@ def test_what_is_no_name_is_told_in_words(shape: type[msgspec.Struct], field: st
     body = {"resource_type_name": "A", "resource_type_version": "v1", "password": "long enough", field: "Big_one"}
     with pytest.raises(RefusalError) as caught:
         read_body(request(msgspec.json.encode(body)), shape)
-    assert "a name has small letters, digits and dashes inside" in str(caught.value.detail)
+    assert "a name consists of lower case letters, digits and dashes" in str(caught.value.detail)
 
 
 def test_a_body_is_read() -> None:

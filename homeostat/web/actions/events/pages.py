@@ -94,7 +94,9 @@ class Events:
 
     async def _reply(self, request: Request, caller: Caller, wanted: Wanted, since: Position | None) -> StreamReply:
         if len(self._streams) >= MOST_STREAMS:
-            raise RefusalError(503, f"{MOST_STREAMS} are following events already", (("Retry-After", "5"),))
+            raise RefusalError(
+                503, f"{MOST_STREAMS} event streams are open already; try again later", (("Retry-After", "5"),)
+            )
         follower = Follower(
             self._face,
             self.feed,
@@ -125,7 +127,7 @@ class Events:
             await follower.run()
         except Exception:
             # The reader comes back to where it was; the others are not to notice.
-            log.exception("a reader of events could not be served")
+            log.exception("failed to serve event stream")
             stream.abort()
 
 

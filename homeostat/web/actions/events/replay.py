@@ -43,7 +43,7 @@ class LostError(Exception):
 async def replay(client: Client, book: Book, kind: Kind, *, since: int, name: str = "") -> AsyncGenerator[Step, None]:
     """With `name`, of the resource that has it."""
     if since <= 0:
-        raise LostError("nothing is known of where to begin")
+        raise LostError("the starting point is unknown")
     log = _Log(client, book, kind, since, name)
     failures = 0
     while True:

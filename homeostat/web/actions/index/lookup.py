@@ -73,7 +73,7 @@ async def find_named(face: Face, name: str, resource_type: TypeEntry) -> Found |
     actual = face.book.type_of(found.held)
     if actual is None or actual.metadata.uid != resource_type.metadata.uid:
         version = actual.spec.version if actual is not None else "?"
-        told = f'a resource named "{name}" is there already, declared by {resource_type.spec.name}/{version}'
+        told = f'a resource named "{name}" already exists, of type {resource_type.spec.name}/{version}'
         raise RefusalError(409, told)
     return found
 

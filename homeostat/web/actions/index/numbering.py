@@ -37,7 +37,7 @@ async def number_objects(client: Client, book: Book, ids: Ids, *, chance: Callab
             await _number_all(client, book, ids)
             failures = 0
         except* (ApiError, UnreachableError) as errors:
-            log.warning("objects without a number stay without for now", extra={"reason": str(errors.exceptions[0])})
+            log.warning("failed to number objects; retrying", extra={"reason": str(errors.exceptions[0])})
             book.wants_numbers.set()
             failures += 1
             await asyncio.sleep(_BACKOFF.delay_s(failures, chance()))

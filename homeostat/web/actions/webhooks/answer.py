@@ -48,11 +48,11 @@ def _shown(resource: JsonObject) -> JsonObject:
 def read_answer(answer: Response) -> Verdict:
     """A refusal with a JSON body is an answer too."""
     if answer.status >= 500 or 300 <= answer.status < 400:
-        raise NoAnswerError(f"it answered with status {answer.status}")
+        raise NoAnswerError(f"the webhook returned HTTP {answer.status}")
     try:
         return _verdict.decode(answer.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NoAnswerError(f"its answer cannot be read: {error}") from error
+        raise NoAnswerError(f"the response is invalid: {error}") from error
 
 
 def concerns(hook: RestWebhookSpec, operation: str, resource: JsonObject) -> bool:

@@ -57,7 +57,9 @@ class Chain:
             return read_answer(await self._http.send(ask))
         except (RestError, NoAnswerError, UrlError) as error:
             if hook.failure_policy == "Ignore":
-                log.warning("webhook failed and is passed over", extra={"webhook": hook.name, "error": str(error)})
+                log.warning(
+                    "webhook failed; ignoring it (failure policy)", extra={"webhook": hook.name, "error": str(error)}
+                )
                 return Verdict(is_allowed=True)
             log.warning("webhook failed", extra={"webhook": hook.name, "error": str(error)})
             raise forbidden(f'the {hook.type} webhook "{hook.name}" failed: {error}') from error
@@ -67,4 +69,4 @@ def _patched(spec: JsonObject, hook: RestWebhookSpec, verdict: Verdict) -> JsonO
     try:
         return apply_patches(spec, verdict.patches or ())
     except PatchError as error:
-        raise forbidden(f'the mutating webhook "{hook.name}" gave a patch that cannot be applied: {error}') from error
+        raise forbidden(f'the mutating webhook "{hook.name}" returned an invalid patch: {error}') from error

@@ -34,7 +34,7 @@ def apply_patches(spec: JsonObject, patches: Iterable[Patch]) -> JsonObject:
 
 def _apply(spec: JsonObject, patch: Patch) -> JsonObject:
     if patch.op not in ("add", "replace", "remove"):
-        raise PatchError(f'"{patch.op}" is not an operation of a patch: they are add, replace and remove')
+        raise PatchError(f'unknown patch operation "{patch.op}"; use add, replace or remove')
     keys = _keys(patch.path)
     changed = dict(spec)
     at: JsonObject = changed
@@ -52,7 +52,7 @@ def _set(at: dict[str, Json], key: str, patch: Patch) -> None:
         at[key] = patch.value
         return
     if key not in at:
-        raise PatchError(f'remove "{patch.path}": there is nothing')
+        raise PatchError(f'remove "{patch.path}": the field does not exist')
     del at[key]
 
 
@@ -61,5 +61,5 @@ def _keys(path: str) -> list[str]:
     if keys[0] == _PREFIX:
         keys = keys[1:]
     if not path.startswith("/") or not keys or "" in keys:
-        raise PatchError(f'"{path}" is not the path of a member of the spec: it looks like /spec/a/b or /a/b')
+        raise PatchError(f'"{path}" is not a path inside the spec; use /spec/a/b or /a/b')
     return keys
