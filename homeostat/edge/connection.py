@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
         self.counters.accepted += 1
         self.counters.connections += 1
         if self._service.is_stopping or self.counters.connections > self._service.limits.max_connections:
-            self._parser.refuse(503, "server has no room for another connection; try again later")
+            self._parser.refuse(503, "too many connections; try again later")
             self._serve()
 
     def data_received(self, data: bytes) -> None:
@@ -331,7 +331,7 @@ class Connection(asyncio.Protocol):
 
     def _hurry(self, is_late: bool, part: str) -> None:
         if is_late:
-            self._parser.refuse(408, f"request {part} did not arrive in time")
+            self._parser.refuse(408, f"timed out waiting for the request {part}")
             self._serve()
 
     def _close(self) -> None:

@@ -210,7 +210,7 @@ class RequestParser:
                 self._fail(400, "header Host is missing")
             return
         if len(self._headers.get_all("host")) > 1:
-            self._fail(400, "header Host is there more than once")
+            self._fail(400, "header Host appears more than once")
         if not _HOST.fullmatch(host):
             self._fail(400, "header Host is not a host name")
         self._host = host

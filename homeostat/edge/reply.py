@@ -125,5 +125,5 @@ def _line(name: str, value: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"header name {name!r} is not a token")
     if not _VALUE.fullmatch(value):
-        raise ValueError(f"value of header {name!r} has a character that cannot be sent")
+        raise ValueError(f"value of header {name!r} contains an invalid character")
     return f"{name}: {value}"

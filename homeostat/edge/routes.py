@@ -38,7 +38,7 @@ class Routes:
         names: list[str] = []
         for segment in _segments(pattern):
             if node.rest is not None and node is node.rest:
-                raise ValueError(f"route {pattern!r} goes on after its rest")
+                raise ValueError(f"route {pattern!r} continues after its rest parameter")
             if not (segment.startswith("{") and segment.endswith("}")):
                 node = node.literals.setdefault(segment, _Node())
                 continue
@@ -52,7 +52,7 @@ class Routes:
                 node.capture = node.capture or _Node()
                 node = node.capture
         if method in node.handlers:
-            raise ValueError(f"route {method} {pattern!r} is there already")
+            raise ValueError(f"route {method} {pattern!r} already exists")
         node.handlers[method] = (handler, tuple(names))
 
     def __call__(self, request: Request) -> Answer | Awaitable[Answer]:

@@ -48,5 +48,5 @@ class Service:
         try:
             return self.refuse(status, message)
         except Exception:
-            log.exception("refusal failed", extra={"status": status})
+            log.exception("failed to build error response", extra={"status": status})
             return plain_refusal(status, message)

@@ -89,13 +89,13 @@ async def run_program(program: Program) -> Finished:
                 code = await process.wait()
         except TimeoutError as error:
             await _stop(process, program)
-            raise ProgramTimeoutError(f"{_name(program)} took longer than {program.timeout_s:g} s") from error
+            raise ProgramTimeoutError(f"{_name(program)} timed out after {program.timeout_s:g} s") from error
         except BaseException:
             await _stop(process, program)
             raise
         _kill_group(process.pid)
     if code in _NOT_STARTED and not stdout:
-        raise ProgramMissingError(f"{_name(program)} cannot be started: {stderr.decode(errors='replace')[-500:]}")
+        raise ProgramMissingError(f"cannot start {_name(program)}: {stderr.decode(errors='replace')[-500:]}")
     return Finished(code, stdout, stderr)
 
 
@@ -109,7 +109,7 @@ def locked(path: Path | None, told: str) -> Iterator[tuple[int, ...]]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise ProgramBusyError(f"{told} was started before and still runs") from error
+            raise ProgramBusyError(f"{told} is still running") from error
         yield (file.fileno(),)
 
 

@@ -89,7 +89,7 @@ def summarise(
     doubts = [by_type[each] for each in abnormal if each in by_type and by_type[each].status != "False"]
     failures = [each for each in doubts if each.status == "True" and each.type != RECONCILING]
     for type in types:  # noqa: A001
-        found = by_type.get(type) or Condition(type, "Unknown", "Pending", f"{type} is not known yet")
+        found = by_type.get(type) or Condition(type, "Unknown", "Pending", f"{type} is unknown")
         if found.status == "False":
             failures.append(found)
         elif found.status == "Unknown":

@@ -42,9 +42,14 @@ class Decision(msgspec.Struct, Generic[A], frozen=True):
 
     def __post_init__(self) -> None:
         if self.actions and is_true(self.conditions, READY):
-            raise ValueError(f"a decision with {len(self.actions)} actions says Ready=True; only a settled one may")
+            raise ValueError(
+                f"a decision with {len(self.actions)} actions must not set Ready=True; only a decision without "
+                f"actions may"
+            )
         if self.requeue_after is not None and self.requeue_after <= timedelta():
-            raise ValueError(f"requeue_after is {self.requeue_after}; give a time ahead, or an action to do now")
+            raise ValueError(
+                f"requeue_after is {self.requeue_after}; it must be positive (to act now, return an action)"
+            )
 
     @property
     def is_settled(self) -> bool:

@@ -43,7 +43,7 @@ class Kind(msgspec.Struct, frozen=True):
     def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
         """Of an object, or of all; the namespace counts where the kind has one, and none means all of them."""
         if namespace in _STEPS or name in _STEPS:
-            raise BadRequestError(f'"{name}" in namespace "{namespace}" cannot be the name of a {self.title}')
+            raise BadRequestError(f'"{name}" in namespace "{namespace}" is not a valid name of a {self.title}')
         parts = ["", "apis", self.group, self.version] if self.group else ["", "api", self.version]
         if self.is_namespaced and namespace:
             parts += ["namespaces", namespace if _is_plain(namespace) else quote(namespace, safe="")]

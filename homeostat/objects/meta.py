@@ -62,7 +62,7 @@ def clean_metadata(obj: JsonObject) -> list[str]:
         obj["metadata"] = {}
         return []
     if not isinstance(metadata, dict):
-        raise BadRequestError("metadata is an object, got something else")
+        raise BadRequestError("metadata must be an object")
     unknown: list[str] = []
     try:
         msgspec.convert(metadata, ObjectMeta)

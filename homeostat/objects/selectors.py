@@ -83,14 +83,14 @@ def selector_of(value: Json) -> LabelSelector:
     if value is None:
         return NOTHING
     if not isinstance(value, dict):
-        raise BadRequestError(f"a label selector is an object, not {type_name(value)}")
+        raise BadRequestError(f"a label selector must be an object, not {type_name(value)}")
     labels, expressions = value.get("matchLabels"), value.get("matchExpressions")
     labels = {} if labels is None else labels
     expressions = [] if expressions is None else expressions
     if not isinstance(labels, dict):
-        raise BadRequestError(f"matchLabels is an object, not {type_name(labels)}")
+        raise BadRequestError(f"matchLabels must be an object, not {type_name(labels)}")
     if not isinstance(expressions, list):
-        raise BadRequestError(f"matchExpressions is an array, not {type_name(expressions)}")
+        raise BadRequestError(f"matchExpressions must be an array, not {type_name(expressions)}")
     requirements = [_requirement(key, "=", (labels[key],)) for key in sorted(labels)]
     return _selector([*requirements, *map(_expression, expressions)])
 
@@ -100,14 +100,14 @@ _OPERATORS: dict[Json, Operator] = {"In": "in", "NotIn": "notin", "Exists": "exi
 
 def _expression(value: Json) -> Requirement:
     if not isinstance(value, dict):
-        raise BadRequestError(f"a match expression is an object, not {type_name(value)}")
+        raise BadRequestError(f"a match expression must be an object, not {type_name(value)}")
     name = value.get("operator")
     operator = _OPERATORS.get(name) if isinstance(name, str) else None
     if operator is None:
         raise BadRequestError(f"{quoted(name)} is not a valid label selector operator")
     values = value.get("values") or []
     if not isinstance(values, list):
-        raise BadRequestError(f"the values of a match expression are an array, not {type_name(values)}")
+        raise BadRequestError(f"the values of a match expression must be an array, not {type_name(values)}")
     return _requirement(value.get("key"), operator, tuple(values))
 
 

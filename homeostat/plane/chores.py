@@ -79,7 +79,9 @@ async def _by_turns(plane: Plane, lease: str, work: Callable[[], Awaitable[None]
         try:
             await election.run(work)
         except LeadershipLostError as error:
-            log.warning("another replica may take over", extra={"lease": lease, "reason": str(error)})
+            log.warning(
+                "failed to renew lease; another replica may take over", extra={"lease": lease, "reason": str(error)}
+            )
 
 
 async def _expire(plane: Plane) -> None:
@@ -90,4 +92,4 @@ async def _expire(plane: Plane) -> None:
         try:
             await expire_events(plane.store, events, now=datetime.now(UTC))
         except StoreError as error:
-            log.warning("old events could not be deleted", extra={"reason": str(error)})
+            log.warning("failed to delete expired events", extra={"reason": str(error)})

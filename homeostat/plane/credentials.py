@@ -38,7 +38,7 @@ async def renew_credentials(plane: Plane, pki: Pki, context: ssl.SSLContext) -> 
             if await asyncio.to_thread(_renew, plane.settings, pki, context):
                 write_kubeconfig(plane, pki)
         except (PkiError, OSError) as error:
-            log.error("certificates could not be renewed", extra={"reason": str(error)})
+            log.error("failed to renew certificates", extra={"reason": str(error)})
 
 
 def write_kubeconfig(plane: Plane, pki: Pki) -> None:

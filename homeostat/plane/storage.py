@@ -56,5 +56,5 @@ def _sealing_key(path: Path, database: Path) -> bytes:
     if key is not None:
         return key
     if database.exists():
-        raise StoreError(f'"{path}" is missing, and "{database}" is sealed with it; put it back')
+        raise StoreError(f'"{path}" is missing, but "{database}" is sealed with it; restore it')
     return keep_private(path, secrets.token_bytes(32))

@@ -98,7 +98,7 @@ class App:
         return self.deadlines.keep(answer, self._too_late) if isinstance(answer, Started) else answer
 
     def _too_late(self) -> Answer:
-        return refusal(TimedOutError(f"the request did not end within {self.deadlines.limit_s:g} s"))
+        return refusal(TimedOutError(f"the request timed out after {self.deadlines.limit_s:g} s"))
 
     async def _answer(self, request: Request) -> Answer:
         began = perf_counter()
@@ -131,12 +131,12 @@ class App:
             code = error.code
             return refusal(error)
         except StoreError as error:
-            refused = UnavailableError(f"the store cannot answer now: {error}", retry_after_s=1)
+            refused = UnavailableError(f"the store is unavailable: {error}", retry_after_s=1)
             code = refused.code
             return refusal(refused)
         except Exception:
             log.exception("request failed", extra={"method": request.method, "path": request.path})
-            return refusal(InternalError("the server failed on this request; its log says why"))
+            return refusal(InternalError("internal error; see the log of the server"))
         finally:
             self.metrics.request(labels, code, perf_counter() - began)
 
@@ -202,7 +202,7 @@ class App:
                 f"{request.method} is not supported on this path of {kind.group_resource}", kind=kind.plural
             )
         if kind.namespaced and not path.namespace and verb not in {"list", "watch"}:
-            raise MethodNotAllowedError(f"{kind.group_resource} are namespaced: the path names no namespace")
+            raise MethodNotAllowedError(f"{kind.group_resource} are namespaced: the path must contain a namespace")
         return kind, verb, path.subresource
 
     async def _call(
@@ -248,7 +248,7 @@ class App:
     def _review(self, call: Call) -> Reply:
         obj = parse_body(call)
         if not isinstance(obj, dict):
-            raise BadRequestError(f"a {call.kind.kind} is expected")
+            raise BadRequestError(f"expected a {call.kind.kind}")
         check_kind(call, obj)
         return one(
             call, encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace)), status=201

@@ -181,7 +181,7 @@ async def commit(call: Call, change: Put | Delete) -> Record:
     if type(change) is Put and len(change.draft.tail) > MAX_OBJECT_BYTES:
         raise TooLargeError(
             f'{call.kind.group_resource} "{change.key.name}" has {len(change.draft.tail)} bytes; '
-            f"an object may have {MAX_OBJECT_BYTES}"
+            f"the limit is {MAX_OBJECT_BYTES}"
         )
     try:
         return await call.store.write(change)

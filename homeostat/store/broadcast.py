@@ -88,5 +88,5 @@ class Broadcast:
 
     def _close_failed(self, listener: Listener) -> None:
         """One reader's fault must not cost the others their event, nor the writer its answer."""
-        _log.exception("a subscriber failed and is closed", extra={"scope": listener.scope})
+        _log.exception("subscriber failed; closing it", extra={"scope": listener.scope})
         listener.close()

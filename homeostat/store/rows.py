@@ -21,7 +21,7 @@ RECORD_COLUMNS = "log.resource, log.namespace, log.name, log.revision, log.creat
 def record_of(row: Sequence[Any], seal: Seal) -> Record:
     resource, namespace, name, revision, created, value = row
     if value is None:
-        raise StoreError(f'the log lacks {resource} "{namespace}/{name}", which it should have; restore a backup')
+        raise StoreError(f'the store is corrupt: {resource} "{namespace}/{name}" is missing; restore a backup')
     key = canonical(resource, namespace, name)
     return Record(key, seal.open(key, revision, value), revision, created)
 

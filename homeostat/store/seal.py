@@ -43,7 +43,7 @@ class Seal:
         if key.resource not in self.resources:
             return stored
         if stored[:_ID_BYTES] != self.key_id:
-            raise StoreError(f"{_told(key)} is sealed with another key than the one given")
+            raise StoreError(f"{_told(key)} is sealed with a different key")
         nonce, sealed = stored[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], stored[_ID_BYTES + _NONCE_BYTES :]
         try:
             return self._cipher.decrypt(nonce, sealed, _bound_to(key, revision))

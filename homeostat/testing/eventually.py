@@ -35,5 +35,5 @@ async def eventually(see: Callable[[], Any], holds: Callable[[Any], object] = bo
         except Exception as caught:
             error, told = caught, repr(caught)
         if asyncio.get_running_loop().time() >= deadline:
-            raise AssertionError(f"it did not hold within {within_s:g} s; last seen: {told}") from error
+            raise AssertionError(f"timed out after {within_s:g} s; last seen: {told}") from error
         await asyncio.sleep(_LOOK_EVERY_S)

@@ -51,10 +51,10 @@ def _faults(obj: JsonObject) -> Iterator[str]:
 def _joint_faults(conditions: list[JsonObject]) -> Iterator[str]:
     for name, count in Counter(each["type"] for each in conditions).items():
         if count > 1:
-            yield f"condition {name} stands {count} times; a type stands once"
+            yield f"condition {name} appears {count} times; each type may appear once"
     true = {each["type"] for each in conditions if each.get("status") == "True"}
     if all(each["type"] != READY for each in conditions):
-        yield f"condition {READY} is missing; say Unknown where it is not known"
+        yield f"condition {READY} is missing; set it to Unknown if it is not known"
     if READY in true:
         for name in ABNORMAL:
             if name in true:
@@ -64,11 +64,11 @@ def _joint_faults(conditions: list[JsonObject]) -> Iterator[str]:
 def _condition_faults(title: str, condition: JsonObject, generation: int) -> Iterator[str]:
     status, reason, message = (condition.get(key) for key in ("status", "reason", "message"))
     if status not in _STATUSES:
-        yield f"{title} has status {status!r}; it is one of {', '.join(_STATUSES)}"
+        yield f"{title} has status {status!r}; it must be one of {', '.join(_STATUSES)}"
     if not isinstance(reason, str) or not _is_camel_case(reason):
-        yield f"{title} has reason {reason!r}; a reason is a word in CamelCase"
+        yield f"{title} has reason {reason!r}; a reason must be a word in CamelCase"
     if status != "True" and (not isinstance(message, str) or not message.strip()):
-        yield f"{title} is {status} and has no message; say what is the matter"
+        yield f"{title} is {status} and has no message; add one"
     yield from _time_faults(title, condition.get("lastTransitionTime"))
     yield from _generation_faults(title, condition, generation)
 
@@ -80,7 +80,7 @@ def _time_faults(title: str, moment: Json) -> Iterator[str]:
     try:
         parse_time(moment)
     except TimestampError as error:
-        yield f"{title} has a wrong lastTransitionTime: {error}"
+        yield f"{title} has an invalid lastTransitionTime: {error}"
 
 
 def _generation_faults(title: str, holder: JsonObject, generation: int) -> Iterator[str]:

@@ -24,7 +24,7 @@ from tests.replicas.replica import Replica, open_clients
 NAMESPACE = "check"
 PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 _STARTS = 5
-_UNCERTAIN = "it is not known whether"
+_UNCERTAIN = "the outcome of the commit is unknown"
 
 
 class PlaneMember(Member):

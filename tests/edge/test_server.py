@@ -253,7 +253,7 @@ async def test_a_refusal_that_fails_is_still_a_refusal(caplog: pytest.LogCapture
         client.send(b"nonsense\r\n\r\n")
         assert (await client.answer()).status == 501
     await server.stop()
-    assert [record.message for record in caplog.records] == ["refusal failed"]
+    assert [record.message for record in caplog.records] == ["failed to build error response"]
 
 
 async def test_a_peer_that_goes_away_takes_its_task_with_it() -> None:

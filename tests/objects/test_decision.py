@@ -14,7 +14,7 @@ def test_a_decision_without_actions_is_settled() -> None:
 
 
 def test_only_a_settled_decision_may_say_ready() -> None:
-    with pytest.raises(ValueError, match="only a settled one may"):
+    with pytest.raises(ValueError, match="only a decision without actions may"):
         Decision(actions=("push",), conditions=(READY,))
     assert Decision(actions=("push",), conditions=(Condition("Ready", "False", "Pushing"),)).actions == ("push",)
 

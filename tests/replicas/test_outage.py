@@ -110,7 +110,7 @@ async def test_a_write_of_which_nobody_knows_is_not_to_be_sent_again_unread(serv
         async with open_plane(settings) as plane:
             proxy.doom(b"marked", "answer-lost")
             proxy.is_refusing = True
-            with pytest.raises(UnavailableError, match="it is not known whether the change is stored") as caught:
+            with pytest.raises(UnavailableError, match="the outcome of the commit is unknown") as caught:
                 await plane.client.create(CONFIG_MAPS, {"metadata": {"generateName": "marked-"}})
             assert caught.value.retry_after_s == 0
             assert (await refused(plane.client, "POST")).retry_after_s == 1

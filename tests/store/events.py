@@ -21,7 +21,9 @@ class SlowWatcherError(StoreError):
     """The reader fell too far behind; what it missed is in the log."""
 
     def __init__(self, scope: Scope, last: int) -> None:
-        super().__init__(f"{scope}: the watcher was cut off after revision {last}; watch again from there")
+        super().__init__(
+            f"{scope}: the watch ended after revision {last} because it was too slow; restart it from there"
+        )
         self.last = last
 
 

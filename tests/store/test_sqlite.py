@@ -175,7 +175,7 @@ async def test_a_log_that_lacks_a_current_record_is_refused(path: Path) -> None:
         connection.execute("DELETE FROM log")
         connection.commit()
 
-    with pytest.raises(StoreError, match='the log lacks pods "default/a"'):
+    with pytest.raises(StoreError, match='the store is corrupt: pods "default/a" is missing'):
         await SqliteStore.open(path)
 
 
@@ -189,7 +189,7 @@ async def test_a_database_of_a_newer_program_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
 
-    with pytest.raises(StoreError, match="schema 99, this program knows up to 1; use a newer one"):
+    with pytest.raises(StoreError, match="schema 99, this version of homeostat supports up to 1; use a newer one"):
         await SqliteStore.open(path)
 
 
@@ -237,7 +237,7 @@ async def test_upkeep_goes_on_after_the_disk_refused_it(
     upkeep = asyncio.ensure_future(store.maintain(keep_s=300, every_s=0))
     with full_disk():
         await asyncio.sleep(0.02)
-    assert "the store could not be tidied" in caplog.text
+    assert "store maintenance failed" in caplog.text
     assert not upkeep.done()
     upkeep.cancel()
     with suppress(asyncio.CancelledError):

@@ -88,7 +88,7 @@ class Forge:
         """From another address, which may be a secret itself: nothing of ours goes there."""
         answer = await self._sent(Request("GET", url, timeout_s=self._timeout_s, largest=largest))
         if not answer.is_success:
-            raise UncertainError(f"what was left elsewhere cannot be had: HTTP {answer.status}")
+            raise UncertainError(f"artifact download failed: HTTP {answer.status}")
         return answer
 
     async def _sent(self, ask: Request) -> Response:
@@ -104,7 +104,7 @@ def read(answer: Response, shape: type[T]) -> T:
     try:
         found: T = msgspec.json.decode(answer.body, type=shape)
     except msgspec.DecodeError as error:
-        raise UncertainError(f"the forge answered something unexpected: {error}") from error
+        raise UncertainError(f"unexpected response: {error}") from error
     return found
 
 

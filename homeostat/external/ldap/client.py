@@ -134,7 +134,7 @@ class Connection:
                 if received.number == self._last:
                     return received
                 if received.number == 0:
-                    raise LdapError("the directory ended the connection")
+                    raise LdapError("the directory closed the connection")
 
     async def _message(self) -> bytes:
         with reading():
@@ -186,8 +186,8 @@ async def _bounded(timeout_s: float) -> AsyncIterator[None]:
         async with asyncio.timeout(timeout_s):
             yield
     except TimeoutError as error:
-        raise LdapError(f"the directory did not answer within {timeout_s:g} s") from error
+        raise LdapError(f"the directory timed out after {timeout_s:g} s") from error
     except ssl.SSLError as error:
         raise LdapError(f"the directory is not trusted: {error.reason}") from error
     except (OSError, EOFError) as error:
-        raise LdapError(f"the directory cannot be reached: {type(error).__name__}") from error
+        raise LdapError(f"cannot reach the directory: {type(error).__name__}") from error

@@ -30,31 +30,31 @@ from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.schema.schema import Rule
 
 _CONDITION = {
-    "description": "One fact about the object.",
+    "description": "One condition of the object.",
     "required": ["lastTransitionTime", "message", "reason"],
     "properties": {
         "type": {
-            "description": "Which fact, in CamelCase, or with a domain: example.dev/CamelCase.",
+            "description": "The type of the condition, in CamelCase, optionally with a domain: example.dev/CamelCase.",
             "maxLength": 316,
             "pattern": r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
             r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
         },
-        "status": {"description": "Whether it holds."},
+        "status": {"description": "The status of the condition."},
         "reason": {
-            "description": "Why, in one CamelCase word, for programs.",
+            "description": "The reason, in one CamelCase word, for programs.",
             "minLength": 1,
             "maxLength": 1024,
             "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
         },
-        "message": {"description": "Why, for people; may be empty.", "maxLength": 32768},
+        "message": {"description": "The reason in words, for people; may be empty.", "maxLength": 32768},
         "lastTransitionTime": {"description": "When the status last changed.", "format": "date-time"},
-        "observedGeneration": {"description": "The metadata.generation that it was seen for.", "minimum": 0},
+        "observedGeneration": {"description": "The metadata.generation that the condition was set for.", "minimum": 0},
     },
 }
 Conditions = Annotated[
     tuple[Condition, ...],
     keyed("type"),
-    Meta(description="What is known of the object, one fact a type.", extra_json_schema={"items": _CONDITION}),
+    Meta(description="The conditions of the object, one of each type.", extra_json_schema={"items": _CONDITION}),
 ]
 """The list of `metav1.Condition`, held to what apimachinery asks of it."""
 
@@ -63,7 +63,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What was last seen of the object."""
 
     conditions: Conditions = ()
-    observed_generation: Annotated[int, Meta(ge=0, description="The metadata.generation that was last looked at.")] = 0
+    observed_generation: Annotated[int, Meta(ge=0, description="The metadata.generation that was last reconciled.")] = 0
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -137,7 +137,7 @@ class CustomKind(msgspec.Struct, frozen=True):
         default_crd(crd)
         if causes := validate_crd(crd):
             told = "; ".join(f"{each.field}: {each.message}" for each in causes)
-            raise ValueError(f"the definition of {kind.title} is not one that a server takes: {told}")
+            raise ValueError(f"the definition of {kind.title} is invalid: {told}")
         return crd
 
     def _version(self) -> JsonObject:

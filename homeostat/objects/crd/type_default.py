@@ -29,7 +29,7 @@ def written_default(field: inspect.Field, schema: JsonObject, where: str) -> Jso
     if value is None or value is UNSET or value is msgspec.NODEFAULT:
         return UNSET
     if takes_none(field.type) and not schema.get("nullable"):
-        told = "None stands for absent, which the server fills in"
+        told = "None means absent, which the server defaults"
         raise TypeError(f"{where}: the default is {value!r}, but {told}; make it NULLABLE, or None the default")
     written = _written(value, field.type, where)
     if written == {} and any("default" in each for each in schema.get("properties", {}).values()):
@@ -73,7 +73,8 @@ def _own_default(field: inspect.Field, where: str) -> Any:
     value = field.default_factory()
     if value != field.default_factory():
         raise TypeError(
-            f"{where}: its default_factory makes another value each time; leave the field out and set it later"
+            f"{where}: its default_factory returns a different value each time; omit the default and set the "
+            f"field later"
         )
     return value
 
@@ -99,9 +100,11 @@ def _as_json(value: Any, info: inspect.Type, where: str) -> Json:
     try:
         written = msgspec.json.decode(msgspec.json.encode(value, order="deterministic"))
     except TypeError as error:
-        raise TypeError(f"{where}: the default is {value!r}, which JSON cannot say: {error}") from error
+        raise TypeError(f"{where}: the default {value!r} cannot be encoded as JSON: {error}") from error
     if isinstance(info, inspect.AnyType) and written != value:
-        raise TypeError(f"{where}: the default is {value!r}, which comes back from JSON as {written!r}; make it that")
+        raise TypeError(
+            f"{where}: the default is {value!r}, which JSON decodes as {written!r}; use that as the default"
+        )
     return written
 
 

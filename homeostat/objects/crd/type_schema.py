@@ -76,7 +76,7 @@ class _Place:
     """The structs on the way here."""
 
     def refused(self, what: str, instead: str) -> TypeError:
-        return TypeError(f"{self.where}: {what} has no place in the schema of a custom kind; {instead}")
+        return TypeError(f"{self.where}: {what} is not supported in the schema of a custom kind; {instead}")
 
 
 def _schema(info: inspect.Type, place: _Place) -> JsonObject:

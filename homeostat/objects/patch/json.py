@@ -37,7 +37,7 @@ def merge_patch(document: Json, patch: Json) -> Json:
 def json_patch(document: Json, operations: Json, *, limit: int = MAX_OPERATIONS) -> Json:
     """`document` after the operations, all of them or none."""
     if not isinstance(operations, list):
-        raise BadRequestError(f"a JSON patch is an array of operations, not {type_name(operations)}")
+        raise BadRequestError(f"a JSON patch must be an array of operations, not {type_name(operations)}")
     if len(operations) > limit:
         raise TooLargeError(
             f"The allowed maximum operations in a JSON patch is {limit}, got {len(operations)}",
@@ -54,7 +54,7 @@ def json_patch(document: Json, operations: Json, *, limit: int = MAX_OPERATIONS)
 
 def _check(operation: Json) -> None:
     if not isinstance(operation, dict):
-        raise BadRequestError(f"a JSON patch operation is an object, not {type_name(operation)}")
+        raise BadRequestError(f"a JSON patch operation must be an object, not {type_name(operation)}")
     kind = operation.get("op")
     if not isinstance(kind, str) or kind not in _STEPS:
         raise BadRequestError(f"unknown JSON patch operation {quoted(kind)}")
@@ -123,7 +123,7 @@ def _bounded(value: Json) -> Json:
     """What is copied or left, if it may be walked by recursion."""
     problem = excess(value)
     if problem:
-        raise InvalidError(f"what the JSON patch leaves {problem}")
+        raise InvalidError(f"the result of the JSON patch {problem}")
     return value
 
 

@@ -19,7 +19,7 @@ _DELETE = "$deleteFromPrimitiveList/"
 
 def strategic_merge_patch(document: JsonObject, patch: Json, schema: Schema) -> JsonObject:
     if not isinstance(patch, dict):
-        raise BadRequestError(f"a strategic merge patch is an object, not {type_name(patch)}")
+        raise BadRequestError(f"a strategic merge patch must be an object, not {type_name(patch)}")
     return _merge_map(document, patch, schema)
 
 

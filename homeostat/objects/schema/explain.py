@@ -100,7 +100,7 @@ def _pattern_cause(value: str, pattern: str, path: str) -> Cause:
     told = f"{path} in body should match '{pattern}'"
     if not is_too_long(pattern, value):
         return invalid(path, value, told)
-    return invalid(path, f"{value[:64]}...", f"{told}, and {len(value)} characters are too many to find out")
+    return invalid(path, f"{value[:64]}...", f"{told}; a value of {len(value)} characters is too long to check")
 
 
 def _number_causes(value: float, rules: dict[str, Any], path: str) -> list[Cause]:

@@ -38,7 +38,7 @@ _tables: dict[str, Table] = {}
 def decode(body: bytes) -> JsonObject:
     """The JSON object of a protobuf request body."""
     if len(body) > MAX_BYTES:
-        raise TooLargeError(f"the body has {len(body)} bytes; at most {MAX_BYTES} are read")
+        raise TooLargeError(f"the body has {len(body)} bytes; the limit is {MAX_BYTES}")
     try:
         obj = _decode(body, 0)
     except (IndexError, UnicodeDecodeError) as error:
@@ -62,7 +62,7 @@ def _decode(body: bytes, depth: int) -> JsonObject:
     name = kind_named(group, version, kind)
     if name is None:
         raise UnsupportedMediaTypeError(
-            f'protobuf is read for built-in kinds only, and "{kind}" of "{api_version}" is none; send JSON'
+            f'protobuf is supported for built-in kinds only, and "{kind}" of "{api_version}" is not one; send JSON'
         )
     if envelope.get(3) or envelope.get(4):
         raise UnsupportedMediaTypeError(f'the envelope of a protobuf "{kind}" names another encoding; send it plain')

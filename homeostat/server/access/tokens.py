@@ -57,7 +57,7 @@ class Tokens:
         try:
             self._refresh()
         except TokenFileError as error:
-            _log.error("bearer tokens are refused", extra={"error": str(error)})
+            _log.error("refusing bearer tokens: token file is invalid", extra={"error": str(error)})
         token = self._by_id.get(token_id)
         if token is None or not hmac.compare_digest(token.sha256.encode(), _digest(secret).encode()):
             return None
@@ -114,7 +114,9 @@ class Tokens:
         try:
             tokens = msgspec.json.decode(read_private(self._path) or b"[]", type=tuple[Token, ...])
         except (msgspec.DecodeError, OSError) as error:
-            raise TokenFileError(f"{self._path} is not a list of tokens: {error}; mend it or move it away") from error
+            raise TokenFileError(
+                f"{self._path} is not a valid token file: {error}; repair it or move it away"
+            ) from error
         self._by_id = {token.id: token for token in tokens}
 
 

@@ -48,7 +48,7 @@ class Guards:
                 async with asyncio.timeout(self._longest_s / 2):
                     await arrived.wait()
             except TimeoutError as error:
-                told = f"writes of {resource} are checked by {owner}, which has not started yet"
+                told = f"{owner} checks writes of {resource} and has not started yet; try again"
                 raise UnavailableError(told, retry_after_s=1) from error
             await self.checks[resource][1](operation, old, new)
 
@@ -68,9 +68,9 @@ class Guards:
         except ApiError:
             raise
         except TimeoutError as error:
-            told = f"{owner} did not say within {self._longest_s:g} s whether this may be written"
+            told = f"{owner} did not check this write within {self._longest_s:g} s; try again"
             raise UnavailableError(told, retry_after_s=1) from error
         except Exception as error:  # Somebody else's code may do anything.
-            log.error("a guard failed", extra={"owner": owner, "resource": call.kind.resource}, exc_info=error)
-            told = f"{owner} failed to say whether this may be written: {type(error).__name__}: {error}"
+            log.error("admission guard failed", extra={"owner": owner, "resource": call.kind.resource}, exc_info=error)
+            told = f"{owner} failed to check this write: {type(error).__name__}: {error}"
             raise InternalError(f"Internal error occurred: {told}") from error

@@ -121,7 +121,8 @@ async def _follow(
         except ApiError as error:
             # Refused when it is written; only a store that something else has filled can hold it.
             log.error(
-                "configuration left out", extra={"resource": plural, "object": record.key.name, "why": str(error)}
+                "ignoring invalid admission configuration",
+                extra={"resource": plural, "object": record.key.name, "why": str(error)},
             )
             held.pop(record.key.name, None)
         changed()

@@ -65,7 +65,7 @@ def verdict_of(body: bytes, *, webhook: str, uid: str, may_patch: bool) -> Verdi
     try:
         review = _reviews.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise AnswerError(f"it is not an AdmissionReview: {error}") from error
+        raise AnswerError(f"the response is not an AdmissionReview: {error}") from error
     response = review.response
     if response is None:
         raise AnswerError("webhook response was absent")

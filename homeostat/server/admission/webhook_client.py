@@ -83,7 +83,7 @@ def _context(authorities: str) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cadata=base64.b64decode(authorities).decode("ascii"))
     except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError) as error:
-        raise CallError(f"the caBundle cannot be used: {error}") from error
+        raise CallError(f"the caBundle is invalid: {error}") from error
 
 
 class WebhookClient:
@@ -113,7 +113,7 @@ class WebhookClient:
                     # A kept connection that the peer closed just now.
                     return await self._exchange(address, context, body, timeout_s=timeout_s)
         except TimeoutError as error:
-            raise CallError(f"{where}: no answer within {timeout_s:g} seconds") from error
+            raise CallError(f"{where}: timed out after {timeout_s:g} seconds") from error
         except (ClientError, OSError, ValueError) as error:
             raise CallError(f"{where}: {error}") from error
 
@@ -128,13 +128,13 @@ class WebhookClient:
             allow_redirects=False,
         ) as answer:
             if not 200 <= answer.status < 300:
-                raise CallError(f'Post "{address.url}": the webhook answered {answer.status}')
+                raise CallError(f'Post "{address.url}": the webhook returned HTTP {answer.status}')
             parts, size = [], 0
             async for part in answer.content.iter_any():
                 parts.append(part)
                 size += len(part)
                 if size > MAX_ANSWER_BYTES:
-                    raise CallError(f'Post "{address.url}": the answer is larger than {MAX_ANSWER_BYTES} bytes')
+                    raise CallError(f'Post "{address.url}": the response is larger than {MAX_ANSWER_BYTES} bytes')
             return b"".join(parts)
 
     def _opened(self) -> ClientSession:

@@ -125,7 +125,9 @@ class Webhooks:
             told = f'failed calling webhook "{webhook.name}": {error}'
             if webhook.fails:
                 raise InternalError(f"Internal error occurred: {told}") from error
-            log.warning("webhook failed, going on without it", extra={"webhook": webhook.name, "why": str(error)})
+            log.warning(
+                "webhook failed; ignoring it (failurePolicy Ignore)", extra={"webhook": webhook.name, "why": str(error)}
+            )
             return None
         for warning in verdict.warnings:
             attempt.warn(warning)
@@ -135,7 +137,9 @@ class Webhooks:
 
     async def _call(self, attempt: Attempt, webhook: Webhook, kind: Kind, *, may_patch: bool) -> Verdict:
         if not webhook.accepts_v1:
-            raise CallError("it does not accept AdmissionReview v1, and this server speaks no other version")
+            raise CallError(
+                "the webhook does not accept AdmissionReview v1, the only version that this server supports"
+            )
         call = attempt.call
         try:
             address = address_of(webhook.endpoint, call.store)
@@ -186,9 +190,9 @@ def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verdict) -
 
 def _conform(obj: object, kind: Kind) -> None:
     if not isinstance(obj, dict):
-        raise BadRequestError("it leaves no object")
+        raise BadRequestError("the patch removes the object")
     if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):
-        raise BadRequestError("it changes apiVersion or kind")
+        raise BadRequestError("the patch changes apiVersion or kind")
     if isinstance(obj.get("metadata"), dict):
         obj["metadata"] = dict(obj["metadata"])
     clean_metadata(obj)

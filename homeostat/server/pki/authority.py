@@ -35,6 +35,6 @@ def issue(authority: Authority, subject: Subject, *, key: bytes, now: datetime) 
     signer = x509.load_pem_x509_certificate(authority.certificate)
     signing_key = load_key(authority.key)
     if signer.public_key() != signing_key.public_key():
-        raise ValueError("the authority's key is not that of its certificate")
+        raise ValueError("the key of the certificate authority does not match its certificate")
     span = Span(now, min(now + LEAF_LIFE, signer.not_valid_after_utc))
     return sign_leaf(Signer(signer.subject, signing_key), subject, load_key(key).public_key(), span)

@@ -77,7 +77,7 @@ def server_context(pki: Pki) -> ssl.SSLContext:
     try:
         return tls.server_context(pki.server, pki.server.with_suffix(".key"), pki.authority)
     except ssl.SSLError as error:
-        raise _unusable(pki.server, error.reason or "it does not fit its key") from error
+        raise _unusable(pki.server, error.reason or "the certificate does not match its key") from error
 
 
 def renew(pki: Pki, context: ssl.SSLContext, *, hosts: Iterable[str], now: datetime) -> bool:
@@ -130,13 +130,13 @@ def _prepare_leaf(path: Path, authority: Certificate, now: datetime, *, hosts: f
     authority_path = path.with_name("ca.crt")
     authority_key = _read(authority_path.with_suffix(".key"))
     if authority_key is None:
-        raise PkiError(f"{authority_path.with_suffix('.key')} is missing and {path.name} must be renewed; put it back")
+        raise PkiError(f"{authority_path.with_suffix('.key')} is missing and {path.name} must be renewed; restore it")
     signer = Authority(authority_path.read_bytes(), authority_key)
     subject = Subject("homeostat", hosts=hosts) if hosts else Subject("admin", (MASTERS,))
     try:
         write_private(path, issue(signer, subject, key=_key(key), now=now))
     except ValueError as error:
-        raise PkiError(f"{path} cannot be issued: {error}; put back ca.key and {key.name} as they were") from error
+        raise PkiError(f"cannot issue {path}: {error}; restore ca.key and {key.name}") from error
 
 
 def _is_good(certificate: Certificate, authority: Certificate, now: datetime, hosts: frozenset[str]) -> bool:
@@ -154,7 +154,7 @@ def _key(path: Path) -> bytes:
         pem = new_key()
         write_private(path, pem)
     elif b"PRIVATE KEY-----" not in pem:
-        raise _unusable(path, "it holds no private key")
+        raise _unusable(path, "the file contains no private key")
     return pem
 
 
@@ -173,6 +173,4 @@ def _certificate(path: Path, pem: bytes) -> Certificate:
 
 
 def _unusable(path: Path, why: object) -> PkiError:
-    return PkiError(
-        f"{path} cannot be used: {why}; put back the file that was there, or move it away to have a new one"
-    )
+    return PkiError(f"{path} is invalid: {why}; restore the file, or move it away to create a new one")

@@ -17,7 +17,7 @@ def load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
     try:
         key = serialization.load_pem_private_key(pem, password=None)
     except TypeError as error:
-        raise ValueError("it is encrypted") from error
+        raise ValueError("the key is encrypted") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise ValueError("it is not a P-256 key")
+        raise ValueError("the key is not a P-256 key")
     return key

@@ -57,7 +57,7 @@ async def settle_body(call: Call) -> None:
 def read_object(call: Call) -> JsonObject:
     """The object in the body, conformed to the call's kind."""
     if not call.body:
-        raise BadRequestError("the request has no body; an object is expected")
+        raise BadRequestError("the request has no body; expected an object")
     obj = parse_body(call)
     return conform(call, obj)
 
@@ -68,7 +68,7 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonOb
     `clean` is a metadata that needs no check: that of the stored object.
     """
     if not isinstance(obj, dict):
-        raise BadRequestError(f"an object is expected, got {type_name(obj)}")
+        raise BadRequestError(f"expected an object, got {type_name(obj)}")
     check_kind(call, obj)
     kind = call.kind
     if kind.custom and may_hold_floats(call.body):

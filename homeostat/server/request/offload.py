@@ -97,7 +97,7 @@ async def _carry(verb: Verb, call: Call) -> Answer:
             if isinstance(reached, _Done):
                 return reached.answer
             if not isinstance(reached, _Wish):
-                told = f"{verb.__name__} of {call.kind.group_resource} waited for what only the event loop can give"
+                told = f"{verb.__name__} of {call.kind.group_resource} awaited the event loop in a worker thread"
                 raise RuntimeError(told)
             granted = await _grant(reached)
     except BaseException:

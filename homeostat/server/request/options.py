@@ -50,9 +50,9 @@ def parse_options(query: str) -> Options:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS)
     except (ValueError, UnicodeDecodeError) as error:
-        raise BadRequestError(f"the query does not parse: {error}") from error
+        raise BadRequestError(f"invalid query: {error}") from error
     if "\0" in query or "%00" in query:
-        raise BadRequestError("the query holds a NUL character")
+        raise BadRequestError("the query contains a NUL character")
     values = dict(reversed(pairs))
     return Options(
         watch=_boolean(values, "watch") or False,
@@ -86,7 +86,7 @@ def _boolean(values: dict[str, str], name: str, *, lenient: bool = False) -> boo
         return True
     if lenient or text.lower() in {"0", "f", "false"}:
         return False
-    raise BadRequestError(f"the parameter {name} is a boolean, got {text!r}")
+    raise BadRequestError(f"the parameter {name} must be a boolean, got {text!r}")
 
 
 def _integer(values: dict[str, str], name: str) -> int | None:
@@ -94,7 +94,7 @@ def _integer(values: dict[str, str], name: str) -> int | None:
     if not text:
         return None
     if len(text) > 19 or not text.removeprefix("-").isdecimal() or not text.isascii():
-        raise BadRequestError(f"the parameter {name} is an integer, got {text[:40]!r}")
+        raise BadRequestError(f"the parameter {name} must be an integer, got {text[:40]!r}")
     return int(text)
 
 

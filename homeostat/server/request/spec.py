@@ -15,7 +15,7 @@ T = TypeVar("T")
 def read_spec(obj: Json, shape: type[T]) -> T:
     """`spec` as `shape`; null counts as absent, as everywhere in Kubernetes; `BadRequestError` for a wrong type."""
     if not isinstance(obj, dict):
-        raise BadRequestError(f"an object is expected, got {type_name(obj)}")
+        raise BadRequestError(f"expected an object, got {type_name(obj)}")
     try:
         return msgspec.convert(_without_nulls(_without_nulls(obj).get("spec", {})), shape)
     except msgspec.ValidationError as error:

@@ -77,7 +77,7 @@ def read_options(call: Call) -> DeleteOptions:
         except msgspec.ValidationError as error:
             raise BadRequestError(f"the body is not DeleteOptions: {error}") from error
         if options.kind not in {"", "DeleteOptions"}:
-            raise BadRequestError(f"the body is a {options.kind}; DeleteOptions are expected")
+            raise BadRequestError(f"expected DeleteOptions, got {options.kind}")
     if options.dry_run:
         if options.dry_run != ["All"]:
             raise invalid_object("DeleteOptions", "meta.k8s.io", "", [unsupported("dryRun", options.dry_run, ["All"])])

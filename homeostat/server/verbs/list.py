@@ -44,13 +44,13 @@ def decode_token(text: str) -> Continue:
 
 
 def _not_ours() -> BadRequestError:
-    return BadRequestError("continue key is not valid: it is not one of this server's tokens")
+    return BadRequestError("continue key is not valid: this server did not issue it")
 
 
 async def list_objects(call: Call) -> Answer:
     refuse_wrong_match(call)
     if call.options.limit < 0:
-        raise BadRequestError("the parameter limit is a positive number")
+        raise BadRequestError("the parameter limit must be a positive number")
     selection = selection_of(call)
     page = await _page(call, selection)
     token = ""
@@ -114,8 +114,8 @@ async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[s
         if after is None:
             raise expired(f"the resourceVersion of the list is too old: {error}") from error
         raise expired(
-            f"the continue token is too old for a consistent list: {error}; list anew, or go on with the token in this "
-            "answer and accept that changes since the first page may show up",
+            f"the continue token is too old for a consistent list: {error}; restart the list, or continue with "
+            f"the token in this response, which may show changes since the first page",
             continue_token=encode_token(Continue(_LATEST, after)),
         ) from error
     if selection.is_all:

@@ -73,14 +73,14 @@ def _patch_body(call: Call) -> Json:
 def _patch_object(call: Call) -> JsonObject:
     value = _patch_body(call)
     if not isinstance(value, dict):
-        raise BadRequestError("a merge patch is a JSON object")
+        raise BadRequestError("a merge patch must be a JSON object")
     return value
 
 
 def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
     """A patch's outcome as an object of the kind: the identity is the old one's, the rest is checked like a body."""
     if not isinstance(patched, dict):
-        raise BadRequestError("the patch leaves no object")
+        raise BadRequestError("the patch removes the object")
     if call.subresource == "status":
         # Nothing but the status is written: the rest of the object need not be walked where the patch left it alone.
         patched = {name: item for name, item in patched.items() if item is not old.get(name) or name in _ALWAYS}
@@ -144,7 +144,7 @@ def _apply_body(call: Call) -> JsonObject:
     """The applied configuration. It is YAML by name; most clients send the JSON that YAML contains."""
     value = _yaml_or_json(call.body)
     if not isinstance(value, dict):
-        raise BadRequestError("an apply configuration is an object")
+        raise BadRequestError("an apply configuration must be an object")
     check_kind(call, value)
     unknown = clean_metadata(value)
     if value["metadata"].get("managedFields"):

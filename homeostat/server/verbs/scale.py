@@ -115,16 +115,16 @@ async def _write_scale(call: Call, edit: Callable[[JsonObject], Json]) -> Answer
 
 def _wanted_replicas(call: Call, scale: Json) -> int:
     if not isinstance(scale, dict):
-        raise BadRequestError(f"a Scale is an object, not {type_name(scale)}")
+        raise BadRequestError(f"a Scale must be an object, not {type_name(scale)}")
     spec = scale.get("spec")
     replicas = (spec or {}).get("replicas", 0) if isinstance(spec, dict) or spec is None else None
     causes: list[Cause] = []
     if type(replicas) is not int:
-        raise BadRequestError("spec.replicas of a Scale is an integer")
+        raise BadRequestError("spec.replicas of a Scale must be an integer")
     if replicas < 0:
         causes.append(invalid("spec.replicas", replicas, "must be greater than or equal to 0"))
     if not isinstance(scale.get("metadata") or {}, dict):
-        raise BadRequestError("metadata of a Scale is an object")
+        raise BadRequestError("metadata of a Scale must be an object")
     if causes:
         raise invalid_object("Scale", "autoscaling", call.name, causes)
     return replicas

@@ -104,8 +104,8 @@ class Watcher:
             self._fail(expired(str(error)))
         except StoreError as error:
             # An open stream that nothing feeds would look like one on which nothing happens.
-            log.error("a watch could not be started", extra={"resource": self.resource, "reason": str(error)})
-            self._fail(InternalError("the log could not be read; the server's log says why"))
+            log.error("failed to start watch", extra={"resource": self.resource, "reason": str(error)})
+            self._fail(InternalError("cannot read the store; see the log of the server"))
         if self._stream is not None and self._stream.closed:
             self._ended()
 

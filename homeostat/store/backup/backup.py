@@ -74,7 +74,7 @@ async def verify(path: Path, *, seal: Seal | None = None, heard: Heard = lambda 
     if not is_ours and seal is not None:
         raise BackupError(
             f'"{path}" is sealed as "{header.seal}" (key id, resources), not as "{seal.told()}"; '
-            "use the seal.key of the plane that it was made of"
+            "use the seal.key of the plane that created the backup"
         )
     return Verified(path, header, replay.live, seal)
 
@@ -142,7 +142,7 @@ async def _fill(target: Target, chunks: AsyncIterator[Sequence[Row]]) -> None:
     async for rows in target.chunks():
         found.update(_joined(rows))
     if given.digest() != found.digest():
-        raise StoreError("the database gave back other records than it was given; nothing was kept")
+        raise StoreError("verification failed: the restored records differ from the backup; nothing was restored")
 
 
 def _joined(rows: Sequence[Row]) -> bytes:

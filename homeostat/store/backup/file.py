@@ -74,7 +74,7 @@ def _require_replaceable(path: Path) -> None:
     except FileNotFoundError:
         return
     if not is_file or not _is_backup(path):
-        raise BackupError(f'"{path}" is there already and is no backup; name another file')
+        raise BackupError(f'"{path}" already exists and is not a backup; choose another file')
 
 
 def _is_backup(path: Path) -> bool:
@@ -112,7 +112,7 @@ class BackupReader:
         self._path = path
         self._hash = hashlib.sha256()
         if file.read(len(_MAGIC)) != _MAGIC:
-            raise BackupError(f'"{path}" is no backup')
+            raise BackupError(f'"{path}" is not a backup')
         self._hash.update(_MAGIC)
         self.header = self._read_header()
 
@@ -122,13 +122,13 @@ class BackupReader:
             if not packed_bytes:
                 break
             if max(packed_bytes, raw_bytes) > _LONGEST_FRAME:
-                raise self.damaged("a part is longer than any can be")
+                raise self.damaged("a section exceeds the maximum length")
             yield self._unpack(self._read(packed_bytes), raw_bytes)
         expected = self._hash.digest()
         if self._file.read(len(expected)) != expected:
             raise self.damaged("its checksum does not match")
         if self._file.read(1):
-            raise self.damaged("something follows its end")
+            raise self.damaged("data follows the end of the backup")
 
     def damaged(self, reason: object) -> BackupError:
         return BackupError(f'"{self._path}" is damaged: {reason}; use another backup')
@@ -139,7 +139,9 @@ class BackupReader:
         try:
             found = msgspec.json.decode(line, type=_Format).format
             if found != FORMAT:
-                raise BackupError(f'"{self._path}" has format {found}, this program knows {FORMAT}; use a newer one')
+                raise BackupError(
+                    f'"{self._path}" has format {found}, this version reads {FORMAT}; use a newer version of homeostat'
+                )
             return msgspec.json.decode(line, type=Header)
         except msgspec.DecodeError as error:
             raise self.damaged(error) from error
@@ -150,7 +152,7 @@ class BackupReader:
             stream = zlib.decompressobj()
             raw = stream.decompress(packed, raw_bytes)
             if len(raw) != raw_bytes or not stream.eof or stream.unused_data:
-                raise self.damaged("a part has another length than it should")
+                raise self.damaged("a section has the wrong length")
             return _rows.decode(raw)
         except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self.damaged(error) from error
@@ -158,6 +160,6 @@ class BackupReader:
     def _read(self, size: int) -> bytes:
         data = self._file.read(size)
         if len(data) != size:
-            raise self.damaged("it ends early")
+            raise self.damaged("the file is truncated")
         self._hash.update(data)
         return data

@@ -101,25 +101,25 @@ class Replay:
     def finish(self) -> None:
         given = self._contents
         if self._rows != given.rows:
-            raise StoreError(f"there are {self._rows} changes, and there should be {given.rows}")
+            raise StoreError(f"found {self._rows} changes, expected {given.rows}")
         if len(self.live) != given.records:
-            raise StoreError(f"they add up to {len(self.live)} records, and there should be {given.records}")
+            raise StoreError(f"found {len(self.live)} records, expected {given.records}")
         if max(self._newest, given.swept) != given.revision:
-            raise StoreError(f"the last change is revision {self._newest}, and it should be {given.revision}")
+            raise StoreError(f"the last change is revision {self._newest}, expected {given.revision}")
 
     def _check_order(self, row: Row) -> None:
         swept = self._contents.swept
         if row.revision <= self._newest:
-            raise StoreError(f"revision {row.revision} comes behind {self._newest}")
+            raise StoreError(f"revision {row.revision} follows {self._newest}")
         if row.revision > swept and row.revision != max(self._newest, swept) + 1:
             raise StoreError(f"revision {max(self._newest, swept) + 1} is missing")
         if row.revision <= swept and row.operation >= _DELETED:
-            raise StoreError(f"revision {row.revision} is a deletion that should be forgotten")
+            raise StoreError(f"revision {row.revision} is a deletion that should have been compacted")
         self._newest = row.revision
 
     def _supersede(self, row: Row) -> None:
         if row.previous not in self.live:
-            raise StoreError(f"revision {row.revision} takes the place of {row.previous}, which is not there")
+            raise StoreError(f"revision {row.revision} replaces {row.previous}, which does not exist")
         self.live.remove(row.previous)
 
 

@@ -37,7 +37,7 @@ class Committer:
         except (StoreError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             told = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
             if self._follower.sent:
-                raise UncertainError(f"it is not known whether the change is stored: {told}") from error
+                raise UncertainError(f"the outcome of the commit is unknown: {told}") from error
             raise UnwritableError(told) from error
         finally:
             self._follower.sent = []
@@ -70,7 +70,7 @@ class Committer:
             await connection.execute("ROLLBACK")
             return planned
         if not await self._send(connection, planned):
-            raise UnwritableError("the newest revision changed under the lock that guards it")
+            raise UnwritableError("the newest revision changed although this process holds the lock")
         await connection.execute("COMMIT")
         return planned
 

@@ -59,7 +59,7 @@ class Compaction:
         try:
             return await self._link.run(job)
         except asyncpg.PostgresError as error:
-            raise UnwritableError(f"the database refused upkeep: {error}") from error
+            raise UnwritableError(f"database maintenance failed: {error}") from error
 
 
 async def _raise(connection: Connection, before: int) -> int:

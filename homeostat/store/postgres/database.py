@@ -79,7 +79,7 @@ class Database:
 
     def __init__(self, url: str, schema: str) -> None:
         if not schema.isidentifier() or len(schema) > _LONGEST_NAME:
-            raise StoreError(f'"{schema}" is no name for a schema; use letters, digits and _')
+            raise StoreError(f'"{schema}" is not a valid schema name; use letters, digits and _')
         found = _parse(url)
         self.schema = schema
         self.told = found["scheme"] + found["hosts"] + (found["path"] or "")
@@ -126,7 +126,9 @@ class Database:
         try:
             begun = await connection.fetchrow(_BEGUN)
             if begun is None or begun[0] != settings["search_path"]:
-                raise StoreError(f"{self.told}: a pooler in between drops the session's settings; go without it")
+                raise StoreError(
+                    f"{self.told}: a connection pooler drops the session's settings; connect without the pooler"
+                )
         except BaseException:
             connection.terminate()
             raise
@@ -139,7 +141,7 @@ def _parse(url: str) -> re.Match[str]:
     # An @ behind the hosts, and none before them: the password has something in it that ends them.
     if found is None or (not found["user"] and "@" in (found["query"] or "")):
         raise StoreError(
-            "the database's address is no URL like postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE; "
-            "in user and password write / ? # [ ] @ and % as %2F %3F %23 %5B %5D %40 and %25"
+            "the database URL must have the form postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE; "
+            "in user and password, encode / ? # [ ] @ and % as %2F %3F %23 %5B %5D %40 and %25"
         )
     return found

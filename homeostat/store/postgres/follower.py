@@ -102,7 +102,7 @@ class Follower:
             key = Key(resource, namespace, name)
             before = overlay[key] if key in overlay else self._replica.get(key)
             if revision != expected or (before.revision if before is not None else 0) != previous:
-                raise self._lose(f"revision {expected} is not in the log any more, and this replica has not seen it")
+                raise self._lose(f"revision {expected} was compacted before this replica read it")
             key = before.key if before is not None else canonical(*key)
             record = Record(key, self._seal.open(key, revision, value), revision, created)
             events.append(Event(TYPES[operation - 1], record, before))
@@ -111,9 +111,9 @@ class Follower:
 
     def _missed(self, news: News) -> LostError:
         return self._lose(
-            f"history before revision {news.compacted} was compacted, and this replica was at {self._replica.revision}"
+            f"history before revision {news.compacted} was compacted, but this replica is at {self._replica.revision}"
         )
 
     def _lose(self, reason: str) -> LostError:
-        self.lost = LostError(f"{reason}; start it again")
+        self.lost = LostError(f"{reason}; restart this replica")
         return self.lost

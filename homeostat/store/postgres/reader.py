@@ -62,7 +62,7 @@ class PostgresArchive:
         found = {record.revision: record for record in (record_of(row, self._seal) for row in rows)}
         lacking = [revision for revision in revisions if revision not in found]
         if lacking:
-            raise StoreError(f"the log lacks revision {lacking[0]}, which it should have; restore a backup")
+            raise StoreError(f"the store is corrupt: revision {lacking[0]} is missing; restore a backup")
         return [found[revision] for revision in revisions]
 
     async def _read(self, sql: str, *given: object) -> list[Row]:
@@ -74,6 +74,6 @@ class PostgresArchive:
         try:
             rows, compacted = await self._link.run(ask)
         except asyncpg.PostgresError as error:
-            raise StoreError(f"the log cannot be read: {error}") from error
+            raise StoreError(f"cannot read the store: {error}") from error
         self.note_compacted(compacted)
         return rows

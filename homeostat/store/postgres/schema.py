@@ -37,9 +37,9 @@ async def _check_server(connection: Connection) -> None:
     if version < _OLDEST_SERVER:
         raise StoreError(f"PostgreSQL {version // 10000} is too old; 13 or newer is needed")
     if encoding != "UTF8":
-        raise StoreError(f"the database has the encoding {encoding}; make one with UTF8")
+        raise StoreError(f"the database has the encoding {encoding}; create one with UTF8")
     if fsync != "on":
-        _log.warning("the database runs with fsync = off and may lose acknowledged writes with its machine")
+        _log.warning("the database runs with fsync = off; a crash may lose acknowledged writes")
 
 
 async def _migrate(connection: Connection, schema: str) -> None:
@@ -51,7 +51,8 @@ async def _migrate(connection: Connection, schema: str) -> None:
     known = migrations("postgres")
     if version > known[-1][0]:
         raise StoreError(
-            f'the schema "{schema}" has version {version}, this program knows up to {known[-1][0]}; use a newer one'
+            f'the schema "{schema}" has version {version}, this version of homeostat supports up to '
+            f"{known[-1][0]}; use a newer one"
         )
     for number, text in known:
         if number > version:
@@ -66,5 +67,5 @@ async def _check_seal(connection: Connection, seal: Seal) -> None:
     if found != told:
         raise StoreError(
             f'the database is sealed as "{found}" (key id, resources), not as "{told}"; '
-            "put the seal.key of its other replicas into the data directory"
+            "copy the seal.key of its other replicas into the data directory"
         )

@@ -112,7 +112,7 @@ class PostgresStore(Replica):
             finally:
                 await connection.close()
         except (*AWAY, asyncpg.PostgresError, ValueError) as error:
-            raise StoreError(f"{database.told} cannot be opened: {str(error) or type(error).__name__}") from error
+            raise StoreError(f"cannot open {database.told}: {str(error) or type(error).__name__}") from error
         history = History(loaded.revision, max_events=history_events, max_bytes=history_bytes)
         return cls(database, seal, loaded=loaded, history=history, patience_s=patience_s)
 
@@ -146,7 +146,7 @@ class PostgresStore(Replica):
 
     async def write(self, change: Change) -> Record:
         if not _is_storable(change.key):
-            raise UnwritableError(f"{change.key!r}: PostgreSQL keeps no name with a NUL or half a character")
+            raise UnwritableError(f"{change.key!r}: PostgreSQL cannot store names with a NUL or invalid Unicode")
         return await self._group.submit(change)
 
     async def compact(self, before: int) -> None:
@@ -190,7 +190,7 @@ class PostgresStore(Replica):
                 await self.sync()
             except UnreachableError as error:
                 if not self._away:
-                    _log.warning("the log cannot be followed", extra={"reason": str(error)})
+                    _log.warning("failed to follow the log; retrying", extra={"reason": str(error)})
                 self._away = str(error)
             else:
                 self._away = ""
@@ -210,7 +210,7 @@ class PostgresStore(Replica):
                 else:
                     self.database_bytes = await self._compaction.size_bytes()
             except StoreError as error:
-                _log.warning("the store could not be tidied", extra={"reason": str(error)})
+                _log.warning("store maintenance failed", extra={"reason": str(error)})
 
     async def _prove_after_failures(self) -> None:
         while True:
@@ -230,9 +230,15 @@ class PostgresStore(Replica):
             fence = await self._reader.run(lambda connection: raise_fence(connection, self._pen, above=above))
             await self._compaction.forget(fence)
         except (StoreError, asyncpg.PostgresError) as error:
-            _log.error("watches may miss what replaced a lost history", extra={"upto": above, "reason": str(error)})
+            _log.error(
+                "failed to restart watches after a restore; they may miss changes",
+                extra={"upto": above, "reason": str(error)},
+            )
         else:
-            _log.warning("the database was set back; watches begin anew", extra={"shown": above, "fence": fence})
+            _log.warning(
+                "the database was restored to an older state; restarting watches",
+                extra={"shown": above, "fence": fence},
+            )
 
     async def _listen(self, connection: Connection) -> None:
         await connection.add_listener(self._channel, self._notified)
@@ -245,7 +251,7 @@ class PostgresStore(Replica):
         try:
             return await self._listener.run(self._follower.catch_up)
         except asyncpg.PostgresError as error:
-            raise UnreachableError(f"the database refuses to tell what is new: {error}") from error
+            raise UnreachableError(f"cannot read new changes from the database: {error}") from error
 
     def _note_compacted(self, revision: int) -> None:
         self.oldest = max(self.oldest, revision)
@@ -260,7 +266,7 @@ class PostgresStore(Replica):
         except StoreError as error:
             self.counters.failures += 1
             if not self._failed:  # the others of an outage say nothing new
-                _log.error("a commit was refused", extra={"changes": len(batch), "reason": str(error)})
+                _log.error("commit failed", extra={"changes": len(batch), "reason": str(error)})
             self._failed = str(error)
             self._group.fail(error)
             return

@@ -134,12 +134,12 @@ async def _contents(connection: Connection) -> Contents:
 async def _require_readable(connection: Connection, database: Database) -> None:
     newest = migrations("postgres")[-1][0]
     if await connection.fetchval("SELECT to_regclass('migration') IS NULL"):
-        raise StoreError(f'{database.told} has no plane in its schema "{database.schema}"')
+        raise StoreError(f'{database.told} contains no plane in its schema "{database.schema}"')
     version = await connection.fetchval("SELECT max(number) FROM migration")
     if version != newest:
         raise StoreError(
-            f'the schema "{database.schema}" has version {version}, this program reads {newest}; '
-            "use the program that serves it, or serve it once with this one"
+            f'the schema "{database.schema}" has version {version}, this version of homeostat reads {newest}; '
+            "use the version that serves it, or start the plane once with this version"
         )
 
 
@@ -154,7 +154,7 @@ async def _require_empty(connection: Connection, database: Database) -> None:
     if found.revision or found.oldest:
         raise StoreError(
             f"{database.told} is not empty: it has {found.records} objects at revision {found.revision}; "
-            f'rename its schema "{database.schema}", or name another database'
+            f'rename its schema "{database.schema}", or choose another database'
         )
 
 

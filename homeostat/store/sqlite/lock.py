@@ -24,7 +24,7 @@ class Lock:
         try:
             lock = cls(real.with_name(real.name + ".lock"))
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(f'cannot make a lock file beside "{database}": {error}') from error
+            raise StoreError(f'cannot create a lock file next to "{database}": {error}') from error
         try:
             lock._connection.execute("PRAGMA journal_mode = MEMORY")  # no second file beside it
             lock._connection.execute("BEGIN EXCLUSIVE")

@@ -65,7 +65,7 @@ class Reader:
                 found[record.revision] = record
         lacking = [revision for revision in revisions if revision not in found]
         if lacking:
-            raise StoreError(f"the log lacks revision {lacking[0]}, which it should have; restore a backup")
+            raise StoreError(f"the store is corrupt: revision {lacking[0]} is missing; restore a backup")
         return [found[revision] for revision in revisions]
 
     def first_between(self, after: int, *, earliest: float, latest: float) -> int | None:
@@ -102,4 +102,4 @@ class SqliteArchive:
         try:
             return await self._thread.run(question)
         except sqlite3.Error as error:
-            raise StoreError(f"the log cannot be read: {error}") from error
+            raise StoreError(f"cannot read the store: {error}") from error

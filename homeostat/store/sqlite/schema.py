@@ -64,8 +64,8 @@ def require_readable(connection: sqlite3.Connection, path: Path) -> None:
     newest = migrations("sqlite")[-1][0]
     if version != newest:
         raise StoreError(
-            f'"{path}" has schema {version}, this program reads {newest}; use the program that serves it, '
-            "or serve it once with this one"
+            f'"{path}" has schema {version}, this version of homeostat reads {newest}; use the version that serves it, '
+            "or start the plane once with this version"
         )
 
 
@@ -88,7 +88,9 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     known = migrations("sqlite")
     if version > known[-1][0]:
-        raise StoreError(f'"{path}" has schema {version}, this program knows up to {known[-1][0]}; use a newer one')
+        raise StoreError(
+            f'"{path}" has schema {version}, this version of homeostat supports up to {known[-1][0]}; use a newer one'
+        )
     for number, text in known:
         if number > version:
             connection.executescript(

@@ -138,7 +138,7 @@ class SqliteStore(Replica):
             try:
                 await self.tidy(keep_s=keep_s)
             except StoreError as error:
-                _log.warning("the store could not be tidied", extra={"reason": str(error)})
+                _log.warning("store maintenance failed", extra={"reason": str(error)})
 
     async def close(self) -> None:
         """Complete what was written, then let go of the file."""
@@ -161,7 +161,7 @@ class SqliteStore(Replica):
             if error is not None:
                 self.counters.failures += 1
                 self._failed = (self._clock(), str(error))
-                _log.error("a commit was refused", extra={"changes": len(events), "reason": str(error)})
+                _log.error("commit failed", extra={"changes": len(events), "reason": str(error)})
                 self._group.fail(error)
                 return
             self._failed = None
@@ -179,15 +179,15 @@ class SqliteStore(Replica):
         try:
             return await self._writer.run(lambda writer: job(writer, *given))
         except sqlite3.Error as error:
-            raise UnwritableError(f"the database refused upkeep: {error}") from error
+            raise UnwritableError(f"database maintenance failed: {error}") from error
 
 
 def _note_checkpoint(_: None, error: BaseException | None) -> None:
     if error is not None:
-        _log.warning("a checkpoint failed", extra={"reason": str(error)})
+        _log.warning("checkpoint failed", extra={"reason": str(error)})
 
 
 def _unopenable(path: Path, error: sqlite3.Error | OSError) -> StoreError:
     if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
-        return StoreError(f'"{path}" is damaged or no database: {error}; restore a backup')
-    return StoreError(f'"{path}" cannot be opened: {error}')
+        return StoreError(f'"{path}" is damaged or not a database: {error}; restore a backup')
+    return StoreError(f'cannot open "{path}": {error}')

@@ -52,7 +52,7 @@ class _Chunks:
 class _Snapshot(_Chunks):
     def __init__(self, path: Path, *, is_alone: bool) -> None:
         if not path.exists():
-            raise StoreError(f'there is no database "{path}"')
+            raise StoreError(f'database not found: "{path}"')
         with ExitStack() as undo:
             if is_alone:
                 undo.callback(Lock.take(path).release)
@@ -109,7 +109,7 @@ class _Filling(_Chunks):
         if revision:
             raise StoreError(
                 f'"{path}" is not empty: it has {records} objects at revision {revision}; '
-                "move it and its -wal away, or name another database"
+                "move it and its -wal away, or choose another database"
             )
 
 

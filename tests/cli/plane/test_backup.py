@@ -119,7 +119,7 @@ def test_postgresql_is_backed_up_while_it_is_served(cli: Cli, file: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        pytest.param(["backup", "b"], 1, "there is no database", id="nothing to back up"),
+        pytest.param(["backup", "b"], 1, "database not found", id="nothing to back up"),
         pytest.param(["backup", "--verify", "b"], 1, "cannot be read: No such file", id="no file to verify"),
         pytest.param(["backup", "b", "--database", "mysql://h/d"], 2, "sqlite:///PATH", id="another database"),
         pytest.param(

@@ -200,7 +200,7 @@ def test_fields_have_their_wire_names() -> None:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "bytes": (bytes, "Made.field: bytes has no place in the schema of a custom kind; use str"),
+    "bytes": (bytes, "Made.field: bytes is not supported in the schema of a custom kind; use str"),
     "a duration": (timedelta, "Made.field: timedelta"),
     "a uuid": (uuid.UUID, "Made.field: uuid"),
     "a time without a timezone": (Annotated[datetime, Meta(tz=False)], "Made.field: datetime"),

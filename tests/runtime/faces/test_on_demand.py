@@ -52,7 +52,7 @@ async def test_it_is_opened_once_when_somebody_asks_and_again_when_it_failed() -
         await eventually(ask, lambda told: told == (200, {"opened": 2}))
         opening.trouble = "JWT_EXPIRY_HOURS makes no sense"
         opening.broken.set()
-        told = {"detail": f"the REST API cannot be served now: {opening.trouble}"}
+        told = {"detail": f"the REST API is unavailable: {opening.trouble}"}
         await eventually(ask, lambda each: each == (503, told))
         opening.trouble = ""
         await eventually(ask, lambda each: each[0] == 200)

@@ -97,8 +97,8 @@ def test_while_the_file_makes_no_sense_no_token_is_good_and_none_is_lost(
     path.write_bytes(b'[{"id": 1}]')
     with caplog.at_level(logging.ERROR):
         assert [tokens.find(text, now=NOW) for _ in range(3)] == [None, None, None]
-    assert [record.message for record in caplog.records] == ["bearer tokens are refused"]
-    with pytest.raises(TokenFileError, match=r"tokens\.json is not a list of tokens"):
+    assert [record.message for record in caplog.records] == ["refusing bearer tokens: token file is invalid"]
+    with pytest.raises(TokenFileError, match=r"tokens\.json is not a valid token file"):
         Tokens(path).create("bob", now=NOW)
     assert path.read_bytes() == b'[{"id": 1}]'
     path.write_bytes(good)

@@ -80,14 +80,14 @@ async def test_a_check_that_takes_too_long_refuses(plane: Plane) -> None:
         await asyncio.sleep(60)
 
     plane.admission.guards.put("the gardener", {"secrets": sleep})
-    with pytest.raises(UnavailableError, match=r"the gardener did not say within 0\.2 s"):
+    with pytest.raises(UnavailableError, match=r"the gardener did not check this write within 0\.2 s"):
         await plane.client.create(SECRETS, named("a"))
 
 
 async def test_what_is_expected_refuses_until_it_is_there(plane: Plane) -> None:
     guards = plane.admission.guards
     guards.expect("the gardener", "secrets")
-    with pytest.raises(UnavailableError, match="checked by the gardener, which has not started yet") as caught:
+    with pytest.raises(UnavailableError, match="and has not started yet") as caught:
         await plane.client.create(SECRETS, named("a"))
     assert caught.value.retry_after_s == 1
     guards.put("the gardener", {"secrets": Seen().check})

@@ -94,15 +94,15 @@ def _checksummed(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        pytest.param(lambda whole: b"", "is no backup", id="empty"),
-        pytest.param(lambda whole: b"SQLite format 3\0" * 9, "is no backup", id="another-file"),
-        pytest.param(lambda whole: whole[:-40], "it ends early", id="cut"),
+        pytest.param(lambda whole: b"", "is not a backup", id="empty"),
+        pytest.param(lambda whole: b"SQLite format 3\0" * 9, "is not a backup", id="another-file"),
+        pytest.param(lambda whole: whole[:-40], "the file is truncated", id="cut"),
         pytest.param(lambda whole: whole[:-1], "its checksum does not match", id="cut-at-the-end"),
-        pytest.param(lambda whole: whole + b"\0", "something follows its end", id="longer"),
+        pytest.param(lambda whole: whole + b"\0", "data follows the end of the backup", id="longer"),
         pytest.param(lambda whole: whole[:-1] + b"\0", "its checksum does not match", id="another-checksum"),
         pytest.param(
             lambda whole: _checksummed(whole.replace(b'"format":1', b'"format":2')[:-32]),
-            "has format 2, this program knows 1; use a newer one",
+            "has format 2, this version reads 1; use a newer version",
             id="newer-format",
         ),
         pytest.param(lambda whole: whole.replace(b'"revision"', b'"revisio?"'), "revision", id="header"),
@@ -118,11 +118,11 @@ async def test_damage_is_told(path: Path, damage: Callable[[bytes], bytes], word
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        pytest.param(ROWS[:2], "there are 2 changes, and there should be 3", id="fewer"),
+        pytest.param(ROWS[:2], "found 2 changes, expected 3", id="fewer"),
         pytest.param([ROWS[0], ROWS[2]], "revision 3 is missing", id="gap"),
         pytest.param([ROWS[1], ROWS[0], ROWS[2]], "revision 1 comes behind 3", id="order"),
         pytest.param([ROWS[0], ROWS[0]], "revision 1 comes behind 1", id="twice"),
-        pytest.param(ROWS[1:], "takes the place of 1, which is not there", id="no-previous"),
+        pytest.param(ROWS[1:], "replaces 1, which does not exist", id="no-previous"),
         pytest.param([ROWS[0]._replace(operation=3)], "should be forgotten", id="old-deletion"),
         pytest.param([*ROWS[:2], ROWS[2]._replace(operation=3)], "add up to 1 records", id="another-count"),
     ],
@@ -167,7 +167,7 @@ def test_only_a_backup_is_replaced(path: Path, tmp_path: Path, kind: str) -> Non
             other.symlink_to(path)
         case "directory":
             other.mkdir()
-    with pytest.raises(BackupError, match="is there already and is no backup"):
+    with pytest.raises(BackupError, match="already exists and is not a backup"):
         write(other)
     assert {each.name for each in tmp_path.iterdir()} <= {other.name, path.name}
 

@@ -93,7 +93,7 @@ async def test_a_directory_that_is_away_is_503(plane: Plane) -> None:
     async with open_face(plane.client, {**ADMIN, **where}) as face:
         admin = await face.nobody.login("admin", "correct horse")
         told = await admin.post("/users/ldap-sync")
-        assert (told.status, told.body["detail"].partition(":")[0]) == (503, "the directory cannot be reached")
+        assert (told.status, told.body["detail"].partition(":")[0]) == (503, "cannot reach the directory")
 
 
 BAD_SETTINGS = {

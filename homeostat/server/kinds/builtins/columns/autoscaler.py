@@ -88,7 +88,7 @@ PRINTERS = {
         (
             NAME,
             shown("Reference", "What is scaled."),
-            shown("Targets", "Each metric's current value and the one aimed at."),
+            shown("Targets", "Current and target value of each metric."),
             shown("MinPods"),
             shown("MaxPods"),
             shown("Replicas", "How many pods there are."),

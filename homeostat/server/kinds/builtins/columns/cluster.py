@@ -103,7 +103,7 @@ PRINTERS = {
     ("", "Node"): Printer(
         (
             NAME,
-            shown("Status", "Whether the node is ready and takes pods."),
+            shown("Status", "Whether the node is ready and accepts pods."),
             shown("Roles"),
             AGE,
             shown("Version", "The kubelet's version."),

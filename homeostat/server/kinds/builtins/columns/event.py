@@ -53,7 +53,7 @@ _EVENT = Printer(
         shown("Last Seen", "How long ago it happened last."),
         shown("Type"),
         shown("Reason"),
-        shown("Object", "What it happened to."),
+        shown("Object", "The object that the event is about."),
         wide("Subobject", "The part of the object."),
         wide("Source", "Who reported it."),
         shown("Message"),

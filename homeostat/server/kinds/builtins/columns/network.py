@@ -151,7 +151,7 @@ PRINTERS = {
         (
             NAME,
             shown("Class", "The IngressClass that serves it."),
-            shown("Hosts", "Hosts whose requests it takes."),
+            shown("Hosts", "Hosts that the ingress serves."),
             shown("Address", "Where the load balancer listens."),
             shown("Ports"),
             AGE,

@@ -165,7 +165,7 @@ PRINTERS = {
             AGE,
             wide("IP", "The pod's first address."),
             wide("Node", "The node that the pod is bound to."),
-            wide("Nominated Node", "The node that is being made free for the pod."),
+            wide("Nominated Node", "The node that pods are evicted from for this pod."),
             wide("Readiness Gates", "How many of the pod's extra readiness conditions hold."),
         ),
         _pod,
