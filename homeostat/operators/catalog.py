@@ -71,7 +71,7 @@ class BrokenOperatorError(Exception):
     """An operator that fails before it runs: says where, and what its author is to mend."""
 
     def __init__(self, name: str, doing: str, error: Exception) -> None:
-        super().__init__(f'the operator "{name}" cannot {doing}: {_place(error)}{type(error).__name__}: {error}')
+        super().__init__(f'operator "{name}" cannot {doing}: {_place(error)}{type(error).__name__}: {error}')
 
 
 def known_operators() -> list[str]:
@@ -86,12 +86,12 @@ def load_operator(name: str) -> OperatorModule:
         raise
     except ModuleNotFoundError as error:
         if f"{name}.".startswith(f"{error.name}."):
-            raise UnknownOperatorError(f'there is no module "{name}": {error}') from error
+            raise UnknownOperatorError(f'no module "{name}": {error}') from error
         raise BrokenOperatorError(name, "be imported", error) from error
     except Exception as error:
         raise BrokenOperatorError(name, "be imported", error) from error
     if missing := _missing(module):
-        raise UnknownOperatorError(f'"{name}" is no operator: it has no {" and no ".join(missing)}')
+        raise UnknownOperatorError(f'"{name}" is not an operator: it does not define {" and ".join(missing)}')
     return module
 
 
@@ -103,7 +103,7 @@ def find_operator(name: str) -> Description:
     try:
         return describe(operator_name(name), module)
     except Exception as error:
-        raise BrokenOperatorError(operator_name(name), "say what its kinds are", error) from error
+        raise BrokenOperatorError(operator_name(name), "list its kinds", error) from error
 
 
 def kept_description(name: str) -> bytes:
@@ -173,9 +173,9 @@ def _module(name: str) -> ModuleType:
         return found
     if "." in name:
         return import_module(name)
-    told = f"there are: {', '.join(known)}" if (known := known_operators()) else "none is installed"
+    told = f"known operators: {', '.join(known)}" if (known := known_operators()) else "no operators are installed"
     raise UnknownOperatorError(
-        f'no operator is named "{name}"; {told}; a file is named with its .py, a module with its package'
+        f'unknown operator "{name}"; {told}; name a file by its path with .py, a module by its dotted name'
     )
 
 
@@ -194,7 +194,7 @@ def _is_own(frame: FrameSummary) -> bool:
 
 def _file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise UnknownOperatorError(f'there is no file "{path}"')
+        raise UnknownOperatorError(f'no such file: "{path}"')
     # Under a name that no other module has, and listed, for whoever looks up the types of its structs.
     name = f"homeostat_operator_{path.stem}"
     spec = spec_from_file_location(name, path)

@@ -110,7 +110,7 @@ KINDS = (CustomKind(Kind("example.dev", "v1", "things", "Thing", is_namespaced=T
 def register(setup): ...
 """
     path = write(tmp_path / "things.py", text)
-    with pytest.raises(BrokenOperatorError, match=r'"things" cannot say what its kinds are: .*TypeError: Spec.tier'):
+    with pytest.raises(BrokenOperatorError, match=r'"things" cannot list its kinds: .*TypeError: Spec.tier'):
         find_operator(path)
 
 
@@ -124,10 +124,10 @@ def test_a_file_that_failed_may_be_loaded_when_it_is_mended(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("gardening", 'no operator is named "gardening"'),
-        ("./nowhere.py", 'there is no file "nowhere.py"'),
+        ("gardening", 'unknown operator "gardening"'),
+        ("./nowhere.py", 'no such file: "nowhere.py"'),
         ("no.such.module", "No module named 'no'"),
-        ("json.decoder", r"is no operator: it has no register\(setup\) and no KINDS"),
+        ("json.decoder", r"is not an operator: it does not define register\(setup\) and KINDS"),
     ],
 )
 def test_one_that_is_not_there_is_told(name: str, told: str) -> None:

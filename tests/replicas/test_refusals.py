@@ -43,7 +43,7 @@ def test_a_wrong_password_is_told_without_it(url: str, tmp_path: Path) -> None:
     password = urlsplit(url).password
     assert password
     said = refused("--data", str(tmp_path), "--database", url.replace(password, "wrong-one"))
-    assert "cannot be opened" in said
+    assert "cannot open" in said
     assert "wrong-one" not in said
 
 

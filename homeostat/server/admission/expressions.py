@@ -121,7 +121,7 @@ def compile_expression(environment: Environment, text: str, wanted: Type | None 
         program = environment.compile(text)
     except CompileError as error:
         is_authorizer = any(issue.undeclared == "authorizer" for issue in error.issues)
-        hint = "; there is no authorizer in the expressions of this server" if is_authorizer else ""
+        hint = "; this server does not support authorizer in expressions" if is_authorizer else ""
         return Expression(text, None, f"compilation failed: {error}{hint}")
     if wanted is not None and program.type not in (wanted, DYN):
         return Expression(text, None, f"must evaluate to {wanted}")

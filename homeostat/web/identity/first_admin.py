@@ -53,4 +53,4 @@ async def make_first_admin(registers: Registers, users: Users, wanted: FirstAdmi
     except RefusalError:
         # Another server was quicker with the same.
         return
-    log.info("first administrator made", extra={"user": wanted.username})
+    log.info("created first administrator", extra={"user": wanted.username})

@@ -133,7 +133,11 @@ def _kept(secret: JsonObject) -> bytes:
     try:
         key = base64.b64decode((secret.get("data") or {})[_KEY], validate=True)
     except (KeyError, binascii.Error) as error:
-        raise SettingError(f'the Secret "{KEY_SECRET}" holds no "{_KEY}"; delete it to have one made') from error
+        raise SettingError(
+            f'the Secret "{KEY_SECRET}" has no "{_KEY}"; delete the Secret to generate a new key'
+        ) from error
     if len(key) < _KEY_BYTES:
-        raise SettingError(f'the key in the Secret "{KEY_SECRET}" is too short; delete it to have one made')
+        raise SettingError(
+            f'the key in the Secret "{KEY_SECRET}" is too short; delete the Secret to generate a new key'
+        )
     return key

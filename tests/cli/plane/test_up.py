@@ -142,7 +142,7 @@ def test_a_start_without_housekeeping_says_so(cli: Cli) -> None:
     [
         pytest.param(["--open", "--bind", "0.0.0.0"], 2, "not a loopback address", id="open to everyone"),
         pytest.param(["--bind", "example.com"], 2, "IP address", id="a name to bind to"),
-        pytest.param(["--database", "postgresql://u@127.0.0.1:1/d"], 1, "cannot be opened", id="no database there"),
+        pytest.param(["--database", "postgresql://u@127.0.0.1:1/d"], 1, "cannot open", id="no database there"),
         pytest.param(["--address", "plane.example"], 2, "https://plane.example", id="no URL to be called by"),
         pytest.param(["--database", "mysql://h/d"], 2, "sqlite:///PATH", id="another database"),
         pytest.param(["--operators", "gardening"], 2, "housekeeping", id="unknown operator"),
