@@ -74,7 +74,7 @@ def _head(data: bytes, at: int) -> tuple[int, int] | None:
     if len(data) < at + 2:
         return None
     if data[at] & _LONG_TAG == _LONG_TAG:
-        raise BerError("a tag of several bytes has no place here")
+        raise BerError("tags of several bytes are not supported")
     size = data[at + 1]
     if size < _LONG_LENGTH:
         return at + 2, size

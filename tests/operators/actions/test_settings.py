@@ -72,7 +72,7 @@ def test_what_a_type_says_counts_first() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name_and_not_shown(name: str, value: str, expected: str) -> None:
-    with pytest.raises(SettingsError, match=f"{name} of the environment .*({expected})") as caught:
+    with pytest.raises(SettingsError, match=f"environment variable {name} must be .*({expected})") as caught:
         actions.check_environment({name: value})
     assert "secret" not in str(caught.value)
 
@@ -132,7 +132,7 @@ async def declared(tmp_path: Path, environment: dict[str, str], action: JsonObje
 async def test_a_program_is_not_run_unless_it_is_allowed(tmp_path: Path) -> None:
     action = {"plugin": "command", "config": {"apply": ["/bin/sh", "-c", f"touch {tmp_path}/ran"]}}
     obj = await declared(tmp_path, {}, action)
-    assert obj["status"]["message"].startswith('PluginOff: the plugin "command" is off: ')
+    assert obj["status"]["message"].startswith('PluginOff: the plugin "command" is disabled: ')
     assert "--allow-programs" in obj["status"]["message"]
     assert not (tmp_path / "ran").exists()
 

@@ -21,7 +21,7 @@ class Difference(NamedTuple):
     found: Json
 
     def __str__(self) -> str:
-        return f"{self.path or '(root)'}: {_short(self.found)} → {_short(self.declared)}"
+        return f"{self.path or '(root)'}: {_short(self.found)} becomes {_short(self.declared)}"
 
 
 def differences(declared: Json, found: Json, path: str = "") -> Iterator[Difference]:

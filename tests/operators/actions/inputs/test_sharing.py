@@ -83,7 +83,7 @@ async def test_what_the_server_refuses_is_named_and_the_rest_is_applied(estate: 
     await estate.declare_input("one", "url", source[1])
     obj = await estate.reported("one", reason="Incomplete", applied=1, failed=3)
     told = " ".join(each["message"] for each in obj["status"]["errors"])
-    assert all(word in told for word in ("Thing b: ", "plguin", "Thing c: ", "spec.text", "Other d: there is no"))
+    assert all(word in told for word in ("Thing b: ", "plguin", "Thing c: ", "spec.text", "Other d: no resource type"))
     await estate.declare_type("Other")
     await estate.reported("one", reason="Incomplete", applied=2, failed=2)
 

@@ -87,8 +87,8 @@ async def test_it_is_told_all_that_it_may_need(tmp_path: Path) -> None:
     [
         pytest.param("import sys; sys.exit('it cannot be done')", "exit code 1: it cannot be done", id="exit-code"),
         pytest.param("import os; os.abort()", "signal 6", id="signal"),
-        pytest.param("print('nonsense')", "is no answer", id="no-json"),
-        pytest.param('print(\'{"created": "many"}\')', "is no answer", id="wrong-type"),
+        pytest.param("print('nonsense')", "is invalid", id="no-json"),
+        pytest.param('print(\'{"created": "many"}\')', "is invalid", id="wrong-type"),
     ],
 )
 async def test_what_went_wrong_is_told(tmp_path: Path, code: str, expected: str) -> None:
@@ -111,7 +111,7 @@ async def test_what_is_no_answer_is_quoted_from_its_beginning_without_secrets(tm
 
 async def test_what_is_no_text_is_no_answer_either(tmp_path: Path) -> None:
     here = desk(tmp_path, r"import sys; sys.stdout.buffer.write(b'\xff\x00\"')")
-    with pytest.raises(ActionError, match="is no answer"):
+    with pytest.raises(ActionError, match="is invalid"):
         await plugin(here).apply(here.job({}, "apply"))
 
 

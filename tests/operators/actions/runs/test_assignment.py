@@ -20,7 +20,7 @@ from tests.operators.actions.hosted import Nowhere
     ("troubles", "disputes", "told"),
     [
         ({}, {}, "no reconciler has claimed the type"),
-        ({"roles": "ImportError: no asyncpg"}, {}, "may: roles: ImportError: no asyncpg"),
+        ({"roles": "ImportError: no asyncpg"}, {}, "failed to load: roles: ImportError: no asyncpg"),
         ({}, {"Role": ("a", "b")}, "several reconcilers claim the type: a, b; set action.plugin of the type"),
     ],
     ids=["nobody claims it", "a plugin is broken", "two claim it"],

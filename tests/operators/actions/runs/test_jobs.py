@@ -197,7 +197,7 @@ async def test_outputs_beyond_the_limit_are_dropped_and_the_success_stands() -> 
     heard = await called(Secrets({}), "model", says(large))
     assert isinstance(heard, Outcome)
     assert (heard.is_success, heard.outputs) == (True, {})
-    assert "are not kept; done" in heard.message
+    assert "were dropped; done" in heard.message
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,170 @@
+"""The texts that people read use the words of the field, and phrases that were riddles do not come back.
+
+Collected are all texts of the package (log messages, errors, conditions, Events, help, pages) but the docstrings, the
+help of the commands, which is their docstring, and the prose of README and docs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
+
+# A phrase, and what to say instead.
+PHRASES: Final = {
+    r"\b(can(not)?|could( not)?|to|not) be had\b": "read, get, fetch, acquire, obtain",
+    r"\btrying on\b|\bcomes? again\b": "retrying; will retry in 5 s",
+    r"\bstands? for the lead\b": "leader election; became leader",
+    r"\bmeans? nothing\b": "invalid",
+    r"\b(is|are|was|were|be) looked (at|after)\b|\blooked at once more\b": "reconcile, check",
+    r"\ba look at\b|\b[Ll]ooks (at|that)\b|\bhow a look\b": "reconciliation",
+    r"\b(cannot|can|could not) be told\b|\b(is|are|who is) told\b|\btelling of\b|\btold of\b": "report, show, notify",
+    r"\bwants? to know\b": "wait for, depend on",
+    r"\bbegins? anew\b|\b(opened|read|decide|list|made) anew\b": "restarting; retry; reload",
+    r"\b(does|do|did) not fit\b|\bunfit\b|\bmisfits?\b": "does not match the expected schema; unreadable",
+    r"\b(is|are|was|were|be) left alone\b|\bleft to others\b|\blets? (it|them) go\b": "stop managing, release",
+    r"\bold news\b": "stale, out of date",
+    r"\btakes? your leave\b": "allow with --flag",
+    r"\bmay they\b|\bits rights\b|\brights of\b": "permissions, allowed to",
+    r"\bput(s|ting)? right\b": "apply, patch, fix",
+    r"\b(did|does) not (end|answer|hold|say) within\b": "timed out after 10 s",
+    r"\bunless told\b": "Default: 300.",
+    r"\bdeclared no more\b": "no longer declared",
+    r"\bwhat is declared comes in\b": "Connected; receiving declarations",
+    r"\bhow (the|a) run stands\b": "run status",
+    r"\bwas left elsewhere\b": "artifact",
+    r"\bshall be trusted\b": "known hosts are required",
+    r"\b(is|are) there already\b": "already exists",
+    r"\bhas no place\b": "is not supported",
+    r"(?<!there )(?<!There )\bis no (?!longer|such|more than)[a-z]": "is not a",
+    r"\b(is|are) to be (a|an|one|true)\b": "must be",
+}
+FORBIDDEN: Final = {re.compile(each): instead for each, instead in PHRASES.items()}
+
+# Where the old texts still stand. The list only gets shorter.
+NOT_YET: Final = ("homeostat/cli/", "homeostat/runtime/", "homeostat/client/", "README.md", "docs/")
+
+PACKAGE: Final = sorted((ROOT / "homeostat").rglob("*.py"))
+DOCUMENTS: Final = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+_code = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+def _names(paths: list[Path]) -> list[str]:
+    return [each.relative_to(ROOT).as_posix() for each in paths]
+
+
+def _docstring(node: ast.AST) -> ast.Constant | None:
+    if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or not node.body:
+        return None
+    match node.body[0]:
+        case ast.Expr(value=ast.Constant() as told):
+            return told
+    return None
+
+
+def _is_command(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return any("command" in ast.unparse(each) or "group" in ast.unparse(each) for each in node.decorator_list)
+
+
+def texts(source: str) -> Iterator[tuple[int, str]]:
+    """Lines and texts of what a user may come to read: every string but docstrings, and the help of commands."""
+    tree = ast.parse(source)
+    silent: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            silent.add(id(node.value))
+        if (told := _docstring(node)) is not None and _is_command(node):
+            yield told.lineno, " ".join(str(told.value).split())
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if " " in text and id(node) not in silent:
+                yield node.lineno, text
+
+
+def prose(document: str) -> Iterator[tuple[int, str]]:
+    """Lines of a document without its code."""
+    blank = _code.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), document)
+    yield from enumerate(blank.split("\n"), start=1)
+
+
+def offences(found: Iterator[tuple[int, str]]) -> list[str]:
+    return [
+        f"line {line}: {hit.group()!r}; say: {instead}"
+        for line, text in found
+        for phrase, instead in FORBIDDEN.items()
+        if (hit := phrase.search(text)) is not None
+    ]
+
+
+def offences_of(name: str) -> list[str]:
+    text = (ROOT / name).read_text()
+    return offences(texts(text) if name.endswith(".py") else prose(text))
+
+
+def _begins_upper(word: str) -> bool:
+    """An acronym or the name of a variable may begin a message."""
+    return word[0].isupper() and not word.isupper()
+
+
+def log_faults(source: str) -> list[str]:
+    """A log message is one constant text that begins lower case; what varies is a field beside it."""
+    faults = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "_log"), attr=level), args=[message, *more]):
+                text = message.value if isinstance(message, ast.Constant) else None
+                if level not in LEVELS:
+                    continue
+                if not isinstance(text, str) or more:
+                    faults.append(f"line {node.lineno}: the message is not one constant text")
+                elif _begins_upper(text.split()[0]):
+                    faults.append(f"line {node.lineno}: the message begins upper case")
+    return faults
+
+
+def test_texts_use_the_words_of_the_field() -> None:
+    found = {each: offences_of(each) for each in _names(PACKAGE + DOCUMENTS) if not each.startswith(NOT_YET)}
+    assert {name: told for name, told in found.items() if told} == {}
+
+
+def test_log_messages_are_constant_and_begin_lower_case() -> None:
+    found = {name: log_faults((ROOT / name).read_text()) for name in _names(PACKAGE)}
+    assert {name: told for name, told in found.items() if told} == {}
+
+
+_RIDDLES = {
+    "log": 'log.warning("the lease cannot be had; trying on")',
+    "error": 'raise Failure(f"{name} is no operator")',
+    "condition": 'Condition(READY, "True", "Connected", "what is declared comes in")',
+    "part of a text": 'told = f"{owner} was put right: {error}"',
+    "help": '@click.command()\ndef reconcile():\n    """Have resources looked at now: each is looked at once."""',
+}
+
+
+@pytest.mark.parametrize("source", _RIDDLES.values(), ids=_RIDDLES)
+def test_a_riddle_is_found(source: str) -> None:
+    assert offences(texts(source))
+
+
+def test_a_riddle_in_prose_is_found_but_not_in_code() -> None:
+    assert len(offences(prose("A policy that means nothing.\n\n```text\nit means nothing\n```\n`means nothing`"))) == 1
+
+
+def test_docstrings_of_other_than_commands_are_for_developers() -> None:
+    assert not offences(texts('def f():\n    """It is looked at."""\n'))
+
+
+@pytest.mark.parametrize(
+    "call", ['log.info(f"{x} runs")', 'log.info("Runs")', 'log.info("runs %s", x)', "log.error(message)"]
+)
+def test_a_log_message_that_varies_or_begins_upper_case_is_found(call: str) -> None:
+    assert log_faults(call)
