@@ -23,7 +23,7 @@ class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
     def __post_init__(self) -> None:
         if self.non_resource_urls is None and (self.api_groups is None or self.resources is None):
-            raise ValueError("a rule has apiGroups and resources, or nonResourceURLs")
+            raise ValueError("a rule needs apiGroups and resources, or nonResourceURLs")
 
 
 def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:

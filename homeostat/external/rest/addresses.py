@@ -57,11 +57,11 @@ def check_url(url: str, *, allows_private: bool) -> None:
         parts = urlsplit(url)
         host, _ = (parts.hostname or "").rstrip("."), parts.port
     except ValueError as error:
-        raise UrlError("the URL cannot be read") from error
+        raise UrlError("the URL is invalid") from error
     if parts.scheme not in ("http", "https") or not host:
         raise UrlError("the URL must begin with http:// or https:// and name a host")
     if any(ord(each) <= 32 or ord(each) == 127 for each in url):
-        raise UrlError("the URL has a character that cannot be sent")
+        raise UrlError("the URL contains an invalid character")
     if host.lower() in _SERVICE_NAMES:
         raise UrlError(f'"{host}" is a cloud\'s metadata service, which is never called')
     if (literal := _literal(host)) and (why := refusal_of(literal, allows_private=True)):

@@ -160,7 +160,7 @@ class Transport:
     def _make_socket(self, info: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = info
         if refusal_of(str(address[0]), allows_private=self._settings.allows_private):
-            raise _RefusedAddressError(errno.EACCES, "the address may not be called")
+            raise _RefusedAddressError(errno.EACCES, "requests to this address are not allowed")
         return socket.socket(family, kind, protocol)
 
 

@@ -206,7 +206,7 @@ class Vault:
                 try:
                     jwt = token_file.read_text().strip()
                 except OSError as error:
-                    raise VaultError(f"{token_file} cannot be read: {error.strerror}") from error
+                    raise VaultError(f"cannot read {token_file}: {error.strerror}") from error
                 return await self._exchange(f"{mount}/login", {"role": role, "jwt": jwt})
 
     async def _exchange(self, path: str, body: JsonObject) -> _Lease:
@@ -216,7 +216,7 @@ class Vault:
     def _granted(self, auth: JsonObject, token: str) -> _Lease:
         token = auth.get("client_token") or token
         if not isinstance(token, str) or not token:
-            raise VaultError("the Vault answered a login without a token")
+            raise VaultError("the Vault login response has no token")
         return self._leased(token, auth.get("lease_duration"), auth.get("renewable"))
 
     def _leased(self, token: str, ttl: Json, renewable: Json) -> _Lease:

@@ -78,10 +78,10 @@ def vault_settings(environment: Mapping[str, str]) -> VaultSettings | None:
     if not address:
         return None
     if not address.startswith(("http://", "https://")):
-        raise ValueError("VAULT_ADDR of the environment is to be a URL of http or https")
+        raise ValueError("VAULT_ADDR must be an http or https URL")
     version = environment.get("VAULT_KV_VERSION") or "2"
     if version not in ("1", "2"):
-        raise ValueError("VAULT_KV_VERSION of the environment is to be 1 or 2")
+        raise ValueError("VAULT_KV_VERSION must be 1 or 2")
     return VaultSettings(
         address=address,
         login=_login(environment),

@@ -266,7 +266,7 @@ def test_what_nobody_can_be_called_is_refused(cli: Cli, arguments: list[str], wo
 def test_an_operator_that_does_not_say_what_it_does_is_told_how_to(cli: Cli) -> None:
     ended = cli.here("rbac", "--operators", GREETER)
     assert (ended.code, ended.out) == (1, "")
-    assert 'the operator "greeter" does not say what it does; give its module RULES' in ended.err
+    assert 'operator "greeter" does not declare its permissions; add RULES' in ended.err
     assert 'RULES = [*control_rules(KINDS[0].kind), role_rule("", ["configmaps"], ' in ended.err
 
 
@@ -299,5 +299,5 @@ def test_rules_that_no_role_has_are_refused(cli: Cli, tmp_path: Path, rules: Jso
     own.write_text(f"{GREETER.read_text()}\nRULES = {rules!r}\n")
     ended = cli.here("rbac", "--operators", own)
     assert (ended.code, ended.out) == (1, "")
-    assert 'the operator "own" has RULES that are not those of a role' in ended.err
+    assert 'operator "own" declares invalid RULES' in ended.err
     assert words in ended.err

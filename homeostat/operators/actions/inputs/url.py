@@ -63,7 +63,7 @@ class UrlInput:
         if not answer.is_success or answer.status == 206:
             raise InputError("SourceRefused", f"{host} answered with HTTP {answer.status}")
         if not answer.body.strip():
-            raise InputError("SourceEmpty", f"{host} answered with nothing; to declare that there is nothing, say []")
+            raise InputError("SourceEmpty", f"{host} returned an empty body; return [] to declare no resources")
         revision = _revision(answer)
         if revision == job.known:
             return None
@@ -75,7 +75,7 @@ class UrlInput:
         try:
             return await self._http.send(request)
         except TlsInvalidError as error:
-            raise InputError("InvalidConfig", "caCertificate holds no certificate in PEM") from error
+            raise InputError("InvalidConfig", "caCertificate contains no PEM certificate") from error
 
 
 def _revision(answer: Response) -> str:
@@ -88,7 +88,7 @@ def _revision(answer: Response) -> str:
 def _checked_host(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError("InvalidConfig", "the address is not one of http or https")
+        raise InputError("InvalidConfig", "the URL must begin with http:// or https://")
     if parts.username or parts.password:
-        raise InputError("InvalidConfig", "the address has credentials in it; give them as a header, by a secret")
+        raise InputError("InvalidConfig", "the URL must not contain credentials; set them as a header, from a secret")
     return parts.netloc

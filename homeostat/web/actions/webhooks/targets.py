@@ -26,4 +26,4 @@ def check_target(url: str, *, is_private_allowed: bool) -> None:
     except PrivateUrlError as error:
         raise UrlError(f"{error}; {ALLOW_PRIVATE}=1 in the environment allows that") from error
     if "@" in urlsplit(url).netloc:
-        raise UrlError("the URL must not hold credentials: everybody who may see webhooks would see them")
+        raise UrlError("the URL must not contain credentials: everyone who can list webhooks would see them")

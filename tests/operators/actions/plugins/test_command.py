@@ -142,6 +142,6 @@ def test_programs_are_for_resource_types_to_name() -> None:
 async def test_while_a_program_is_still_at_work_no_other_is_started(tmp_path: Path) -> None:
     here = desk(tmp_path)
     here.directory.mkdir()
-    with locked(here.directory / LOCK, "a program"), pytest.raises(Wait, match="still runs"):
+    with locked(here.directory / LOCK, "a program"), pytest.raises(Wait, match="is still running"):
         await plugin(here).apply(here.job({"text": "hello"}, "apply"))
     assert not (here.directory / "note").exists()
