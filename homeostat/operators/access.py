@@ -31,7 +31,7 @@ def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
     rules: Any = getattr(module, "RULES", None)
     if rules is None:
         raise UnknownOperatorError(
-            f'the operator "{name}" does not say what it does; give its module RULES, those of a role, such as: '
+            f'operator "{name}" does not declare its permissions; add RULES to its module, for example: '
             f"RULES = {_example(module)} (from homeostat.sdk import control_rules, role_rule)"
         )
     try:
@@ -39,8 +39,8 @@ def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
     except msgspec.ValidationError as error:
         told = str(error).replace("`$", "`RULES")
         raise UnknownOperatorError(
-            f'the operator "{name}" has RULES that are not those of a role: {told}; a rule is made by '
-            f"{_EXAMPLE} of homeostat.sdk"
+            f'operator "{name}" declares invalid RULES: {told}; make a rule with '
+            f"{_EXAMPLE} from homeostat.sdk"
         ) from error
     return list(rules)
 

@@ -156,7 +156,7 @@ async def test_a_program_that_outlives_its_killed_starter_is_not_started_beside_
     starter.kill()
     await starter.wait()
     again = Program(arguments=("true",), directory=tmp_path, lock=tmp_path / "lock")
-    with pytest.raises(ProgramBusyError, match="still runs"):
+    with pytest.raises(ProgramBusyError, match="is still running"):
         await run_program(again)
 
     async def runs() -> bool:

@@ -38,10 +38,14 @@ class RestUserSpec(_Part, frozen=True):
     source: Source = "manual"
     is_admin: bool = False
     is_suspended: bool = False
-    role: Annotated[Text, Meta(description="The name of a RestRole; none may nothing but log in.")] = ""
+    role: Annotated[Text, Meta(description="The name of a RestRole. Without one, the user may only log in.")] = ""
     password_secret: Annotated[Text, Meta(description="The Secret that holds the hash of the password.")] = ""
-    tokens_after: Annotated[float, Meta(ge=0, description="Tokens from before are void; in seconds since 1970.")] = 0.0
-    directory_name: Annotated[str, Meta(max_length=1024, description="The distinguished name, of source ldap.")] = ""
+    tokens_after: Annotated[
+        float, Meta(ge=0, description="Tokens issued before this time are invalid; in seconds since 1970.")
+    ] = 0.0
+    directory_name: Annotated[
+        str, Meta(max_length=1024, description="The distinguished name in the directory, for source ldap.")
+    ] = ""
 
 
 class RestUserStatus(_Part, frozen=True, omit_defaults=True):
@@ -76,13 +80,13 @@ REST_USER: Final = CustomKind(
         Column("Source", ".spec.source"),
         AGE_COLUMN,
     ),
-    description="Somebody who may use the REST API.",
+    description="A user of the REST API.",
 )
 REST_ROLE: Final = CustomKind(
     Kind(_GROUP, _VERSION, "restroles", "RestRole", is_namespaced=True),
     spec=RestRoleSpec,
     status=None,
     columns=(Column("Role", ".spec.name"), Column("Description", ".spec.description", priority=1), AGE_COLUMN),
-    description="What users of the REST API may do.",
+    description="The permissions of users of the REST API.",
 )
 KINDS: Final = (REST_USER, REST_ROLE)

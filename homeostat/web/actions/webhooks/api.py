@@ -26,8 +26,8 @@ class RestWebhookSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     url: Url
     type: WebhookType
     operations: Annotated[tuple[Write, ...], Meta(max_length=16)] = WRITES
-    resource_type: Annotated[Text, Meta(description="Empty for all types.")] = ""
-    resource_version: Annotated[Text, Meta(description="Empty for all versions.")] = ""
+    resource_type: Annotated[Text, Meta(description="The resource type; empty for all types.")] = ""
+    resource_version: Annotated[Text, Meta(description="The version of the type; empty for all versions.")] = ""
     timeout_seconds: TimeoutSeconds = 10
     failure_policy: FailurePolicy = "Fail"
     ordering: Ordering = 0
@@ -45,5 +45,5 @@ REST_WEBHOOK: Final = CustomKind(
         Column("URL", ".spec.url", priority=1),
         AGE_COLUMN,
     ),
-    description="Who is asked before the REST API writes a resource.",
+    description="A webhook that the REST API calls before it writes a resource.",
 )
