@@ -131,7 +131,7 @@ async def test_of_many_errors_the_end_is_kept(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ProgramMissingError, match='the program "no-such-program" cannot be started'):
+    with pytest.raises(ProgramMissingError, match='cannot start the program "no-such-program"'):
         await run_program(Program(arguments=("no-such-program",), directory=tmp_path))
 
 

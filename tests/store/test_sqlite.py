@@ -143,8 +143,8 @@ async def test_the_database_is_readable_by_its_owner_only(store: SqliteStore, pa
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        pytest.param(b"not a database " * 1000, "damaged or no database", id="no-database"),
-        pytest.param(b"SQLite format 3\0" + b"\xff" * 9000, "damaged or no database", id="broken-header"),
+        pytest.param(b"not a database " * 1000, "damaged or not a database", id="no-database"),
+        pytest.param(b"SQLite format 3\0" + b"\xff" * 9000, "damaged or not a database", id="broken-header"),
     ],
 )
 async def test_a_file_that_is_no_database_is_named_as_such(path: Path, content: bytes, reason: str) -> None:

@@ -190,7 +190,7 @@ def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verdict) -
 
 def _conform(obj: object, kind: Kind) -> None:
     if not isinstance(obj, dict):
-        raise BadRequestError("the patch removes the object")
+        raise BadRequestError("the result of the patch is not an object")
     if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):
         raise BadRequestError("the patch changes apiVersion or kind")
     if isinstance(obj.get("metadata"), dict):

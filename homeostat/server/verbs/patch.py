@@ -80,7 +80,7 @@ def _patch_object(call: Call) -> JsonObject:
 def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
     """A patch's outcome as an object of the kind: the identity is the old one's, the rest is checked like a body."""
     if not isinstance(patched, dict):
-        raise BadRequestError("the patch removes the object")
+        raise BadRequestError("the result of the patch is not an object")
     if call.subresource == "status":
         # Nothing but the status is written: the rest of the object need not be walked where the patch left it alone.
         patched = {name: item for name, item in patched.items() if item is not old.get(name) or name in _ALWAYS}

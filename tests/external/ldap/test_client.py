@@ -101,12 +101,12 @@ def result(tag: int, code: int) -> bytes:
 
 
 MISBEHAVIOURS = {
-    "it hangs up": (b"", "cannot be reached"),
+    "it hangs up": (b"", "cannot reach"),
     "no LDAP": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak LDAP"),
     "a message without an end": (b"\x30\x84\x7f\xff\xff\xff", "does not speak LDAP"),
     "an indefinite length": (b"\x30\x80\x00\x00", "does not speak LDAP"),
     "nothing inside": (b"\x30\x00", "does not speak LDAP"),
-    "half an answer": (b"\x30\x0c\x02\x01\x01\x61\x07\x0a", "cannot be reached"),
+    "half an answer": (b"\x30\x0c\x02\x01\x01\x61\x07\x0a", "cannot reach"),
     "something else": (message(1, result(0x65, 0)), "something else"),
     "an error": (message(1, result(0x61, 52)), "code 52 because"),
     "no result": (message(1, element(0x61)), "does not speak LDAP"),

@@ -108,9 +108,9 @@ class Given(msgspec.Struct, frozen=True):
 @pytest.mark.parametrize(
     ("kind", "default", "told"),
     [
-        pytest.param(int | None, 5, "None stands for absent", id="a value where none is absence"),
-        pytest.param(Literal["a", None], "a", "None stands for absent", id="a choice where none is absence"),
-        pytest.param(Any, object(), "which JSON cannot say", id="no JSON value"),
+        pytest.param(int | None, 5, "None means absent", id="a value where none is absence"),
+        pytest.param(Literal["a", None], "a", "None means absent", id="a choice where none is absence"),
+        pytest.param(Any, object(), "cannot be encoded as JSON", id="no JSON value"),
         pytest.param(Any, (1, 2), r"JSON decodes as \[1, 2\]", id="another JSON value"),
         pytest.param(Given, Given(1, None), "leaves out note", id="a struct without what must be given"),
         pytest.param(Given, Given(msgspec.UNSET, "a"), "leaves out size", id="a struct that unsets what must be given"),

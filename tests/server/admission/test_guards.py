@@ -69,7 +69,7 @@ async def test_a_check_that_fails_refuses_and_says_why(plane: Plane) -> None:
     seen = Seen()
     seen.refusal = RuntimeError("no soil")
     plane.admission.guards.put("the gardener", {"secrets": seen.check})
-    with pytest.raises(InternalError, match=r"the gardener failed to say .* RuntimeError: no soil"):
+    with pytest.raises(InternalError, match=r"the gardener failed to check .* RuntimeError: no soil"):
         await plane.client.create(SECRETS, named("a"))
     with pytest.raises(NotFoundError):
         await plane.client.get(f"{SECRETS}/a")

@@ -147,7 +147,7 @@ async def test_a_webhooks_change_counts_as_one_of_the_spec(api: Api, hooks: Hook
         (patch({"op": "replace", "path": "/nowhere/x", "value": 1}), "does not exist"),
         (patch({"op": "replace", "path": "/data", "value": [1]}), "data"),
         (patch({"op": "replace", "path": "/kind", "value": "Secret"}), "apiVersion or kind"),
-        (patch({"op": "replace", "path": "", "value": []}), "no object"),
+        (patch({"op": "replace", "path": "", "value": []}), "not an object"),
     ],
     ids=["nowhere", "type", "kind", "document"],
 )

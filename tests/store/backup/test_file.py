@@ -120,11 +120,11 @@ async def test_damage_is_told(path: Path, damage: Callable[[bytes], bytes], word
     [
         pytest.param(ROWS[:2], "found 2 changes, expected 3", id="fewer"),
         pytest.param([ROWS[0], ROWS[2]], "revision 3 is missing", id="gap"),
-        pytest.param([ROWS[1], ROWS[0], ROWS[2]], "revision 1 comes behind 3", id="order"),
-        pytest.param([ROWS[0], ROWS[0]], "revision 1 comes behind 1", id="twice"),
+        pytest.param([ROWS[1], ROWS[0], ROWS[2]], "revision 1 follows 3", id="order"),
+        pytest.param([ROWS[0], ROWS[0]], "revision 1 follows 1", id="twice"),
         pytest.param(ROWS[1:], "replaces 1, which does not exist", id="no-previous"),
-        pytest.param([ROWS[0]._replace(operation=3)], "should be forgotten", id="old-deletion"),
-        pytest.param([*ROWS[:2], ROWS[2]._replace(operation=3)], "add up to 1 records", id="another-count"),
+        pytest.param([ROWS[0]._replace(operation=3)], "should have been compacted", id="old-deletion"),
+        pytest.param([*ROWS[:2], ROWS[2]._replace(operation=3)], "found 1 records", id="another-count"),
     ],
 )
 async def test_rows_that_are_no_log_are_refused_whatever_the_checksum(path: Path, rows: list[Row], words: str) -> None:
