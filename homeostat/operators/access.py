@@ -39,8 +39,7 @@ def rules_of(name: str, module: OperatorModule) -> list[JsonObject]:
     except msgspec.ValidationError as error:
         told = str(error).replace("`$", "`RULES")
         raise UnknownOperatorError(
-            f'operator "{name}" declares invalid RULES: {told}; make a rule with '
-            f"{_EXAMPLE} from homeostat.sdk"
+            f'operator "{name}" declares invalid RULES: {told}; make a rule with {_EXAMPLE} from homeostat.sdk'
         ) from error
     return list(rules)
 

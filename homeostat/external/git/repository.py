@@ -108,7 +108,7 @@ class Repository:
                 await self._bring_commit(wanted, kept, lock)
             commit = await self._commit_at(kept)
             if not commit:
-                raise MissingRefError(f'the ref "{ref}" leads to no commit')
+                raise MissingRefError(f'the ref "{ref}" does not point to a commit')
         self._sources[commit] = wanted
         return commit
 

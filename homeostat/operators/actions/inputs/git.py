@@ -55,7 +55,7 @@ class GitInput:
 
     async def _sorted(self, snapshot: Snapshot, entries: Sequence[TreeEntry]) -> tuple[list[TreeEntry], list[Broken]]:
         files = [each for each in entries if each.is_file]
-        broken = [Broken(each.path, "it is a link, and links are not followed") for each in entries if not each.is_file]
+        broken = [Broken(each.path, "symbolic links are not followed") for each in entries if not each.is_file]
         sound, limit = [], self._limits.file_bytes
         for each, size in zip(files, await snapshot.sizes(files), strict=True):
             if size > limit:
@@ -77,7 +77,9 @@ def _parsed(entries: Sequence[TreeEntry], texts: Sequence[bytes], namespace: str
 async def _access(job: InputJob[GitConfig]) -> Access:
     config = job.config
     if config.token is not None and config.ssh_key is not None:
-        raise InputError("InvalidConfig", "both token and sshKey are given; give the one that the address wants")
+        raise InputError(
+            "InvalidConfig", "token and sshKey are mutually exclusive; set token for https URLs, sshKey for ssh URLs"
+        )
     if config.ssh_key is not None:
         key = await job.secrets.reveal(config.ssh_key)
         return SshKey(key, await job.secrets.reveal(config.known_hosts))

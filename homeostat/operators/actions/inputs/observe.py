@@ -55,13 +55,13 @@ class InputObserver:
         except Exception as error:  # Somebody else's plugin may raise anything.
             return trouble_of(error, plugin.name, job.secrets)
         if found is not None and len(found.declarations) > _MOST_DECLARATIONS:
-            told = f"{len(found.declarations)} resources are declared, and at most {_MOST_DECLARATIONS} are taken"
+            told = f"the source declares {len(found.declarations)} resources; the limit is {_MOST_DECLARATIONS}"
             return Unread("SourceTooLarge", told)
         if found is not None:
             memory.reading = found
             memory.digests = {each.key: declared_digest(each) for each in found.declarations}
         if memory.reading is None:
-            return Unread("PluginBroke", f'"{plugin.name}" says that nothing has changed, and was never read')
+            return Unread("PluginBroke", f'plugin "{plugin.name}" reports no change before its first read')
         return memory.reading
 
     async def _live(self, writer: Writer, reading: Reading, memory: Memory) -> dict[Key, Live]:

@@ -75,5 +75,6 @@ class RelayListing:
 def _unread(key: str, unreadable: UnreadableObject) -> GarbledError:
     # Taken for one that is not there, it would take its dependents along.
     return GarbledError(
-        f'"{unreadable.name}" of kind {key} in namespace "{unreadable.namespace}" cannot be read; nothing is collected'
+        f'"{unreadable.name}" of kind {key} in namespace "{unreadable.namespace}" is unreadable; garbage '
+        f"collection is paused"
     )
