@@ -25,7 +25,7 @@ PHRASES: Final = {
     r"\bmeans? nothing\b": "invalid",
     r"\b(is|are|was|were|be) looked (at|after)\b|\blooked at once more\b": "reconcile, check",
     r"\ba look at\b|\b[Ll]ooks (at|that)\b|\bhow a look\b": "reconciliation",
-    r"\b(cannot|can|could not) be told\b|\b(is|are|who is) told\b|\btelling of\b|\btold of\b": "report, show, notify",
+    r"\b(cannot|can|could not) be told\b(?! apart)|\b(is|are) told\b|\btelling of\b|\btold of\b": "report, notify",
     r"\bwants? to know\b": "wait for, depend on",
     r"\bbegins? anew\b|\b(opened|read|decide|list|made) anew\b": "restarting; retry; reload",
     r"\b(does|do|did) not fit\b|\bunfit\b|\bmisfits?\b": "does not match the expected schema; unreadable",

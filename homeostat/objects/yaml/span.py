@@ -78,7 +78,7 @@ def _document(data: bytes, path: Path, document: int) -> Node:
     count = sum(1 for _ in load_all(data, limit=max(len(data), MAX_BYTES)))
     found = [each for each in read_nodes(data) if not _is_empty(each)]
     if count != len(found):
-        raise SpanError(path, "the documents of the file cannot be told apart")
+        raise SpanError(path, "cannot tell the documents of the file apart")
     if not 0 <= document < count:
         raise SpanError(path, f"there is no document {document}; the file has {count}")
     return found[document]

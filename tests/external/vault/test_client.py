@@ -217,8 +217,8 @@ async def test_a_vault_that_is_away_is_an_exchange_that_failed() -> None:
 @pytest.mark.parametrize(
     ("environment", "told"),
     [
-        ({"VAULT_ADDR": "vault:8200", **TOKEN}, "a URL of http or https"),
-        ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_KV_VERSION": "3"}, "to be 1 or 2"),
+        ({"VAULT_ADDR": "vault:8200", **TOKEN}, "must be an http or https URL"),
+        ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_KV_VERSION": "3"}, "must be 1 or 2"),
         ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_CACERT": "/none"}, "VAULT_CACERT .* cannot be read"),
         ({"VAULT_ADDR": "http://v", **TOKEN, "VAULT_CLIENT_CERT": __file__}, "set together"),
     ],
