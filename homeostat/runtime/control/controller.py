@@ -37,7 +37,7 @@ from homeostat.objects.declared import Declared
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.kind import Kind
 from homeostat.runtime.cache.cache import Change
-from homeostat.runtime.cache.decoding import UnreadableObject
+from homeostat.runtime.cache.decoding import Projected, UnreadableObject
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.cache.unreadable import UnreadableError
 from homeostat.runtime.control.breaker import Breaker
@@ -58,7 +58,7 @@ log = logging.getLogger(__name__)
 Obj = TypeVar("Obj", bound=Declared)
 World = TypeVar("World")
 Action = TypeVar("Action")
-V = TypeVar("V", bound=Any)
+V = TypeVar("V", bound=Projected)
 _CATCH_UP_S = 30.0
 _WRITE_S = 60.0
 _LONGEST_RETRY_AFTER_S = 300.0
