@@ -16,7 +16,6 @@ import re
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import FrameSummary, extract_tb
@@ -26,6 +25,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
+from homeostat.runtime.catalog import offered
 from homeostat.runtime.description import Description, describe
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import OperatorModule
@@ -76,7 +76,7 @@ class BrokenOperatorError(Exception):
 
 def known_operators() -> list[str]:
     """Ours and those of installed packages."""
-    return list(dict.fromkeys([*OURS, *(each.name for each in entry_points(group=GROUP))]))
+    return list(dict.fromkeys([*OURS, *(each.name for each in offered(GROUP))]))
 
 
 def load_operator(name: str) -> OperatorModule:
@@ -168,9 +168,10 @@ def _module(name: str) -> ModuleType:
         return import_module(OURS[name])
     if name.endswith(".py"):
         return _file(Path(name))
-    for each in entry_points(group=GROUP, name=name):
-        found: ModuleType = each.load()
-        return found
+    for each in offered(GROUP):
+        if each.name == name:
+            found: ModuleType = each.load()
+            return found
     if "." in name:
         return import_module(name)
     told = f"known operators: {', '.join(known)}" if (known := known_operators()) else "no operators are installed"

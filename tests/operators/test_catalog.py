@@ -16,6 +16,7 @@ from homeostat.operators.catalog import (
     load_operator,
     operator_name,
 )
+from homeostat.runtime import catalog as installed
 
 OPERATOR = """
 from __future__ import annotations
@@ -138,10 +139,7 @@ def test_one_that_is_not_there_is_told(name: str, told: str) -> None:
 def test_installed_packages_bring_operators(monkeypatch: pytest.MonkeyPatch) -> None:
     found = EntryPoint("stock", "tests.runtime.plain_operator", catalog.GROUP)
 
-    def entry_points(*, group: str, name: str = "stock") -> list[EntryPoint]:
-        return [found] if (group, name) == (catalog.GROUP, "stock") else []
-
-    monkeypatch.setattr(catalog, "entry_points", entry_points)
+    monkeypatch.setattr(installed, "entry_points", lambda *, group: [found] if group == catalog.GROUP else [])
     assert known_operators() == [*catalog.OURS, "stock"]
     assert load_operator("stock").KINDS != ()
 

@@ -13,7 +13,7 @@ from homeostat.testing.eventually import eventually
 
 @pytest.mark.parametrize("leases", ["", "default"])
 async def test_one_that_does_not_stand_for_their_lease_is_refused(clients: list[Client], leases: str) -> None:
-    with pytest.raises(Failure, match=r"stand for its Lease \(--leader-elect --lease-namespace kube-system"):
+    with pytest.raises(Failure, match=r"join its leader election \(--leader-elect --lease-namespace kube-system"):
         await refuse_hosted(clients[0], ["actions"], leases=leases)
 
 

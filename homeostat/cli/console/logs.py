@@ -33,7 +33,7 @@ def _text(value: object) -> str:
 
 
 def set_up_logging(verbosity: int) -> None:
-    """0 tells of warnings, 1 of what happens, 2 of everything."""
+    """0 logs warnings, 1 what happens, 2 everything."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine())
     logging.basicConfig(level=_LEVELS[min(verbosity, 2)], handlers=[handler], force=True)

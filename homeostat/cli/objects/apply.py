@@ -26,16 +26,16 @@ _TAKE_OVER = "; to take these fields over use --force-conflicts"
 _BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation"})
 
 
-@click.command(short_help="Make objects as files declare them.")
+@click.command(short_help="Create or update the objects of files.")
 @files_option(is_required=True)
 @click.option("--dry-run", is_flag=True, help="Let the server check everything and store nothing.")
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that another manager has set.")
 @connected
 async def command(connection: Connection, files: tuple[str, ...], dry_run: bool, force_conflicts: bool) -> None:
-    """Make objects as files declare them, by server-side apply.
+    """Create or update the objects of files, by server-side apply.
 
-    Definitions of kinds and namespaces are applied first, and kinds are waited for. If some objects are refused, the
-    others are applied all the same.
+    CustomResourceDefinitions and namespaces are applied first, and the command waits until the new kinds are served. If
+    some objects are refused, the others are still applied.
 
     \b
     Examples:

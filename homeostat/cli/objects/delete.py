@@ -114,7 +114,7 @@ class _Run:
     async def delete(self, doomed: Doomed) -> None:
         try:
             if not doomed.path:
-                raise Failure("the server has no such kind (any more)")
+                raise Failure("the server no longer serves this kind")
             answer = await self._client.delete(doomed.path, self._options)
         except (ApiError, Failure) as error:
             self.refused += 1
@@ -129,7 +129,7 @@ class _Run:
             return
         self._held.add(doomed)
         hint = "" if self._is_awaited else " (--wait returns when it is gone)"
-        click.echo(f"{doomed.title}: deletion began; finalizers hold it: {', '.join(holders)}{hint}")
+        click.echo(f"{doomed.title}: deletion started; waiting for finalizers: {', '.join(holders)}{hint}")
 
     async def wait(self, within_s: float) -> None:
         """Until all that was deleted is gone, finalizers and dependents included."""
@@ -141,7 +141,7 @@ class _Run:
                         click.echo(f"{doomed.title} deleted")
         except TimeoutError as error:
             raise Failure(
-                f"{doomed.title} is not gone after {within_s:.0f} s; its finalizers and conditions say what holds it: "
+                f"{doomed.title} is not gone after {within_s:.0f} s; read its finalizers and conditions: "
                 f"homeostat describe {doomed.title}"
             ) from error
 

@@ -24,7 +24,7 @@ _SECTIONS = ("spec", "status")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-@click.command(short_help="Print all about an object: fields, conditions, events.")
+@click.command(short_help="Describe an object: fields, conditions, events.")
 @click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...")
 @connected
 async def command(connection: Connection, words: tuple[str, ...]) -> None:
@@ -119,7 +119,7 @@ def _condition(condition: JsonObject, now: float) -> list[str]:
 
 def _print_events(events: list[JsonObject] | None, now: float) -> None:
     if events is None:
-        click.echo("Events:       not yours to see")
+        click.echo("Events:       forbidden")
     elif not events:
         click.echo("Events:       none")
     else:

@@ -81,7 +81,7 @@ async def _watch(
             # A server that ends every watch at once is not to be asked as fast as it can answer.
             await asyncio.sleep(AGAIN_S)
         except ExpiredError:
-            click.echo("the server no longer has the changes in between; starting over", err=True)
+            click.echo("the server no longer has the missed changes; listing again", err=True)
             return
 
 

@@ -20,7 +20,7 @@ from homeostat.objects.json import JsonObject
 @click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...")
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 @click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
-@click.option("-w", "--watch", "is_followed", is_flag=True, help="Go on printing as objects change.")
+@click.option("-w", "--watch", "is_followed", is_flag=True, help="Keep printing objects as they change.")
 @click.option("--show-managed-fields", is_flag=True, help="Print metadata.managedFields with JSON and YAML.")
 @output_option("wide", "json", "yaml", "name")
 @connected
@@ -45,10 +45,10 @@ async def command(
     """
     targets = parse_targets(await discover(connection.client), words)
     if selector and targets[0].name:
-        raise click.UsageError("objects are chosen by NAME or by --selector, not both")
+        raise click.UsageError("pass NAMEs or --selector, not both")
     namespace = "" if all_namespaces else connection.namespace
     if all_namespaces and targets[0].name:
-        raise click.UsageError("an object has one namespace; leave --all-namespaces out or the NAME")
+        raise click.UsageError("a NAME is in one namespace; leave out --all-namespaces or the NAME")
     if is_followed:
         if len(targets) > 1:
             raise click.UsageError("--watch follows one kind or one object")

@@ -62,7 +62,7 @@ class Kinds:
     def _hint(self, text: str) -> str:
         known = sorted({word for kind in self._kinds for word in kind.words()})
         near = get_close_matches(text, known, n=1)
-        unasked = f"; it does not tell of {', '.join(self._stale)} now" if self._stale else ""
+        unasked = f"; discovery is incomplete: {', '.join(self._stale)}" if self._stale else ""
         return f'{unasked}; did you mean "{near[0]}"?' if near else unasked
 
 

@@ -74,7 +74,7 @@ def _told(source: str) -> str:
 def _unpacked(value: Json, told: str) -> Iterable[JsonObject]:
     """The object, or those of a `List`."""
     if not isinstance(value, dict):
-        raise Failure(f"{told}: a document is not an object but {value!r:.40}")
+        raise Failure(f"{told}: expected an object, got {value!r:.40}")
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str) or not kind or not api_version:
         raise Failure(f"{told}: a document lacks apiVersion or kind")
@@ -85,7 +85,7 @@ def _unpacked(value: Json, told: str) -> Iterable[JsonObject]:
         return
     metadata = value.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
-        raise Failure(f"{told}: a {kind} has no metadata.name; what is applied must be named")
+        raise Failure(f"{told}: a {kind} has no metadata.name; set metadata.name")
     if not isinstance(metadata.get("namespace", ""), str):
         raise Failure(f'{told}: the namespace of {kind} "{metadata["name"]}" is not a text')
     yield value

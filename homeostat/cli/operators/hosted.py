@@ -40,8 +40,9 @@ async def refuse_hosted(client: Client, operators: Collection[str], *, leases: s
         return
     # By a short name only those can be started that come with the plane.
     rest = [each for each in ("housekeeping", *OURS) if each in hosted.operators and each not in twice]
-    told = f"stand for its Lease (--leader-elect --lease-namespace {hosted.leases}), " if hosted.leases else ""
+    told = f"join its leader election (--leader-elect --lease-namespace {hosted.leases}), " if hosted.leases else ""
     raise Failure(
-        f"the server runs {', '.join(twice)} itself, so all work would be done twice; leave out here what it runs, "
-        f"{told}or start the plane without: homeostat up --operators {','.join(rest) or 'none'}"
+        f"the server runs {', '.join(twice)} itself, and a second process would repeat all work; "
+        f"leave these out of --operators, {told}"
+        f"or start the plane without them: homeostat up --operators {','.join(rest) or 'none'}"
     )

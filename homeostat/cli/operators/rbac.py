@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NAME: Final = "homeostat"
 
 
-@click.command(short_help="Print the account and the roles that operators run with.")
+@click.command(short_help="Print the service account and roles that operators run with.")
 @operators_option
 @click.option(
     "-n",
@@ -25,22 +25,22 @@ _NAME: Final = "homeostat"
     default=_NAME,
     show_default=True,
     metavar="NS",
-    help="Where the account is.",
+    help="Namespace of the account.",
 )
-@click.option("--account", default=_NAME, show_default=True, metavar="NAME", help="Of the service account.")
+@click.option("--account", default=_NAME, show_default=True, metavar="NAME", help="Name of the service account.")
 @click.option(
     "--within",
     metavar="NS",
-    help="Rights in this namespace only, as `homeostat run --namespace NS` needs them.  [default: in all]",
+    help="Grant permissions in this namespace only, for `homeostat run --namespace NS`.  [default: in all]",
 )
 @click.option(
     "--leader-elect",
     "has_election",
     is_flag=True,
-    help="With the right to Leases of its namespace; outside of a Pod there `homeostat run --leader-elect` takes "
-    "--lease-namespace.",
+    help="Grant permissions on the Leases of its namespace; outside of a Pod there, pass --lease-namespace to "
+    "`homeostat run --leader-elect`.",
 )
-@click.option("--rest", "served", metavar="NS", help="With what the REST API for a namespace does.")
+@click.option("--rest", "served", metavar="NS", help="Grant what the REST API of a namespace needs.")
 @documents_option
 def command(
     operators: str,
@@ -51,11 +51,11 @@ def command(
     served: str | None,
     output: str,
 ) -> None:
-    """Print a namespace, a service account and, for each operator, a role with what it does and not more.
+    """Print a namespace, a service account and, for each operator, a role with just the permissions that it needs.
 
-    The operators are run as this account by `homeostat run`, with the same --operators and --leader-elect, and with
-    `--lease-namespace NS` where that is not in a Pod of the account's namespace NS. An operator of your own says what
-    it does in the RULES of its module.
+    Run the operators as this account with `homeostat run`, with the same --operators and --leader-elect; outside of a
+    Pod in the account's namespace NS, pass `--lease-namespace NS` too. An operator of your own declares its permissions
+    in the RULES of its module.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def command(
     if has_election:
         only = f" --namespace {within}" if within else ""
         told = f"homeostat run --operators {operators}{only} --leader-elect --lease-namespace {namespace}"
-        click.echo(f"to run them as this account: {told}", err=True)
+        click.echo(f"run them as this account: {told}", err=True)
 
 
 def _faces() -> list[Face]:

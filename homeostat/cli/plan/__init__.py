@@ -35,18 +35,16 @@ CHANGES: Final = 4
 _AT_ONCE: Final = 4
 
 
-@click.command(short_help="Print what applying resources would do; do nothing.")
+@click.command(short_help="Print what applying resources would change; change nothing.")
 @files_option(is_required=True)
-@click.option("--force-conflicts", is_flag=True, help="As if fields were taken over that another manager has set.")
+@click.option("--force-conflicts", is_flag=True, help="Plan as if it took over fields that another manager has set.")
 @click.option(
     "--allow-programs",
     is_flag=True,
-    help="Also ask plugins that run programs here: those that the server's types name.",
+    help="Also run plugins that run programs on this machine, as the types on the server name them.",
 )
-@click.option("--allow-vault", is_flag=True, help="Also give them secrets of the Vault at $VAULT_ADDR.")
-@click.option(
-    "--detailed-exitcode", "is_detailed", is_flag=True, help=f"End with {CHANGES} where something may change."
-)
+@click.option("--allow-vault", is_flag=True, help="Also pass secrets of the Vault at $VAULT_ADDR to plugins.")
+@click.option("--detailed-exitcode", "is_detailed", is_flag=True, help=f"Exit with {CHANGES} if something may change.")
 @output_option("json", "yaml")
 @connected
 async def command(
@@ -62,7 +60,8 @@ async def command(
 
     Each resource is checked against its type's schema and compared with the one that is there; then its plugin is asked
     on this machine, with the secrets of this machine, what it would change in the world. Whoever writes types on the
-    server says where these secrets go and which programs are run, so some of it takes your leave.
+    server decides where these secrets go and which programs run, so programs need --allow-programs, and secrets of a
+    Vault need --allow-vault.
 
     Ends with 0 when all could be planned, and with 1 where a resource would be refused or a plugin cannot plan. With
     --detailed-exitcode 0 means that nothing would change, and 4 that something would or might.
@@ -124,7 +123,7 @@ class _Planner:
         schema = schema_of_type(spec)
         live = await self._live(resource_kind(spec).path(planned.namespace, manifest["metadata"]["name"]))
         if live is not None and live["metadata"].get("deletionTimestamp"):
-            raise Failure("it is being deleted; nothing can be planned for it until it is gone")
+            raise Failure("it is being deleted; plan again when it is gone")
         stored = as_stored(live, manifest, schema, now=format_time(datetime.now(UTC)), force=self._is_forced)
         fields = tuple(changes_between(live, stored, manifest))
         change: Change = "create" if live is None else "update" if fields else "unchanged"

@@ -87,7 +87,7 @@ async def ask(means: Means, spec: ResourceTypeSpec, stored: JsonObject, namespac
         return Answer(plugin, unknown=f"{wait.reason}: {wait}")
     match found:
         case Plan(is_changed=None):
-            return Answer(plugin, found, unknown="only a run of its plan can tell; the operator starts one")
+            return Answer(plugin, found, unknown="only a plan run shows the changes; the operator starts one")
         case Plan():
             return Answer(plugin, found)
         case Fault(reason, message) if reason in _UNKNOWN_HERE:

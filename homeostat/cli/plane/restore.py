@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from homeostat.store.seal import Seal
 
 
-@click.command(short_help="Fill an empty database from a backup.")
+@click.command(short_help="Restore a backup into an empty database.")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--resume",
     "is_resumed",
     is_flag=True,
-    help="Nothing was written after the backup: go on at its revision, so that watches resume.",
+    help="Continue at the revision of the backup, so that watches resume; only if nothing was written after it.",
 )
 @data_option
 @database_option
 def command(file: Path, is_resumed: bool, data: Path, database: Path | str | None) -> None:
-    """Fill an empty database with the objects of FILE, all of them or none.
+    """Restore the objects of FILE into an empty database, all of them or none.
 
     The data directory must have the seal.key of the plane that the backup was made of; put its pki and tokens.json
     there too, or every kubeconfig and token is void. Objects keep their uid and resourceVersion. New revisions begin
-    far above any that clients may have seen, so that their watches answer 410 and list anew; --resume is for a move.
+    far above any that clients may have seen, so that their watches get 410 and list again; use --resume for a move.
 
     \b
     Examples:

@@ -104,7 +104,7 @@ def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path
         click.echo(text)
         click.echo(_BESIDE_A_CERTIFICATE, err=True)
     if not groups:
-        click.echo(f'"{name}" has no rights until a RoleBinding or ClusterRoleBinding names it.', err=True)
+        click.echo(f'"{name}" has no permissions until a RoleBinding or ClusterRoleBinding names it.', err=True)
 
 
 @command.command("list")

@@ -12,18 +12,18 @@ import click
 from homeostat.cli.group import LazyGroup
 
 COMMANDS: Final = {
-    "check": "Judge manifests, without any cluster.",
-    "analyze": "Judge the Pods of live clusters.",
+    "check": "Check manifests, without a cluster.",
+    "analyze": "Check the Pods of live clusters.",
     "contexts": "List the contexts of the kubeconfig.",
     "list": "List the Pods of a cluster and their nodes.",
     "bundles": "List the policies that ship with the operator.",
-    "bundle": "Print one of them as a DevOpsPolicy.",
+    "bundle": "Print a shipped policy as a DevOpsPolicy.",
     "export": "Print the policies of a cluster as files.",
     "import": "Apply policies of files to a cluster.",
     "diff": "Compare policies of files with a cluster's.",
     "watch": "Show policies and their scores, live.",
-    "revert": "Take back what enforcement injected into a workload.",
-    "webhook": "Judge Pods at admission.",
+    "revert": "Revert what enforcement injected into a workload.",
+    "webhook": "Check Pods at admission.",
     "deploy": "Print the manifests that run the operator in a cluster.",
 }
 _FORMER: Final = {
@@ -39,10 +39,10 @@ _FORMER: Final = {
     package=__name__,
     members=COMMANDS,
     former=_FORMER,
-    short_help="Judge manifests and clusters by policies.",
+    short_help="Check manifests and clusters against policies.",
 )
 def command() -> None:
-    """Judge Pods by policies: in files, in live clusters and at admission, with one engine.
+    """Check Pods against policies: in files, in live clusters and at admission, with one engine.
 
     \b
     Examples:

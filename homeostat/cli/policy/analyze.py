@@ -36,13 +36,13 @@ from homeostat.operators.policy.spec import POLICY_FREE
 _EVERYTHING = sys.maxsize
 
 
-@click.command(short_help="Judge the Pods of live clusters.")
+@click.command(short_help="Check the Pods of live clusters.")
 @click.option("--contexts", default="", metavar="A,B", help="Contexts of the kubeconfig.  [default: its current one]")
 @click.option("--all-contexts", is_flag=True, help="Every context of the kubeconfig.")
 @click.option("-n", "--namespace", default="", metavar="NS", help="One namespace only.  [default: all]")
 @click.option("--kubeconfig", default="", metavar="FILE", help="Kubeconfig.  [default: as for other commands]")
-@click.option("--per-cluster", is_flag=True, help="Tell for each cluster apart what was found.")
-@click.option("--violations", "is_long", is_flag=True, help="List them in the table too; other forms always do.")
+@click.option("--per-cluster", is_flag=True, help="Report each cluster separately.")
+@click.option("--violations", "is_long", is_flag=True, help="List violations in the table too; other forms always do.")
 @policy_options
 @bar_option(default="never")
 @report_options
@@ -60,10 +60,10 @@ def command(
     output_file: Path | None,
     limit: int,
 ) -> None:
-    """Judge all Pods of live clusters outside their system namespaces, once, without changing anything.
+    """Check all Pods of live clusters outside their system namespaces, once, without changing anything.
 
-    Without --policy and --bundle the five original checks count. Several contexts are judged at the same time, and
-    their scores add up weighed by their Pods; one that does not answer is told and left out.
+    Without --policy and --bundle it runs the five original checks. It checks several contexts at the same time and
+    weighs their scores by their Pods; it reports and skips a cluster that does not answer.
 
     \b
     Examples:

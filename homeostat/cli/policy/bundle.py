@@ -9,7 +9,7 @@ from homeostat.cli.policy.selection import PolicyFailure
 from homeostat.operators.policy.bundle import UnknownBundleError, load_bundle, policy_of
 
 
-@click.command(short_help="Print one of them as a DevOpsPolicy.")
+@click.command(short_help="Print a shipped policy as a DevOpsPolicy.")
 @click.argument("name")
 @click.option("-n", "--namespace", default="default", show_default=True, metavar="NS", help="Namespace of the policy.")
 @click.option("--policy-name", default="devops-policy", show_default=True, metavar="NAME", help="Name of the policy.")

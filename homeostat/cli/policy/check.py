@@ -1,7 +1,7 @@
 """`homeostat policy check`: manifests judged where they are written, before any cluster sees them.
 
-Exit codes: 0 nothing at or above the bar, or nothing judged, 1 findings at or above it, 2 wrong usage or a policy that
-means nothing, 4 nothing at or above the bar, but some of the files could not be read.
+Exit codes: 0 nothing at or above the bar, or nothing checked, 1 findings at or above it, 2 wrong usage or an invalid
+policy, 4 nothing at or above the bar, but some of the files could not be read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from homeostat.operators.policy.engine.inspection import judge
 _WORTH_A_BAR: Final = 200
 
 
-@click.command(short_help="Judge manifests, without any cluster.")
+@click.command(short_help="Check manifests, without a cluster.")
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR|-]...")
 @policy_options
 @bar_option(default="low")
@@ -45,18 +45,18 @@ def command(
     output_file: Path | None,
     limit: int,
 ) -> None:
-    """Judge Pods, and the Pods that workloads would make, in YAML and JSON files. No cluster is asked.
+    """Check Pods, and the Pods that workloads would create, in YAML and JSON files. This needs no cluster.
 
-    Directories are read with all that is below them. Without a path the current directory is judged, or standard input
-    where no manifests are in it, and which of them is told. Without --policy and --bundle the bundle baseline counts.
-    What cannot be read is told with its file and line, and the rest is judged. Where nothing is judged, for no Pod and
-    no workload was found or a policy's selector matches none, that is told on standard error.
+    Directories are read recursively. Without a path, the command checks the current directory, or standard input if the
+    directory has no manifests, and reports which. Without --policy and --bundle it uses the bundle baseline. It reports
+    files that it cannot read, with the line, and checks the rest. If it checks nothing, because there is no Pod and no
+    workload or because no selector matches, it says so on standard error.
 
     \b
     Exit codes:
-      0  nothing at or above the bar, or nothing judged
+      0  nothing at or above the bar, or nothing checked
       1  findings at or above it (--fail-on)
-      2  wrong usage, or a policy that means nothing
+      2  wrong usage, or an invalid policy
       4  nothing at or above the bar, but something could not be read
 
     \b
@@ -87,7 +87,7 @@ def command(
 def _usual_paths() -> list[str]:
     (path,) = paths = usual_paths()
     where = "standard input" if path == "-" else f"the current directory, {Path.cwd()}"
-    click.echo(f"no path is given: judging {where}", err=True)
+    click.echo(f"no path given; checking {where}", err=True)
     return paths
 
 

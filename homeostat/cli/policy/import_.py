@@ -26,9 +26,9 @@ _MANAGER = "kube-devops-cli"
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that another manager has set.")
 @connected
 async def command(connection: Connection, files: tuple[str, ...], dry_run: bool, force_conflicts: bool) -> None:
-    """Apply the policies of files, by server-side apply. Other objects in them are passed over.
+    """Apply the policies of files, by server-side apply. It skips other objects in them.
 
-    A policy that means nothing is told with its file, line and path before anything is sent.
+    It reports an invalid policy with its file, line and path before it sends anything.
 
     \b
     Examples:

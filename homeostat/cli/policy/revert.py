@@ -15,16 +15,16 @@ _STRATEGIC = "application/strategic-merge-patch+json"
 _MANAGER = "kube-devops-cli"
 
 
-@click.command(short_help="Take back what enforcement injected into a workload.")
+@click.command(short_help="Revert what enforcement injected into a workload.")
 @click.argument("workloads", nargs=-1, required=True, metavar="KIND/NAME...")
-@click.option("--opt-out/--no-opt-out", default=True, show_default=True, help="Leave the workload alone from now on.")
+@click.option("--opt-out/--no-opt-out", default=True, show_default=True, help="Exclude the workload from enforcement.")
 @click.option("--dry-run", is_flag=True, help="Let the server check everything and store nothing.")
 @connected
 async def command(connection: Connection, workloads: tuple[str, ...], opt_out: bool, dry_run: bool) -> None:
-    """Take back the probes and resources that enforcement injected. This rolls the workload out anew.
+    """Revert the probes and resources that enforcement injected. This restarts the rollout of the workload.
 
-    Unless --no-opt-out is given, the workload gets the annotation by which enforcement leaves it alone; otherwise a
-    policy that enforces would put it right again at once.
+    Unless --no-opt-out is given, the workload gets the annotation that excludes it from enforcement; otherwise a
+    policy in mode enforce would inject the same again at once.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ async def _revert(connection: Connection, word: str, *, opt_out: bool, dry_run: 
     workload = await Projection(connection.client, kind, shape).get(name, connection.namespace)
     patch = revert_of(workload)
     if patch is None:
-        raise Failure(f"{workload.key}: nothing was injected into it")
+        raise Failure(f"{workload.key}: nothing to revert: enforcement injected nothing")
     patch["metadata"]["resourceVersion"] = workload.metadata.resource_version
     if opt_out:
         patch["metadata"]["annotations"][OPT_OUT] = "disabled"
@@ -56,5 +56,5 @@ async def _revert(connection: Connection, word: str, *, opt_out: bool, dry_run: 
         content_type=_STRATEGIC,
     )
     parts = "; ".join(f"{container}: {', '.join(each)}" for container, each in sorted(injected_of(workload).items()))
-    later = ", and left alone from now on" if opt_out else ""
+    later = ", and excluded from enforcement" if opt_out else ""
     return f"{workload.key} reverted ({parts}){later}{' (dry run)' if dry_run else ''}"

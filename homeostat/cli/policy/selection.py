@@ -86,7 +86,7 @@ def policy_manifests(path: str) -> list[tuple[int, JsonObject]]:
         raise PolicyFailure(f"{told}: {error.message}") from error
     policies = [(line, each) for line, value in found for each in _unpacked(value) if is_policy(each)]
     if not policies:
-        raise PolicyFailure(f"there is no DevOpsPolicy in {told}; to begin with one: homeostat policy bundle baseline")
+        raise PolicyFailure(f"{told} holds no DevOpsPolicy; to create one: homeostat policy bundle baseline")
     return policies
 
 

@@ -31,7 +31,7 @@ async def _list(client: Client, kind: Kind, namespace: str) -> list[JsonObject]:
 
 
 def no_kind() -> Failure:
-    return Failure(f"the server does not know policies; {INSTALL}")
+    return Failure(f"the server does not serve policies; {INSTALL}")
 
 
 async def get_policy(client: Client, policy: JsonObject) -> JsonObject | None:

@@ -42,7 +42,7 @@ def bar_option(*, default: str) -> Callable[[F], F]:
         default=[default],
         show_default=True,
         metavar="SEVERITY|score<N|never",
-        help="What ends with exit code 1: a finding so grave or graver, or a score below N. Several times for either.",
+        help="Exit with 1 for a finding of this severity or higher, or a score below N; may be given several times.",
     )
 
 

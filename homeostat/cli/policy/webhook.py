@@ -22,9 +22,9 @@ _SERVICE = "kube-devops-webhook"
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.group(short_help="Judge Pods at admission.")
+@click.group(short_help="Check Pods at admission.")
 def command() -> None:
-    """Judge Pods when they are created or changed: a validating webhook for any API server.
+    """Check Pods when they are created or updated: a validating webhook for any API server.
 
     \b
     Examples:
@@ -35,15 +35,15 @@ def command() -> None:
     """
 
 
-@command.command("serve", short_help="Answer the reviews of an API server.")
+@command.command("serve", short_help="Answer admission reviews.")
 @click.option("--addr", default="0.0.0.0:8443", show_default=True, metavar="ADDR:PORT", help="Where to listen.")
-@click.option("--tls-cert", default="tls.crt", show_default=True, type=_FILE, help="Certificate; read anew on change.")
+@click.option("--tls-cert", default="tls.crt", show_default=True, type=_FILE, help="Certificate; reread on change.")
 @click.option("--tls-key", default="tls.key", show_default=True, type=_FILE, help="Its key.")
 @click.option("--kubeconfig", default="", metavar="FILE", help=KUBECONFIG_HELP)
 @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
 @click.option("-v", "--verbose", count=True, help="Log everything.")
 def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: str, verbose: int) -> None:
-    """Answer the reviews of an API server until Ctrl-C or SIGTERM. The policies are watched through the kubeconfig."""
+    """Answer admission reviews until Ctrl-C or SIGTERM. It watches the policies through the kubeconfig."""
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.edge.loop import run
     from homeostat.web.admission.tls import CertificateError, FileCertificate
@@ -53,21 +53,21 @@ def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: st
     try:
         certificate = FileCertificate(tls_cert, tls_key)
     except CertificateError as error:
-        raise Failure(f"{error}; to make one: homeostat policy webhook cert-generate") from error
+        raise Failure(f"{error}; to create one: homeostat policy webhook cert-generate") from error
     with reporting_errors():
         run(_serve(chosen_endpoint(kubeconfig, context), host, port, certificate))
 
 
-@command.command("cert-generate", short_help="Make an authority and a certificate.")
+@command.command("cert-generate", short_help="Create a CA and a certificate.")
 @click.option("--service-name", default=_SERVICE, show_default=True, help="Service of the webhook.")
 @click.option("--namespace", default="default", show_default=True, help="Its namespace.")
 @click.option(
     "--output-dir", default=".", show_default=True, type=click.Path(file_okay=False, path_type=Path), help="For files."
 )
 @click.option("--ip-san", "addresses", multiple=True, metavar="IP", help="An address of the webhook; may repeat.")
-@click.option("--days", default=365, show_default=True, type=click.IntRange(1, 36500), help="How long they are good.")
+@click.option("--days", default=365, show_default=True, type=click.IntRange(1, 36500), help="Days until they expire.")
 def generate(service_name: str, namespace: str, output_dir: Path, addresses: tuple[str, ...], days: int) -> None:
-    """Make ca.crt, tls.crt and tls.key, readable by their owner alone."""
+    """Create ca.crt, tls.crt and tls.key, readable only by their owner."""
     from homeostat.server.pki.private_file import write_private
     from homeostat.web.admission.certificates import AddressError, make_certificates
 
@@ -88,7 +88,7 @@ def generate(service_name: str, namespace: str, output_dir: Path, addresses: tup
         raise Failure(f"{output_dir}: {error.strerror}") from error
 
 
-@command.command("install-config", short_help="Print how an API server finds the webhook.")
+@command.command("install-config", short_help="Print the configuration by which an API server calls the webhook.")
 @click.option("--ca-bundle-path", required=True, type=_FILE, help="The authority that signed the certificate.")
 @click.option("--service-name", default=_SERVICE, show_default=True, help="Service of the webhook.")
 @click.option("--namespace", default="default", show_default=True, help="Its namespace.")
@@ -103,7 +103,7 @@ def install_config(ca_bundle_path: Path, service_name: str, namespace: str, url:
     except OSError as error:
         raise Failure(f"CA bundle {ca_bundle_path}: {error.strerror}") from error
     if b"-----BEGIN CERTIFICATE-----" not in authority:
-        raise Failure(f"CA bundle {ca_bundle_path}: there is no certificate in it")
+        raise Failure(f"CA bundle {ca_bundle_path}: the file holds no certificate; pass the ca.crt of the webhook")
     configuration = webhook_configuration(authority, service=service_name, namespace=namespace)
     print_object(_at(configuration, url) if url else configuration, "yaml")
 
@@ -127,10 +127,10 @@ async def _serve(endpoint: Endpoint, host: str, port: int, certificate: FileCert
         served = {each.full_name for each in await fetch_kinds(client)}
         if not {DEVOPS_POLICY.kind.full_name, CLUSTER_DEVOPS_POLICY.kind.full_name} <= served:
             told = "to install: homeostat crds --operators policy | kubectl apply --server-side -f -"
-            raise Failure(f"the server does not have the kinds of policies; {told}")
+            raise Failure(f"the server does not serve the kinds of policies; {told}")
         try:
             async with serve_admission(client, host=host, port=port, certificate=certificate) as server:
-                click.echo(f"Homeostat judges Pods of {endpoint.server} at https://{host}:{server.port}/validate")
+                click.echo(f"Homeostat checks Pods of {endpoint.server} at https://{host}:{server.port}/validate")
                 await stop.wait()
         except OSError as error:
             told = why_not_listening(error, f"{host}:{port}", option="--addr", purpose="listen")

@@ -9,11 +9,11 @@ import click
 from homeostat.cli.group import LazyGroup
 
 COMMANDS: Final = {
-    "apply": "Make resources as files declare them, and wait for them.",
+    "apply": "Create or update the resources of files, and wait for them.",
     "list": "List resources of one type or of all.",
-    "show": "Print all about a resource: declaration, state, run, outputs.",
-    "delete": "Delete resources, and what they stand for.",
-    "reconcile": "Have resources looked at now.",
+    "show": "Describe a resource: declaration, state, run, outputs.",
+    "delete": "Delete resources, and the infrastructure behind them.",
+    "reconcile": "Trigger reconciliation of resources now.",
     "history": "List past reconciliations, also of resources that are gone.",
     "logs": "Print what the run of a resource prints.",
     "outputs": "Print the outputs of a resource.",

@@ -20,7 +20,7 @@ from homeostat.operators.actions.api import RESOURCE_TYPE, RESOURCES
 _TYPES_WITHIN_S = 30.0
 
 
-@click.command(short_help="Make resources as files declare them, and wait for them.")
+@click.command(short_help="Create or update the resources of files, and wait for them.")
 @files_option(is_required=True)
 @click.option("--dry-run", is_flag=True, help="Let the server check everything and store nothing.")
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that another manager has set.")
@@ -34,7 +34,7 @@ async def command(
     is_awaited: bool | None,
     within_s: int,
 ) -> None:
-    """Make resources as files declare them, by server-side apply.
+    """Create or update the resources of files, by server-side apply.
 
     A file holds objects of resources.homeostat.dev or bodies of the REST API: {"name", "resource_type_name",
     "resource_type_version", "spec", "action_plugin", "plugin_config"}. Resource types in it are added first.

@@ -13,15 +13,15 @@ from homeostat.cli.resource.wait import Awaited, awaited, is_wanted, wait_option
 from homeostat.objects.json import JsonObject
 
 
-@click.command(short_help="Delete resources, and what they stand for.")
+@click.command(short_help="Delete resources, and the infrastructure behind them.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...", shell_complete=complete_resources)
 @wait_options()
 @connected
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
-    """Delete resources. Each stays, in the phase `deleting`, until its plugin has destroyed what it stands for.
+    """Delete resources. Each stays, in the phase `deleting`, until its plugin has destroyed the infrastructure.
 
-    Ends with 0 when they are gone, or only marked where nothing is waited for, and with 1 where one is not there,
-    cannot be destroyed or is not gone in time; the others are deleted all the same.
+    Ends with 0 when they are gone (with --no-wait: when they are marked), and with 1 if one does not exist, cannot be
+    destroyed or is not gone in time; the others are still deleted.
 
     \b
     Examples:

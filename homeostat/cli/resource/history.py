@@ -80,7 +80,7 @@ def _named(words: Sequence[str]) -> tuple[str, str]:
     if len(words) == 1 and "/" in words[0]:
         words = words[0].split("/")
     if len(words) > 2 or any("/" in each or not each for each in words):
-        raise click.UsageError("name one resource, as TYPE/NAME or TYPE NAME, or one TYPE")
+        raise click.UsageError("expected one resource, as TYPE/NAME or TYPE NAME, or one TYPE")
     return (words[0] if words else "", words[1] if len(words) > 1 else "")
 
 

@@ -43,7 +43,7 @@ async def command(
     phase: str | None,
     output: str | None,
 ) -> None:
-    """List resources: their phase, whether they are ready, when they are looked at next, and what was last told.
+    """List resources: their phase, whether they are ready, their next reconciliation, and the last message.
 
     \b
     Examples:

@@ -29,7 +29,7 @@ _LOOK_EVERY_S: Final = 1.0
 
 @click.command(short_help="Print what the run of a resource prints.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
-@click.option("-f", "--follow", "is_followed", is_flag=True, help="Until the run has ended.")
+@click.option("-f", "--follow", "is_followed", is_flag=True, help="Keep printing until the run has ended.")
 @click.option(
     "-o",
     "--output",
@@ -52,10 +52,10 @@ async def command(connection: Connection, words: tuple[str, ...], is_followed: b
       homeostat resource logs databasecluster/orders -o json
     """
     if is_followed and form:
-        raise click.UsageError("-f follows a text; -o prints one object: give one of them")
+        raise click.UsageError("pass -f or -o, not both: -f follows a text, -o prints one object")
     targets = await named_resources(connection.client, words)
     if len(targets) != 1:
-        raise click.UsageError("name one resource")
+        raise click.UsageError("expected one resource, as TYPE/NAME")
     kind, name = targets[0]
     title = resource_title(kind.kind, name)
     reader = _Reader(connection.client, kind.path(connection.namespace, name))

@@ -19,11 +19,11 @@ from homeostat.objects.json import Json
 
 @click.command(short_help="Print the outputs of a resource.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
-@click.option("--key", default="", metavar="NAME", help="Only this one; a text is printed as it is, for scripts.")
+@click.option("--key", default="", metavar="NAME", help="Print only this output; a text as it is, for scripts.")
 @output_option("json", "yaml")
 @connected
 async def command(connection: Connection, words: tuple[str, ...], key: str, output: str | None) -> None:
-    """Print the outputs of a resource: addresses, identifiers, whatever its plugin tells. They are no secrets.
+    """Print the outputs of a resource: addresses, identifiers, whatever its plugin reports. They are not secret.
 
     \b
     Examples:
@@ -32,7 +32,7 @@ async def command(connection: Connection, words: tuple[str, ...], key: str, outp
     """
     targets = await named_resources(connection.client, words)
     if len(targets) != 1:
-        raise click.UsageError("name one resource")
+        raise click.UsageError("expected one resource, as TYPE/NAME")
     kind, name = targets[0]
     outputs = status_of(await connection.client.get(kind.path(connection.namespace, name))).outputs
     title = resource_title(kind.kind, name)

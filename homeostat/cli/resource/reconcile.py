@@ -16,15 +16,15 @@ from homeostat.objects.timestamp import format_micro_time
 from homeostat.operators.actions.api import REQUESTED
 
 
-@click.command(short_help="Have resources looked at now.")
+@click.command(short_help="Trigger reconciliation of resources now.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME...", shell_complete=complete_resources)
 @wait_options(is_usual=True)
 @connected
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool, within_s: int) -> None:
-    """Have resources looked at now: what differs from their declaration is put right. Waits unless told not to.
+    """Trigger reconciliation of resources now, and wait until it has ended unless --no-wait is given.
 
-    Of one that is being deleted the destruction is tried again. Ends with 0 when all are ready, or gone, and with 1
-    where one fails or is not ready in time.
+    For a resource that is being deleted this retries its destruction. Ends with 0 when all are ready, or gone, and
+    with 1 where one fails or is not ready in time.
 
     \b
     Examples:
@@ -41,5 +41,5 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
         return awaited(target.kind, stored, goal)
 
     asked = Asked(connection)
-    await asked.each(words, reconcile, done="is to be looked at")
+    await asked.each(words, reconcile, done="reconciliation triggered")
     await asked.end(is_awaited=is_awaited, within_s=within_s)

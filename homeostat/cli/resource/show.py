@@ -23,7 +23,7 @@ from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.runs.run import Run
 
 
-@click.command(short_help="Print all about a resource: declaration, state, run, outputs.")
+@click.command(short_help="Describe a resource: declaration, state, run, outputs.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
 @output_option("json", "yaml")
 @connected

@@ -52,7 +52,7 @@ def status_of(obj: JsonObject) -> ResourceStatus:
     try:
         return msgspec.convert(obj.get("status") or {}, ResourceStatus)
     except msgspec.ValidationError as error:
-        raise Failure(f"the status of {obj['metadata']['name']} is not one of a resource: {error}") from error
+        raise Failure(f"the status of {obj['metadata']['name']} does not match the expected schema: {error}") from error
 
 
 def standing_of(obj: JsonObject) -> Standing:

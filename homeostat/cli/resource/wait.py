@@ -51,7 +51,7 @@ def awaited(kind: Kind, obj: JsonObject, goal: Goal) -> Awaited:
 
 def wait_options(*, is_usual: bool | None = None) -> Callable[[F], F]:
     """`is_awaited` is None where nothing is usual and nothing was said: then a person waits, and a program does not."""
-    told = "Wait for it.  [default: wait]" if is_usual else "Wait for it.  [default: on a terminal]"
+    told = "Wait for the result.  [default: wait]" if is_usual else "Wait for the result.  [default: on a terminal]"
 
     def add(function: F) -> F:
         timeout = click.option(
@@ -114,14 +114,14 @@ async def _versions(client: Client, target: Awaited) -> AsyncGenerator[JsonObjec
 
 def _state(last: JsonObject | None) -> str:
     if last is None:
-        return "it was not to be seen"
+        return "it does not exist"
     told = standing_of(last).text(time.time())
-    return told if status_of(last).observed_generation else f"{told}; does the operator actions run?"
+    return told if status_of(last).observed_generation else f"{told}; is the operator actions running?"
 
 
 def _end(target: Awaited, obj: JsonObject | None) -> _End | None:
     if obj is None or obj["metadata"]["uid"] != target.uid:
-        return _End(True, "is gone") if target.goal.is_gone else _End(False, "was deleted meanwhile")
+        return _End(True, "is gone") if target.goal.is_gone else _End(False, "was deleted while waiting")
     match end_of(obj, target.goal, datetime.now(UTC)):
         case "ready":
             return _End(True, "is ready")
@@ -130,7 +130,7 @@ def _end(target: Awaited, obj: JsonObject | None) -> _End | None:
         case "undestroyed":
             return _End(False, f"is not destroyed: {_failure(obj)}")
         case "paused":
-            return _End(False, f"is paused by its annotation {PAUSE}: nothing is done for it")
+            return _End(False, f"is paused by its annotation {PAUSE}; remove the annotation to reconcile it")
         case None:
             return None
 

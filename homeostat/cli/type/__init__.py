@@ -9,9 +9,9 @@ import click
 from homeostat.cli.group import LazyGroup
 
 COMMANDS: Final = {
-    "add": "Make resource types as files declare them.",
+    "add": "Create or update the resource types of files.",
     "list": "List resource types.",
-    "show": "Print all about a resource type: fields, plugin, state.",
+    "show": "Describe a resource type: fields, plugin, state.",
     "delete": "Delete a resource type that is not in use.",
 }
 

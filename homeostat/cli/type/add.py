@@ -30,16 +30,16 @@ _PATIENCE_S: Final = 5.0
 """A plane that has just started may not have the kind yet, or ask to wait for the operator that checks it."""
 
 
-@click.command(short_help="Make resource types as files declare them.")
+@click.command(short_help="Create or update the resource types of files.")
 @files_option(is_required=True)
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that another manager has set.")
-@click.option("--wait/--no-wait", "is_awaited", default=True, help="Wait until resources can be made.  [default: wait]")
+@click.option("--wait/--no-wait", "is_awaited", default=True, help="Wait until the kinds are served.  [default: wait]")
 @click.option("--timeout", "within_s", default=30, show_default=True, type=click.IntRange(1), help="Seconds to wait.")
 @connected
 async def command(
     connection: Connection, files: tuple[str, ...], force_conflicts: bool, is_awaited: bool, within_s: int
 ) -> None:
-    """Make resource types as files declare them, and wait until the server has their kinds.
+    """Create or update the resource types of files, and wait until the server serves their kinds.
 
     A file holds ResourceType objects or bodies of the REST API: {"name", "version", "schema", "description"}. A type
     that is there already is changed to what the file says.
@@ -92,7 +92,7 @@ async def _is_served(client: Client, added: FoundType, within_s: float) -> bool:
                 await _listed(client, added)
     except TimeoutError:
         Failure(
-            f"{added.title} has no kind after {within_s:.0f} s; does the operator actions run? "
+            f"{added.title} has no kind after {within_s:.0f} s; is the operator actions running? "
             f"homeostat type show {added.title} says more"
         ).show()
         return False

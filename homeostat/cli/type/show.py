@@ -25,12 +25,12 @@ _MOST_DEEP = 8
 _LIMITS = ("minimum", "maximum", "minLength", "maxLength", "pattern", "format", "minItems", "maxItems")
 
 
-@click.command(short_help="Print all about a resource type: fields, plugin, state.")
+@click.command(short_help="Describe a resource type: fields, plugin, state.")
 @click.argument("word", metavar="TYPE[/VERSION]", shell_complete=complete_types)
 @output_option("json", "yaml")
 @connected
 async def command(connection: Connection, word: str, output: str | None) -> None:
-    """Print all about a resource type: what its resources declare, its plugin, how often it looks, and its state.
+    """Describe a resource type: the fields of its resources, its plugin, its interval, and its state.
 
     \b
     Examples:

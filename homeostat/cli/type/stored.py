@@ -60,8 +60,8 @@ async def list_types(client: Client, *, patience_s: float = 0.0) -> list[FoundTy
 
 def no_types() -> Failure:
     return Failure(
-        "the server does not know resource types; a plane has them unless --operators leaves out actions, and a "
-        "cluster gets them by: homeostat crds --operators actions | kubectl apply --server-side -f -"
+        "the server does not serve resource types; a plane serves them unless --operators leaves out actions; for a "
+        "cluster: homeostat crds --operators actions | kubectl apply --server-side -f -"
     )
 
 
@@ -93,6 +93,6 @@ def siblings(types: Iterable[FoundType], of: FoundType) -> list[FoundType]:
 def _hint(types: Iterable[FoundType], name: str) -> str:
     known = sorted({each.type.spec.name for each in types})
     if not known:
-        return "; there is none at all, and to add one: homeostat type add -f FILE"
+        return "; there are none; to add one: homeostat type add -f FILE"
     near = get_close_matches(name, known, n=1)
     return f'; did you mean "{near[0]}"?' if near else f"; there are: {', '.join(known)}"

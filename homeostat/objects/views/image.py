@@ -1,7 +1,6 @@
 """An image reference taken apart: registry, path, tag and digest. Pure.
 
-`parse_image` never fails, for policies judge whatever a Pod says; `check_image` is for those who go on to ask a
-registry.
+`parse_image` never fails: it takes apart whatever a Pod says. `check_image` is for those who go on to ask a registry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A Pod as the checks see it: the few fields they ask for, decoded straight from the server's bytes.
+"""A Pod as operators see it: the few fields that they read, decoded straight from the server's bytes.
 
 Made for many: what the replicas of a workload have in common (spec, status and labels are equal once addresses and
 times are left out) is held once, and so are the parts that different workloads mostly have in common, so that 100,000

@@ -1,4 +1,4 @@
-"""ReplicaSets as policies see them. Most belong to a Deployment, and of those only to which one is kept.
+"""ReplicaSets as operators see them. Most belong to a Deployment, and of those only to which one is kept.
 
 One without an owner is a workload like any other; a cluster has few of them, and a great many old ones of Deployments:
 each of these takes a name and a version in memory, and its template is let go as soon as it is read. Pure.
@@ -44,7 +44,7 @@ def is_relinked(name: str, old: ReplicaSet | None, new: ReplicaSet | None) -> bo
     return before != after
 
 
-def is_judged_anew(old: ReplicaSet | None, new: ReplicaSet | None) -> bool:
-    """Whether checks of workloads may find something else: not where it only reports how far it has come."""
+def is_changed_declaration(old: ReplicaSet | None, new: ReplicaSet | None) -> bool:
+    """Whether it declares something else: not where it only reports how far it has come."""
     before, after = (None if each is None or each.is_owned else (each.spec,) for each in (old, new))
     return before != after

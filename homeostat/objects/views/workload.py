@@ -1,4 +1,4 @@
-"""What makes Pods: workloads with their templates, and the budgets that protect them, as far as policies ask. Pure.
+"""What makes Pods: workloads with their templates, and the budgets that protect them. Pure.
 
 A workload's key is `kind/namespace/name` with the kind in lower case. `owner_of` finds the workload of a Pod by its
 owner references; `pod_of` makes of a template the Pod that it would become.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -16,6 +15,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.plugins.discovery import ACTIONS, INPUTS, Catalog, claimed_types, discover, joined
 from homeostat.operators.actions.plugins.discovery import without_programs as safe_ones
 from homeostat.operators.actions.settings import read_settings
+from homeostat.runtime.catalog import offered
 from homeostat.web.kit.callers import require
 from homeostat.web.kit.gate import Gate
 
@@ -79,9 +79,8 @@ class PluginPages:
 
 def _inputs() -> list[JsonObject]:
     """Those that can be imported; why others cannot is told by what uses them."""
-    ours = [EntryPoint(name, value, "homeostat.inputs") for name, value in INPUTS.items()]
     found: dict[str, JsonObject] = {}
-    for point in (*entry_points(group="homeostat.inputs"), *ours):
+    for point in offered("homeostat.inputs", INPUTS):
         try:
             loaded = point.load()
         except Exception:  # noqa: S112 - somebody else's module may do anything when it is imported

@@ -31,13 +31,13 @@ def test_a_directory_of_directories_is_told_to_be_read_no_deeper(tmp_path: Path)
         pytest.param("", "no objects", id="empty"),
         pytest.param("a: [", "line", id="not YAML"),
         pytest.param("a: 1\na: 2", "already set", id="a key twice"),
-        pytest.param("- 1", "not an object", id="a list"),
+        pytest.param("- 1", "expected an object", id="a list"),
         pytest.param("{kind: Pod, metadata: {name: a}}", "lacks apiVersion or kind", id="no apiVersion"),
         pytest.param("{apiVersion: v1, kind: [], metadata: {name: a}}", "lacks apiVersion or kind", id="kind a list"),
         pytest.param("{apiVersion: v1, kind: Pod}", "no metadata.name", id="no metadata"),
-        pytest.param("{apiVersion: v1, kind: Pod, metadata: {generateName: a}}", "must be named", id="generateName"),
+        pytest.param("{apiVersion: v1, kind: Pod, metadata: {generateName: a}}", "set metadata.name", id="generated"),
         pytest.param("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: 1}}", "not a text", id="namespace 1"),
-        pytest.param("{apiVersion: v1, kind: List, items: [1]}", "not an object", id="a bad item"),
+        pytest.param("{apiVersion: v1, kind: List, items: [1]}", "expected an object", id="a bad item"),
     ],
 )
 def test_what_is_no_object_is_refused(tmp_path: Path, text: str, words: str) -> None:

@@ -229,7 +229,7 @@ def test_a_refusal_suggests_a_binding_only_for_a_missing_permission(shop: Cli) -
 def test_what_is_still_held_is_not_told_to_be_deleted(shop: Cli) -> None:
     kept = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, finalizers: [example.com/a, example.com/b]}}"
     shop.here("apply", "-f", "-", stdin=kept)
-    began = "configmap/kept: deletion began; finalizers hold it: example.com/a, example.com/b"
+    began = "configmap/kept: deletion started; waiting for finalizers: example.com/a, example.com/b"
     assert shop.here("delete", "cm/kept").out == f"{began} (--wait returns when it is gone)\n"
     waiting = shop.start("delete", "cm/kept", "--wait")
     assert waiting.stdout is not None
@@ -242,7 +242,7 @@ def test_what_is_still_held_is_not_told_to_be_deleted(shop: Cli) -> None:
 def test_a_namespace_is_deleted_when_what_is_in_it_is(shop: Cli) -> None:
     shop.here("apply", "-f", "-", stdin="{apiVersion: v1, kind: Namespace, metadata: {name: passing}}")
     began, ended = shop.here("delete", "ns/passing", "--wait").out.splitlines()
-    assert began == "namespace/passing: deletion began; finalizers hold it: kubernetes"
+    assert began == "namespace/passing: deletion started; waiting for finalizers: kubernetes"
     assert ended == "namespace/passing deleted"
 
 

@@ -176,7 +176,7 @@ async def test_who_may_lead_has_the_leases_of_its_own_namespace(api: Api) -> Non
 def test_operators_have_a_role_each_and_one_account(cli: Cli) -> None:
     printed = cli.here("rbac", "--operators", "policy,actions", "-n", "ops", "--leader-elect")
     run = "homeostat run --operators policy,actions --leader-elect --lease-namespace ops"
-    assert printed.err == f"to run them as this account: {run}\n"
+    assert printed.err == f"run them as this account: {run}\n"
     titles = [(each["kind"], each["metadata"]["name"]) for each in yaml.load_all(printed.out.encode())]
     assert titles == [
         ("Namespace", "ops"),

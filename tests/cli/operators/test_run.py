@@ -273,8 +273,8 @@ def test_what_the_plane_runs_itself_is_not_run_a_second_time(up: Up, election: t
     ended = up.cli("run", "--health", "none", *election)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
-        "error: the server runs actions, policy itself, so all work would be done twice; leave out here what it runs, "
-        "or start the plane without: homeostat up --operators housekeeping\n"
+        "error: the server runs actions, policy itself, and a second process would repeat all work; "
+        "leave these out of --operators, or start the plane without them: homeostat up --operators housekeeping\n"
     )
 
 

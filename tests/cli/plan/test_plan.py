@@ -214,7 +214,7 @@ class UnsurePlugin:
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        ({}, "only a run of its plan can tell; the operator starts one"),
+        ({}, "only a plan run shows the changes; the operator starts one"),
         ({"is_busy": True}, "RetryLater: come back in 5 s"),
     ],
 )

@@ -41,7 +41,7 @@ def test_a_token_is_printed_alone_and_works_until_revoked(up: Up, tmp_path: Path
 
 def test_a_user_without_a_role_is_refused(up: Up, tmp_path: Path) -> None:
     made = up.cli.here("token", "create", "guest")
-    assert "no rights" in made.err
+    assert "no permissions" in made.err
     refused = up.cli.here("get", "secrets", "--kubeconfig", kubeconfig_with(up, made.out.strip(), tmp_path / "guest"))
     assert refused.code == 1
     assert 'User "guest" cannot list' in refused.err

@@ -56,7 +56,9 @@ def test_directories_are_read_with_all_below_them_except_what_is_hidden(cli: Cli
     assert {each["source"] for each in found} == {f"{tmp_path}/a/b/web.yml", f"{tmp_path}/a/pod.json"}
 
 
-NOWHERE = "there are no .yaml, .yml, .json files in the current directory, and nothing comes in; name a FILE or DIR"
+NOWHERE = (
+    "there are no .yaml, .yml, .json files in the current directory, and standard input is empty; pass a FILE or DIR"
+)
 
 
 def test_without_a_path_the_current_directory_is_judged_and_told(cli: Cli, tmp_path: Path) -> None:
@@ -64,7 +66,7 @@ def test_without_a_path_the_current_directory_is_judged_and_told(cli: Cli, tmp_p
     done = check_in(cli, tmp_path / "home", stdin=yaml.dump(pod(PROBED)))
     assert (done.returncode, done.stderr.decode()) == (
         1,
-        f"no path is given: judging the current directory, {tmp_path}/home\n",
+        f"no path given; checking the current directory, {tmp_path}/home\n",
     )
     assert msgspec.json.decode(done.stdout)["violations"][0]["source"] == "a/web.yaml"
 
@@ -72,7 +74,7 @@ def test_without_a_path_the_current_directory_is_judged_and_told(cli: Cli, tmp_p
 def test_without_a_path_and_manifests_standard_input_is_judged_and_told(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "home/.git").mkdir(parents=True)
     done = check_in(cli, tmp_path / "home", stdin=yaml.dump(pod(BARE)))
-    assert (done.returncode, done.stderr.decode()) == (1, "no path is given: judging standard input\n")
+    assert (done.returncode, done.stderr.decode()) == (1, "no path given; checking standard input\n")
     assert msgspec.json.decode(done.stdout)["violations"][0]["source"] == "stdin"
 
 
@@ -153,9 +155,7 @@ def placed(namespace: str) -> JsonObject:
 
 def test_where_no_workload_is_found_that_is_told(cli: Cli, tmp_path: Path) -> None:
     done = cli.here("policy", "check", write(tmp_path / "config.yaml", CONFIG), "-o", "json")
-    assert done.err.startswith(
-        "nothing is judged: no Pod and no workload was found in the file; give manifests of Pods"
-    )
+    assert done.err.startswith("nothing to check: found no Pod and no workload in the file; pass manifests of Pods")
     assert (done.code, done.json["violations"]) == (0, [])
 
 
@@ -163,9 +163,7 @@ def test_what_is_in_a_namespace_of_the_system_is_told(cli: Cli, tmp_path: Path) 
     write(tmp_path / "a.yaml", placed("kube-system"))
     write(tmp_path / "b.yaml", placed("shop"))
     done = cli.here("policy", "check", tmp_path, "-o", "github")
-    assert done.err == (
-        "not judged: 1 of 2 Pods and workloads, for they are in namespaces of the system (kube-system)\n"
-    )
+    assert done.err == "skipped 1 of 2 Pods and workloads: they are in system namespaces (kube-system)\n"
     assert done.code == 1
 
 
@@ -174,7 +172,7 @@ def test_a_policy_whose_selector_matches_nothing_is_told(cli: Cli, tmp_path: Pat
     done = cli.here(
         "policy", "check", write(tmp_path / "a.yaml", pod(BARE)), "--policy", policy, "--bundle", "baseline"
     )
-    assert done.err.startswith("policy shop/named judges nothing: its spec.selector matches none of the 1 Pods and wor")
+    assert done.err.startswith("policy shop/named checks nothing: its spec.selector matches none of the 1 Pods and wor")
     assert (done.code, done.err.count("\n")) == (1, 1)
 
 

@@ -212,14 +212,19 @@ def test_what_was_injected_is_taken_back_and_stays_away(shop: Up, tmp_path: Path
     obj["metadata"]["annotations"] = {"devops.stochastic.io/injected": '{"main":["livenessProbe"]}'}
     assert shop.cli.here("apply", "-f", write(tmp_path / "web.yaml", obj)).code == 0
     done = shop.cli.here("policy", "revert", "deployment/web")
-    assert done.out == "deployment/default/web reverted (main: livenessProbe), and left alone from now on\n", done.err
+    assert done.out == "deployment/default/web reverted (main: livenessProbe), and excluded from enforcement\n", (
+        done.err
+    )
     now = shop.cli.here("get", "deployment", "web", "-o", "json").json
     (container,) = now["spec"]["template"]["spec"]["containers"]
     assert "livenessProbe" not in container
     assert "readinessProbe" in container
     assert now["metadata"]["annotations"] == {"devops.stochastic.io/enforcement": "disabled"}
     again = shop.cli.here("policy", "revert", "deployment/web")
-    assert (again.code, again.err) == (1, "error: deployment/default/web: nothing was injected into it\n")
+    assert (again.code, again.err) == (
+        1,
+        "error: deployment/default/web: nothing to revert: enforcement injected nothing\n",
+    )
 
 
 def test_scores_are_shown_as_they_change_until_interrupted(shop: Up, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ def test_a_resource_is_looked_at_when_somebody_asks(typed: Cli, shelf: Shelf) ->
     applied(typed, crate("one"))
     shelf.items["one"]["size"] = 77
     done = typed.here("resource", "reconcile", "crate/one")
-    assert (done.code, done.out.splitlines()) == (0, ["crate/one is to be looked at", "crate/one is ready"])
+    assert (done.code, done.out.splitlines()) == (0, ["crate/one reconciliation triggered", "crate/one is ready"])
     assert shelf.items["one"]["size"] == 1
     shelf.refuses = 503
     failed = typed.here("resource", "reconcile", "crate", "one")
@@ -48,7 +48,7 @@ def test_a_wait_outlives_its_server(cli: Cli) -> None:
             shelf.items["one"]["size"], shelf.slow_s = 7, 2.0
             waiting = cli.start("resource", "reconcile", "crate/one", "--timeout", "25")
             assert waiting.stdout is not None
-            assert waiting.stdout.readline() == "crate/one is to be looked at\n"
+            assert waiting.stdout.readline() == "crate/one reconciliation triggered\n"
             up.end()
         shelf.slow_s = 0.0
         with actions_plane(cli, "--port", port):

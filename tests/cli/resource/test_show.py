@@ -86,8 +86,8 @@ def test_outputs_are_told_and_missing_ones_too(typed: Cli, shelf: Shelf) -> None
         (("show", "zebra/one"), 1, 'there is no resource type "zebra"; there are: Crate'),
         (("delete", "crate/none"), 1, "not found"),
         (("reconcile", "crate/none"), 1, "not found"),
-        (("history", "a/b/c"), 2, "name one resource"),
-        (("outputs", "crate", "a", "b"), 2, "name one resource"),
+        (("history", "a/b/c"), 2, "expected one resource, as TYPE/NAME"),
+        (("outputs", "crate", "a", "b"), 2, "expected one resource, as TYPE/NAME"),
         (("show", "configmap/kube-root-ca.crt"), 1, 'there is no resource type "configmap"'),
     ],
 )

@@ -165,7 +165,7 @@ def test_a_server_without_the_operator_is_told_so(cli: Cli) -> None:
     with running(cli, "--operators", "housekeeping"):
         for words in (("type", "list"), ("resource", "history")):
             done = cli.here(*words)
-            assert (done.code, "does not know resource types" in done.err) == (1, True)
+            assert (done.code, "does not serve resource types" in done.err) == (1, True)
 
 
 def test_every_command_has_an_example(types: Cli) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.views.replica_set import ReplicaSet, is_judged_anew, is_relinked
+from homeostat.objects.views.replica_set import ReplicaSet, is_changed_declaration, is_relinked
 
 decode = msgspec.json.Decoder(ReplicaSet).decode
 
@@ -71,4 +71,4 @@ JUDGED = [
 def test_one_without_an_owner_is_judged_again_when_it_says_something_else(
     old: ReplicaSet | None, new: ReplicaSet | None, is_news: bool
 ) -> None:
-    assert is_judged_anew(old, new) == is_news
+    assert is_changed_declaration(old, new) == is_news

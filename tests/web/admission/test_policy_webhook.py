@@ -67,7 +67,11 @@ WRONG = {
     "no name": (("cert-generate", "--service-name", "höök"), 2, "--service-name"),
     "no directory": (("cert-generate", "--output-dir", "/dev/null/x"), 1, "/dev/null"),
     "no authority": (("install-config", "--ca-bundle-path", "none.crt"), 1, "CA bundle none.crt: No such file"),
-    "no PEM": (("install-config", "--ca-bundle-path", "/dev/null"), 1, "there is no certificate in it"),
+    "no PEM": (
+        ("install-config", "--ca-bundle-path", "/dev/null"),
+        1,
+        "the file holds no certificate; pass the ca.crt of the webhook",
+    ),
     "no certificate": (("serve", "--tls-cert", "none.crt"), 1, "certificate none.crt: No such file"),
     "no port": (("serve", "--addr", "here"), 2, "--addr takes ADDR:PORT"),
 }

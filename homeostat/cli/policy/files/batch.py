@@ -52,7 +52,7 @@ def read_batches(files: Sequence[str], *, with_bodies: bool) -> Iterator[tuple[i
             for share, answer in zip(shares, answers, strict=True):
                 yield len(share), decode(answer)
         except BrokenProcessPool as error:
-            raise Failure("a process that read files was ended, perhaps for lack of memory; check fewer") from error
+            raise Failure("a process that read files was killed, possibly for lack of memory; check fewer") from error
         finally:
             pool.shutdown(cancel_futures=True)
 

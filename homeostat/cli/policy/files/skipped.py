@@ -22,8 +22,8 @@ def passed_over(
     if not subjects:
         where = "the file" if files == 1 else f"{files} files"
         yield (
-            f"nothing is judged: no Pod and no workload was found in {where}; give manifests of {_KINDS}, "
-            "or pipe what helm template or kustomize build makes"
+            f"nothing to check: found no Pod and no workload in {where}; pass manifests of {_KINDS}, "
+            "or pipe the output of helm template or kustomize build"
         )
         return
     found = Counter(each.namespace for each in subjects)
@@ -31,13 +31,13 @@ def passed_over(
     left = len(subjects) - sum(system.values())
     if system:
         yield (
-            f"not judged: {len(subjects) - left} of {len(subjects)} Pods and workloads, for they are in namespaces of "
-            f"the system ({_names(system)})"
+            f"skipped {len(subjects) - left} of {len(subjects)} Pods and workloads: they are in system namespaces "
+            f"({_names(system)})"
         )
     for policy, score in zip(policies, scores, strict=True):
         if left and not score.subjects:
             yield (
-                f"policy {policy.title} judges nothing: its spec.selector matches none of the {left} Pods and "
+                f"policy {policy.title} checks nothing: its spec.selector matches none of the {left} Pods and "
                 "workloads; compare it with the labels of the Pods, which for a workload are those of its template"
             )
 

@@ -56,7 +56,8 @@ def usual_paths() -> list[str]:
     if _is_given(sys.stdin):
         return ["-"]
     raise NoManifestsError(
-        f"there are no {', '.join(SUFFIXES)} files in the current directory, and nothing comes in; name a FILE or DIR"
+        f"there are no {', '.join(SUFFIXES)} files in the current directory, and standard input is empty; "
+        "pass a FILE or DIR"
     )
 
 
@@ -78,7 +79,7 @@ def _below(directory: str) -> Iterator[str]:
 
 
 def _refuse(error: OSError) -> None:
-    raise NoManifestsError(f"cannot look into {error.filename}: {error.strerror}")
+    raise NoManifestsError(f"cannot read directory {error.filename}: {error.strerror}")
 
 
 def read_file(path: str) -> Iterator[Document | Problem]:

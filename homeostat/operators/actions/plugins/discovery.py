@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, Final, Generic, Literal, TypeVar
+
+from homeostat.runtime.catalog import offered
 
 log = logging.getLogger(__name__)
 
@@ -82,12 +84,10 @@ def discover(
 ) -> Catalog[Any]:
     """Makes what each entry point names, with these arguments. `enabled` names the only ones wanted; none for all."""
     wanted = frozenset(enabled)
-    installed = list(entry_points(group=group) if points is None else points)
-    builtin = [EntryPoint(name, value, group) for name, value in (ours or {}).items()]
     found: dict[str, Any] = {}
     troubles: dict[str, str] = {}
     off: dict[str, str] = {}
-    for point in (*installed, *builtin):
+    for point in offered(group, ours, installed=points):
         if point.name in found:
             continue
         if wanted and point.name not in wanted:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from homeostat.objects.decision import Wait
 from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, DISRUPTION_BUDGET, REPLICA_SET, STATEFUL_SET, Kind
 from homeostat.objects.views.pod import Pod
-from homeostat.objects.views.replica_set import ReplicaSet, is_judged_anew, is_relinked
+from homeostat.objects.views.replica_set import ReplicaSet, is_changed_declaration, is_relinked
 from homeostat.objects.views.workload import DisruptionBudget, Workload, key_of
 from homeostat.operators.policy.enforcement.patch import is_patched
 from homeostat.operators.policy.enforcement.plan import Plan
@@ -147,7 +147,7 @@ class Estate:
         namespace, name, old, new = change
         if is_relinked(name, old, new):
             self._tell(Affected(namespace, replica_set=name))
-        if is_judged_anew(old, new):
+        if is_changed_declaration(old, new):
             self._tell(Affected(namespace, key_of(REPLICA_SET.kind, namespace, name)))
 
     def _tell(self, affected: Affected) -> None:

@@ -10,7 +10,7 @@ import pytest
 from homeostat.objects.errors import InvalidError
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.operators.actions.inputs.reading import Reading
-from homeostat.operators.actions.plugins import discovery
+from homeostat.runtime import catalog
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
 from tests.operators.actions.inputs.estate import Estate, opened
@@ -28,7 +28,7 @@ async def test_a_package_brings_an_input_by_an_entry_point(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     point = EntryPoint("diary", f"{__name__}:Diary", "homeostat.inputs")
-    monkeypatch.setattr(discovery, "entry_points", lambda group: [point] if group == "homeostat.inputs" else [])
+    monkeypatch.setattr(catalog, "entry_points", lambda *, group: [point] if group == "homeostat.inputs" else [])
     async with opened(data, tmp_path) as (estate, operator), operator().running():
         await estate.declare_type()
         await estate.declare_input("mine", "diary", {})
