@@ -33,8 +33,10 @@ from homeostat.external.git.errors import (
 from homeostat.external.git.repository import Repository, check_ref
 from homeostat.external.git.snapshot import Snapshot
 from homeostat.external.process import Finished
+from homeostat.objects.backoff import Backoff
 
 Propose = Callable[[Snapshot], Awaitable[Change | None]]
+_BACKOFF: Final = Backoff(first_s=0.2, cap_s=5.0, spread=1.0)
 _MOVED: Final = (
     "stale info",
     "fetch first",
@@ -56,17 +58,15 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempts:
-    """Up to `most`, with pauses of a random length that may double each time."""
+    """Up to `most`. The pauses between them are random, so that writers of one branch get out of step."""
 
     most: int = 5
-    first_pause_s: float = 0.2
-    longest_pause_s: float = 5.0
-    random: Callable[[], float] = random.random
+    backoff: Backoff = _BACKOFF
+    chance: Callable[[], float] = random.random
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
-    async def pause(self, attempt: int) -> None:
-        longest: float = min(self.first_pause_s * 2 ** (attempt - 1), self.longest_pause_s)
-        await self.sleep(longest * self.random())
+    async def pause(self, failures: int) -> None:
+        await self.sleep(self.backoff.delay_s(failures, self.chance()))
 
 
 async def push_change(

@@ -6,7 +6,7 @@ downloaded when they are first read. What exceeds the limits is refused, and not
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
@@ -16,6 +16,7 @@ from homeostat.external.git.program import Git
 
 _LONGEST_PATH: Final = 4096
 _LISTED: Final = 16 << 20
+_ARGUMENTS: Final = 64 << 10
 _HEADER: Final = 200
 """More than the line before each object in the output of `cat-file --batch`."""
 
@@ -79,11 +80,12 @@ class Snapshot:
     async def entries(self, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """What is at each of these paths and at the directories above them; absent where there is nothing."""
         wanted = {each for path in map(inner_path, paths) for each in (path, *_parents(path))}
-        if not wanted:
-            return {}
-        words = ("ls-tree", "-t", "-z", "--full-tree", self.commit, "--", *sorted(wanted))
-        listed = _entries(await self._git.output(*words, largest=_LISTED))
-        return {each.path: each for each in listed if each.path in wanted}
+        found: dict[str, TreeEntry] = {}
+        for some in _portions(sorted(wanted)):
+            words = ("ls-tree", "-t", "-z", "--full-tree", self.commit, "--", *some)
+            listed = _entries(await self._git.output(*words, largest=_LISTED))
+            found |= {each.path: each for each in listed if each.path in wanted}
+        return found
 
     async def file(self, path: str) -> bytes:
         """The contents of a file; `MissingPathError` where there is nothing, `NotAFileError` where it is no file."""
@@ -134,6 +136,20 @@ def inner_path(path: str) -> str:
 
 def _parents(path: str) -> list[str]:
     return [str(each) for each in PurePosixPath(path).parents if str(each) != "."]
+
+
+def _portions(paths: Sequence[str]) -> Iterator[list[str]]:
+    """As many at a time as the arguments of a program may hold."""
+    some: list[str] = []
+    length = 0
+    for path in paths:
+        if some and length + len(path.encode()) > _ARGUMENTS:
+            yield some
+            some, length = [], 0
+        some.append(path)
+        length += len(path.encode()) + 1
+    if some:
+        yield some
 
 
 def _distinct(entries: Sequence[TreeEntry]) -> list[str]:

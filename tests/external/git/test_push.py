@@ -27,6 +27,7 @@ from homeostat.external.git.push import Attempts, Propose, Pushed, push_change
 from homeostat.external.git.repository import Repository
 from homeostat.external.git.snapshot import Snapshot
 from homeostat.external.secrets.credentials import BasicAuth
+from homeostat.objects.backoff import Backoff
 from tests.external.git.opened import Open
 from tests.external.git_servers import Origin, Sshd, serving_git
 from tests.external.servers import own_authority
@@ -138,7 +139,7 @@ async def test_pauses_between_attempts_grow_and_are_random(repository: Repositor
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    halves = Attempts(most=5, first_pause_s=1, longest_pause_s=3, random=lambda: 0.5, sleep=sleep)
+    halves = Attempts(most=5, backoff=Backoff(1, 3, spread=1), chance=lambda: 0.5, sleep=sleep)
     with pytest.raises(PushConflictError):
         await push_change(repository, "main", propose, by=BOT, attempts=halves)
     assert pauses == [0.5, 1, 1.5, 1.5]
@@ -149,7 +150,7 @@ async def test_several_writers_of_one_branch_all_succeed(open_git: Open, origin:
     repositories = [await open_git(Remote(origin.file_url)) for _ in range(3)]
 
     async def add(repository: Repository, at: int) -> None:
-        attempts = Attempts(most=20, first_pause_s=0.01)
+        attempts = Attempts(most=20, backoff=Backoff(0.01, 1, spread=1))
         await push_change(repository, "main", writes({f"{at}": b""}, f"{at}"), by=BOT, attempts=attempts)
 
     await asyncio.gather(*(add(repository, at) for at, repository in enumerate(repositories)))
@@ -246,6 +247,19 @@ async def test_an_edit_never_passes_a_link_or_a_submodule(repository: Repository
     }.items():
         with pytest.raises(NotAFileError, match=told):
             await push(repository, writes({path: b"1"}))
+
+
+async def test_a_change_of_many_files_is_one_commit(open_git: Open, origin: Origin) -> None:
+    """Their names together are longer than the arguments of a program may be."""
+    origin.commit({"x": "0"})
+    repository = await open_git(Remote(origin.file_url))
+    deep = "/".join(["d" * 200] * 2)
+    files: dict[str, bytes | None] = {f"{deep}/{at:0200}": b"1" for at in range(5000)}
+    pushed = await push(repository, writes(files))
+    assert (pushed.attempts, origin.git("rev-list", "--count", "main")) == (1, "2")
+    again = await push(repository, writes(dict.fromkeys(files)))
+    assert again.base == pushed.commit
+    assert origin.git("ls-tree", "--name-only", "main") == "x"
 
 
 async def test_a_change_that_exceeds_the_limits_is_refused(open_git: Open, origin: Origin) -> None:
