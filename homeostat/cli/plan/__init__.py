@@ -27,7 +27,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.types.definition import InvalidTypeError
 from homeostat.operators.actions.types.naming import resource_kind
 
@@ -79,9 +79,11 @@ async def command(
         there = await list_types(client)
         known = PlannedTypes([each.type for each in there], map(declared_type, types))
         planner = _Planner(client, connection.namespace, known, force=force_conflicts)
-        async with plugins_of_this_machine(client, allows_programs=allow_programs, allows_vault=allow_vault) as means:
+        async with plugins_of_this_machine(
+            client, allows_programs=allow_programs, allows_vault=allow_vault
+        ) as dependencies:
             planned = [await planner.plan_type(each, there) for each in types]
-            planned += await planner.plan(resources, means)
+            planned += await planner.plan(resources, dependencies)
     if output is not None:
         print_object(report_of(planned), output)
     else:
@@ -104,21 +106,21 @@ class _Planner:
             live = []
         return planned_type(manifest, there, live)
 
-    async def plan(self, manifests: Sequence[JsonObject], means: Means) -> list[Planned]:
-        return await asyncio.gather(*(self._plan(each, means) for each in manifests))
+    async def plan(self, manifests: Sequence[JsonObject], dependencies: Dependencies) -> list[Planned]:
+        return await asyncio.gather(*(self._plan(each, dependencies) for each in manifests))
 
-    async def _plan(self, manifest: JsonObject, means: Means) -> Planned:
+    async def _plan(self, manifest: JsonObject, dependencies: Dependencies) -> Planned:
         title = title_of(manifest)
         namespace = manifest["metadata"].get("namespace") or self._namespace
         async with self._turns:
             try:
-                return await self._planned(Planned(title, namespace), manifest, means)
+                return await self._planned(Planned(title, namespace), manifest, dependencies)
             except ApiError as error:
                 return Planned(title, namespace, "refused", error=told(error))
             except (Failure, InvalidTypeError) as error:
                 return Planned(title, namespace, "refused", error=str(error))
 
-    async def _planned(self, planned: Planned, manifest: JsonObject, means: Means) -> Planned:
+    async def _planned(self, planned: Planned, manifest: JsonObject, dependencies: Dependencies) -> Planned:
         spec = self._types.of(manifest)
         schema = schema_of_type(spec)
         live = await self._live(resource_kind(spec).path(planned.namespace, manifest["metadata"]["name"]))
@@ -129,7 +131,7 @@ class _Planner:
         change: Change = "create" if live is None else "update" if fields else "unchanged"
         if change == "update":
             stored["metadata"]["generation"] += 1
-        answer = await ask(means, self._types.kept_by(stored), stored, planned.namespace)
+        answer = await ask(dependencies, self._types.kept_by(stored), stored, planned.namespace)
         return replace(planned, change=change, fields=fields, answer=answer, error=answer.error)
 
     async def _live(self, path: str) -> JsonObject | None:

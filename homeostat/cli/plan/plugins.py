@@ -24,12 +24,12 @@ from homeostat.external.vault.client import VaultError, VaultRefusedError
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec
-from homeostat.operators.actions.dependencies import equipment
+from homeostat.operators.actions.dependencies import open_dependencies
 from homeostat.operators.actions.operator import ResourceOperator
 from homeostat.operators.actions.plugins.discovery import PluginOffError, UnknownPluginError
 from homeostat.operators.actions.runs.jobs import effective_action
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
-from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault, Plan
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.control.writes import Scope, Watched, writing_in
@@ -60,7 +60,9 @@ def read_only(client: Client) -> Iterator[Client]:
 
 
 @asynccontextmanager
-async def plugins_of_this_machine(client: Client, *, allows_programs: bool, allows_vault: bool) -> AsyncIterator[Means]:
+async def plugins_of_this_machine(
+    client: Client, *, allows_programs: bool, allows_vault: bool
+) -> AsyncIterator[Dependencies]:
     """Whoever writes types on the server says which programs run and where secrets are sent to: what a shell happens to
     hold for other ends, such as a token of a Vault, is theirs only where the user says so.
     """
@@ -71,18 +73,18 @@ async def plugins_of_this_machine(client: Client, *, allows_programs: bool, allo
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="homeostat-plan-")))
         try:
             settings = read_settings(environment)
-            means = await stack.enter_async_context(equipment(client, environment, directory, settings))
+            dependencies = await stack.enter_async_context(open_dependencies(client, environment, directory, settings))
         except ValueError as error:
             raise Failure(str(error)) from error
-        yield means
+        yield dependencies
 
 
-async def ask(means: Means, spec: ResourceTypeSpec, stored: JsonObject, namespace: str) -> Answer:
+async def ask(dependencies: Dependencies, spec: ResourceTypeSpec, stored: JsonObject, namespace: str) -> Answer:
     """`spec` is the type that the operator goes by."""
     resource = _resource(stored, namespace)
-    plugin = effective_action(resource, spec.action, claimed=means.claims.get(spec.name, "")).plugin
+    plugin = effective_action(resource, spec.action, claimed=dependencies.claims.get(spec.name, "")).plugin
     try:
-        found = await ResourceOperator(lambda _: spec, means).plan(resource)
+        found = await ResourceOperator(lambda _: spec, dependencies).plan(resource)
     except Wait as wait:
         return Answer(plugin, unknown=f"{wait.reason}: {wait}")
     match found:

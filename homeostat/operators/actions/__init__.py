@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from homeostat.external.vault.settings import vault_settings
 from homeostat.operators.actions.access import RULES
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType
-from homeostat.operators.actions.controllers import Offices
-from homeostat.operators.actions.inputs.controller import InputOffice
+from homeostat.operators.actions.controllers import ResourceControls
+from homeostat.operators.actions.inputs.controller import InputControl
 from homeostat.operators.actions.runs.sweep import sweep_regularly
 from homeostat.operators.actions.settings import read_settings
 from homeostat.operators.actions.types.guard import TypeGuard
@@ -75,12 +75,12 @@ def register(setup: Setup) -> None:
     # A type of the same kind adds a version to the definition, or stands back behind an older one.
     siblings: Route[ResourceType] = to_mapped(RESOURCE_TYPE.kind, lambda each: _siblings(each, types.cache))
     controller.also(types, siblings, when=generation_changed)
-    offices = Offices(setup, types.cache, settings)
-    types.add_handler(offices.note)
+    controls = ResourceControls(setup, types.cache, settings)
+    types.add_handler(controls.note)
     setup.guard(RESOURCE_TYPE, TypeGuard(setup.client).check)
-    setup.run(offices.run)
-    setup.run(InputOffice(setup, types).run)
-    setup.run(lambda: sweep_regularly(setup.client, offices.keep_of, namespace=setup.namespace))
+    setup.run(controls.run)
+    setup.run(InputControl(setup, types).run)
+    setup.run(lambda: sweep_regularly(setup.client, controls.keep_of, namespace=setup.namespace))
 
 
 def check_environment(environment: Mapping[str, str]) -> None:

@@ -20,21 +20,23 @@ from homeostat.operators.actions.runs.history import Prune, Record, entry_object
 from homeostat.operators.actions.runs.jobs import called
 from homeostat.operators.actions.runs.output import publishing
 from homeostat.operators.actions.runs.run import Outcome, Run
-from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.world import Fault, Underway
 
 
 class Actor:
-    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], means: Means, assignments: Assignments) -> None:
-        self._type_of, self._means, self._assignments = type_of, means, assignments
+    def __init__(
+        self, type_of: Callable[[Resource], ResourceTypeSpec], dependencies: Dependencies, assignments: Assignments
+    ) -> None:
+        self._type_of, self._dependencies, self._assignments = type_of, dependencies, assignments
 
     async def act(self, obj: Resource, action: Action) -> Receipt | None:
         match action:
             case Begin(ticket):
-                self._means.fresh.add(ticket)
+                self._dependencies.fresh.add(ticket)
             case Abandon(ticket):
-                self._means.fresh.discard(ticket)
+                self._dependencies.fresh.discard(ticket)
             case Start(run):
                 return _receipt(await self._start(obj, run))
             case Adopt(run):
@@ -46,7 +48,7 @@ class Actor:
         return None
 
     async def _start(self, obj: Resource, run: Run) -> Run:
-        fresh = self._means.fresh
+        fresh = self._dependencies.fresh
         fresh.discard(run.ticket)
         ready = self._assignments.of_run(obj, obj.read_status(ResourceStatus), run)
         if isinstance(ready, Fault):
@@ -70,14 +72,14 @@ class Actor:
 
     async def _run(self, obj: Resource, run: Run, ready: Assignment) -> Underway | Outcome | Fault:
         """Starts the run, and publishes what the plugin prints meanwhile."""
-        means, secrets, kind = self._means, ready.job.secrets, resource_kind(self._type_of(obj))
-        async with publishing(means.client, kind, obj, run, scrub=secrets.scrub) as printed:
+        dependencies, secrets, kind = self._dependencies, ready.job.secrets, resource_kind(self._type_of(obj))
+        async with publishing(dependencies.client, kind, obj, run, scrub=secrets.scrub) as printed:
             job = dataclasses.replace(ready.job, echo=printed.add)
             return await called(secrets, ready.plugin.name, _started(ready.plugin, job), (Underway, Outcome))
 
     async def _record(self, record: Record, namespace: str) -> None:
         """An entry of that name comes from a reconciliation that was interrupted; this one replaces it."""
-        kind, client = RECONCILIATION.kind, self._means.client
+        kind, client = RECONCILIATION.kind, self._dependencies.client
         body = entry_object(record, namespace)
         try:
             await client.fetch("POST", kind.path(namespace), body=body)
@@ -87,7 +89,7 @@ class Actor:
 
     async def _prune(self, name: str, namespace: str) -> None:
         try:
-            await self._means.client.fetch("DELETE", RECONCILIATION.kind.path(namespace, name))
+            await self._dependencies.client.fetch("DELETE", RECONCILIATION.kind.path(namespace, name))
         except NotFoundError:
             return
 

@@ -28,7 +28,7 @@ from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
 
 if TYPE_CHECKING:
-    from homeostat.operators.actions.operator import Means
+    from homeostat.operators.actions.operator import Dependencies
 
 log = logging.getLogger(__name__)
 
@@ -37,17 +37,17 @@ _NOT_BEFORE_CHANGES_S = 0.001
 """What is due later, however little, stands back behind what somebody has just declared."""
 
 
-class _Office:
+class _ResourceControl:
     """`versions` are the types in force; resources are looked for at the newest."""
 
-    def __init__(self, setup: Setup, versions: Versions, means: Means, slots: asyncio.Semaphore) -> None:
+    def __init__(self, setup: Setup, versions: Versions, dependencies: Dependencies, slots: asyncio.Semaphore) -> None:
         from homeostat.operators.actions.operator import ResourceOperator
 
         self.versions = versions
         kind = resource_kind(newest(versions))
-        operator = ResourceOperator(lambda each: kept_by(self.versions, each.metadata.labels), means)
+        operator = ResourceOperator(lambda each: kept_by(self.versions, each.metadata.labels), dependencies)
         options = Options(
-            finalizer=FINALIZER, concurrency=means.settings.concurrency, timeout_s=_LONGEST_LOOK_S, slots=slots
+            finalizer=FINALIZER, concurrency=dependencies.settings.concurrency, timeout_s=_LONGEST_LOOK_S, slots=slots
         )
         self.controller: Controller[Resource, Any, Any] = setup.control(
             kind, Resource, operator, options, name=kind.plural
@@ -60,10 +60,10 @@ class _Office:
                 self.controller.enqueue(each.metadata.namespace, each.metadata.name, after_s=_NOT_BEFORE_CHANGES_S)
 
 
-class Offices:
+class ResourceControls:
     def __init__(self, setup: Setup, types: Cache[ResourceType], settings: ActionSettings) -> None:
         self._setup, self._types, self._settings = setup, types, settings
-        self._offices: dict[str, _Office] = {}
+        self._controls: dict[str, _ResourceControl] = {}
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._changed = asyncio.Event()
 
@@ -73,9 +73,9 @@ class Offices:
     def keep_of(self, kind: str) -> Keep:
         """What is kept of the history of resources, by the name of their type or kind; in force or not."""
         wanted = kind_name(kind)
-        office = self._offices.get(wanted)
-        if office is not None:
-            return newest(office.versions).history
+        control = self._controls.get(wanted)
+        if control is not None:
+            return newest(control.versions).history
         kept = (each.spec.history for each in self._types if kind_name(each.spec.name) == wanted)
         return max(kept, key=lambda each: (each.entries, each.max_age_days), default=Keep())
 
@@ -85,12 +85,12 @@ class Offices:
         async with AsyncExitStack() as stack:
             while not versions_in_force(self._types):
                 await self._wait()
-            means = await stack.enter_async_context(equipped(self._setup, self._settings))
+            dependencies = await stack.enter_async_context(equipped(self._setup, self._settings))
             stack.push_async_callback(self._close)
             self._changed.set()
             while True:
                 await self._wait()
-                await self._arrange(versions_in_force(self._types), means)
+                await self._arrange(versions_in_force(self._types), dependencies)
 
     async def _wait(self) -> None:
         await self._changed.wait()
@@ -98,22 +98,22 @@ class Offices:
 
     async def _close(self) -> None:
         """The controllers end with the term; the next one opens them anew."""
-        offices, self._offices = self._offices, {}
-        for office in offices.values():
-            await self._setup.release(office.controller, grace_s=0.0)
+        controls, self._controls = self._controls, {}
+        for control in controls.values():
+            await self._setup.release(control.controller, grace_s=0.0)
 
-    async def _arrange(self, wanted: dict[str, Versions], means: Means) -> None:
-        for kind, office in list(self._offices.items()):
+    async def _arrange(self, wanted: dict[str, Versions], dependencies: Dependencies) -> None:
+        for kind, control in list(self._controls.items()):
             versions = wanted.get(kind)
-            if versions is None or not _is_served_alike(resource_kind(newest(versions)), office.controller.kind):
-                del self._offices[kind]
-                await self._setup.release(office.controller)
+            if versions is None or not _is_served_alike(resource_kind(newest(versions)), control.controller.kind):
+                del self._controls[kind]
+                await self._setup.release(control.controller)
                 log.info("stopped controller for kind", extra={"kind": kind})
         for kind, versions in wanted.items():
-            if kind in self._offices:
-                self._offices[kind].change(versions)
+            if kind in self._controls:
+                self._controls[kind].change(versions)
             else:
-                self._offices[kind] = _Office(self._setup, versions, means, self._slots)
+                self._controls[kind] = _ResourceControl(self._setup, versions, dependencies, self._slots)
                 log.info("started controller for kind", extra={"kind": kind})
 
 

@@ -19,7 +19,7 @@ from homeostat.operators.actions.settings import ActionSettings
 from homeostat.runtime.setup import Setup
 
 if TYPE_CHECKING:
-    from homeostat.operators.actions.operator import Means
+    from homeostat.operators.actions.operator import Dependencies
     from homeostat.operators.actions.plugins.discovery import Catalog
     from homeostat.operators.actions.plugins.plugin import Plugin
 
@@ -27,22 +27,22 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def equipped(setup: Setup, settings: ActionSettings) -> AsyncIterator[Means]:
+async def equipped(setup: Setup, settings: ActionSettings) -> AsyncIterator[Dependencies]:
     # Some tenths of a second of imports, which would hold up everybody else in this process.
     await asyncio.to_thread(_import_all)
-    async with equipment(setup.client, setup.environment, setup.directory, settings) as means:
-        yield means
+    async with open_dependencies(setup.client, setup.environment, setup.directory, settings) as dependencies:
+        yield dependencies
 
 
 @asynccontextmanager
-async def equipment(
+async def open_dependencies(
     client: Client, environment: Mapping[str, str], directory: Path, settings: ActionSettings
-) -> AsyncIterator[Means]:
+) -> AsyncIterator[Dependencies]:
     """Also for a process that only asks what would be done."""
     from homeostat.edge.proxies import read_proxies
     from homeostat.external.rest.client import RestClient
     from homeostat.external.rest.settings import RestSettings
-    from homeostat.operators.actions.operator import Means
+    from homeostat.operators.actions.operator import Dependencies
     from homeostat.operators.actions.plugins.discovery import (
         ACTIONS,
         claimed_types,
@@ -66,7 +66,7 @@ async def equipment(
             plugins = without_programs(plugins)
         for name in sorted(settings.configs.keys() - {*plugins}):
             log.warning("PLUGIN_CONFIGS names a plugin that is not there", extra={"plugin": name})
-        yield Means(
+        yield Dependencies(
             client=client,
             plugins=plugins,
             stores=stores,

@@ -14,31 +14,33 @@ from homeostat.operators.actions.plugins.plugin import Remote
 from homeostat.operators.actions.runs.assignment import Assignments, Wanted
 from homeostat.operators.actions.runs.jobs import called
 from homeostat.operators.actions.runs.run import Outcome, Run
-from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Seen, Underway, World
 
 
 class Observer:
-    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], means: Means, assignments: Assignments) -> None:
-        self._type_of, self._means, self._assignments = type_of, means, assignments
+    def __init__(
+        self, type_of: Callable[[Resource], ResourceTypeSpec], dependencies: Dependencies, assignments: Assignments
+    ) -> None:
+        self._type_of, self._dependencies, self._assignments = type_of, dependencies, assignments
 
     async def observe(self, obj: Resource) -> World:
-        spec, means = self._type_of(obj), self._means
-        now, status = means.now(), obj.read_status(ResourceStatus)
+        spec, dependencies = self._type_of(obj), self._dependencies
+        now, status = dependencies.now(), obj.read_status(ResourceStatus)
         wanted = self._assignments.wanted(obj)
         need = need_of(obj, status, wanted.digest, now)
         seen = await self._seen(obj, status, wanted, need)
         may_begin = need in ("destroy", "conclude") or (isinstance(seen, Plan) and seen.is_changed is not False)
         return World(
             now=now,
-            seen_at=now if seen is None else means.now(),
-            chance=means.chance(),
+            seen_at=now if seen is None else dependencies.now(),
+            chance=dependencies.chance(),
             digest=wanted.digest,
             kind=spec.name,
             version=spec.version,
             plugin=wanted.action.plugin,
             declaration=self._assignments.declaration(obj, wanted.action.plugin) if may_begin else "",
-            pace=means.settings.pace_of(spec),
+            pace=dependencies.settings.pace_of(spec),
             seen=seen,
         )
 
@@ -69,7 +71,7 @@ class Observer:
         return await called(ready.job.secrets, ready.plugin.name, ready.plugin.plan(ready.job), (Plan,))
 
     async def _follow(self, obj: Resource, status: ResourceStatus, run: Run) -> Seen:
-        if run.ticket in self._means.fresh and run.handle is None:
+        if run.ticket in self._dependencies.fresh and run.handle is None:
             return Fresh()
         ready = self._assignments.of_run(obj, status, run)
         if isinstance(ready, Fault):

@@ -11,18 +11,21 @@ from homeostat.operators.actions.decide import decide
 from homeostat.operators.actions.observe import Observer
 from homeostat.operators.actions.runs.assignment import Assignments
 from homeostat.operators.actions.runs.conclusion import Action
-from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault, Plan, World
 
-__all__ = ["Means", "ResourceOperator"]
+__all__ = ["Dependencies", "ResourceOperator"]
 
 
 class ResourceOperator:
     """`type_of` gives a resource's type as it is now."""
 
-    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], means: Means) -> None:
-        assignments = Assignments(type_of, means)
-        self._observer, self._actor = Observer(type_of, means, assignments), Actor(type_of, means, assignments)
+    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], dependencies: Dependencies) -> None:
+        assignments = Assignments(type_of, dependencies)
+        self._observer, self._actor = (
+            Observer(type_of, dependencies, assignments),
+            Actor(type_of, dependencies, assignments),
+        )
 
     async def observe(self, obj: Resource) -> World:
         return await self._observer.observe(obj)

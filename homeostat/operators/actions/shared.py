@@ -17,7 +17,7 @@ from homeostat.operators.actions.settings import ActionSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class Dependencies:
     """For one term of leading: whoever leads next may start what was recorded in this."""
 
     client: Client

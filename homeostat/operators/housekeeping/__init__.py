@@ -14,7 +14,7 @@ from homeostat.operators.housekeeping.definitions import Definitions
 from homeostat.operators.housekeeping.garbage.collector import Collector
 from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.namespaces.controller import Namespaces
-from homeostat.operators.housekeeping.namespaces.defaults import Furnishings
+from homeostat.operators.housekeeping.namespaces.defaults import NamespaceDefaults
 from homeostat.operators.housekeeping.roles import Roles
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ async def _run_once(client: Client, authority: str) -> None:
         Collector(client, feed),
         Namespaces(client, feed),
         Definitions(client, feed),
-        Furnishings(client, feed, authority=authority),
+        NamespaceDefaults(client, feed, authority=authority),
         Roles(client, feed),
     )
     async with asyncio.TaskGroup() as tasks:

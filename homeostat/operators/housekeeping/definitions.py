@@ -10,7 +10,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.timestamp import format_time
-from homeostat.operators.housekeeping.garbage.deletions import Departures
+from homeostat.operators.housekeeping.garbage.deletions import PendingDeletions
 from homeostat.operators.housekeeping.metadata.client import MetadataClient
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
@@ -35,14 +35,14 @@ class Definitions:
         self._workers = Workers(self._queue, self._delete, name="definition deletion", count=_WORKERS)
         self._waiting: dict[str, str] = {}
         """Definitions that wait for their last object, by the kind of those."""
-        self._departures = Departures()
+        self._pending_deletions = PendingDeletions()
         feed.subscribe(self._observe)
 
     async def run(self) -> None:
         await self._workers.run()
 
     def _observe(self, news: News) -> None:
-        self._departures.observe(news)
+        self._pending_deletions.observe(news)
         match news:
             case Changed(key, metadata) if key == DEFINITION_KEY and metadata.deletion_timestamp is not None:
                 if FINALIZER in (metadata.finalizers or ()):
@@ -71,7 +71,7 @@ class Definitions:
                 path, definition, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
             )
             self._queue.add(name, after_s=_AGAIN_S)
-        elif kind is not None and self._departures.is_awaited(key_of(kind)):
+        elif kind is not None and self._pending_deletions.is_awaited(key_of(kind)):
             # The same: a watch that broke off may not have told yet who is gone, and a kind that is gone never will.
             self._waiting[key_of(kind)] = name
             self._queue.add(name, after_s=_AGAIN_S)
@@ -82,7 +82,7 @@ class Definitions:
         """Delete every object; whether none is left. While some are, what goes brings the definition up again."""
         self._waiting[key_of(kind)] = definition
         found = await self._metadata.list(kind)
-        self._departures.expect(key_of(kind), (each.uid for each in found))
+        self._pending_deletions.expect(key_of(kind), (each.uid for each in found))
         for namespace in sorted({each.namespace for each in found}):
             await self._metadata.delete_all(kind, namespace)
         is_empty = not found or not await self._metadata.list(kind)

@@ -27,10 +27,10 @@ from homeostat.operators.policy.api import (
 from homeostat.operators.policy.decide import Action, decide
 from homeostat.operators.policy.deployment import ALERTS, PANELS, WEBHOOK
 from homeostat.operators.policy.live.changes import Follower
-from homeostat.operators.policy.live.evaluation import Inquiry
-from homeostat.operators.policy.live.pod_health import Census
-from homeostat.operators.policy.live.results import Books
-from homeostat.operators.policy.live.workloads import Estate
+from homeostat.operators.policy.live.evaluation import PolicyEvaluation
+from homeostat.operators.policy.live.pod_health import PodHealth
+from homeostat.operators.policy.live.results import ResultsByPolicy
+from homeostat.operators.policy.live.workloads import WorkloadCache
 from homeostat.operators.policy.metrics import Series
 from homeostat.operators.policy.observe import Namespace, Observer
 from homeostat.operators.policy.world import World
@@ -67,12 +67,12 @@ class PolicyOperator:
 def register(setup: Setup) -> None:
     names = (setup.name, f"{setup.name}-cluster")
     series = Series(lambda: setup.metrics.counted(names))
-    census = Census()
-    for each in (series, census):
+    pod_health = PodHealth()
+    for each in (series, pod_health):
         setup.metrics.register(each)
-    setup.watch(POD, Pod).add_handler(census.pod_changed)
-    estate = Estate(setup)
-    _follow_policies(setup, series, estate)
+    setup.watch(POD, Pod).add_handler(pod_health.pod_changed)
+    workload_cache = WorkloadCache(setup)
+    _follow_policies(setup, series, workload_cache)
     if setup.namespace:
         log.info(
             "not reconciling ClusterDevOpsPolicies: the operator is limited to one namespace",
@@ -80,42 +80,46 @@ def register(setup: Setup) -> None:
         )
         return
     namespaces = setup.watch(NAMESPACE, Namespace, is_metadata_only=True)
-    namespaces.add_handler(lambda change: None if change.new else census.namespace_gone(change.name))
-    _follow_cluster_policies(setup, series, estate, namespaces)
+    namespaces.add_handler(lambda change: None if change.new else pod_health.namespace_gone(change.name))
+    _follow_cluster_policies(setup, series, workload_cache, namespaces)
 
 
-def _follow_policies(setup: Setup, series: Series, estate: Estate) -> None:
+def _follow_policies(setup: Setup, series: Series, workload_cache: WorkloadCache) -> None:
     pods = setup.watch(POD, Pod)
     audits = setup.watch(POLICY_AUDIT_RESULT.kind, PolicyAuditResult)
     policies = setup.watch(DEVOPS_POLICY.kind, DevOpsPolicy)
-    books = Books()
-    inquiry = Inquiry(setup.client, pods.cache, series=series, estate=estate)
-    observer = Observer(policies.cache, books, inquiry, series=series, estate=estate, audits=audits.cache)
-    actor = Actor(setup.client, books, series=series, recorder=setup.recorder)
+    results = ResultsByPolicy()
+    evaluation = PolicyEvaluation(setup.client, pods.cache, series=series, workload_cache=workload_cache)
+    observer = Observer(
+        policies.cache, results, evaluation, series=series, workload_cache=workload_cache, audits=audits.cache
+    )
+    actor = Actor(setup.client, results, series=series, recorder=setup.recorder)
     options = Options(finalizer=FINALIZER, concurrency=16)
     controller = setup.control(DEVOPS_POLICY.kind, DevOpsPolicy, PolicyOperator(observer, actor), options)
-    Follower(controller, books, series).follow(setup, estate)
+    Follower(controller, results, series).follow(setup, workload_cache)
 
 
-def _follow_cluster_policies(setup: Setup, series: Series, estate: Estate, namespaces: Informer[Namespace]) -> None:
+def _follow_cluster_policies(
+    setup: Setup, series: Series, workload_cache: WorkloadCache, namespaces: Informer[Namespace]
+) -> None:
     pods = setup.watch(POD, Pod)
     kind = CLUSTER_DEVOPS_POLICY.kind
     policies = setup.watch(kind, ClusterDevOpsPolicy)
-    books = Books()
-    inquiry = Inquiry(setup.client, pods.cache, series=series, estate=estate)
+    results = ResultsByPolicy()
+    evaluation = PolicyEvaluation(setup.client, pods.cache, series=series, workload_cache=workload_cache)
     observer = Observer(
         policies.cache,
-        books,
-        inquiry,
+        results,
+        evaluation,
         series=series,
-        estate=estate,
+        workload_cache=workload_cache,
         audits=setup.watch(POLICY_AUDIT_RESULT.kind, PolicyAuditResult).cache,
         namespaces=namespaces.cache,
     )
-    actor = Actor(setup.client, books, series=series, recorder=setup.recorder)
+    actor = Actor(setup.client, results, series=series, recorder=setup.recorder)
     options = Options(finalizer=FINALIZER, concurrency=4)
     operator = PolicyOperator(observer, actor)
     controller = setup.control(kind, ClusterDevOpsPolicy, operator, options, name="cluster")
-    follower = Follower(controller, books, series, gather_s=_GATHER_S)
-    follower.follow(setup, estate)
+    follower = Follower(controller, results, series, gather_s=_GATHER_S)
+    follower.follow(setup, workload_cache)
     namespaces.add_handler(lambda _: follower.look_at_all())

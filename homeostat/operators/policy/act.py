@@ -26,7 +26,7 @@ from homeostat.operators.policy.api import (
 from homeostat.operators.policy.audit_result import AuditAction, DropResult, RecordResult, interval_s
 from homeostat.operators.policy.decide import Action, ForgetSeries
 from homeostat.operators.policy.enforcement.plan import Patch
-from homeostat.operators.policy.live.results import Books, Key
+from homeostat.operators.policy.live.results import Key, ResultsByPolicy
 from homeostat.operators.policy.live.workloads import WORKLOADS
 from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.control.recorder import About, EventType, Recorder
@@ -41,13 +41,13 @@ class Actor:
     def __init__(
         self,
         client: Client,
-        books: Books,
+        results: ResultsByPolicy,
         *,
         series: Series,
         recorder: Recorder,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._client, self._books = client, books
+        self._client, self._results = client, results
         self._series, self._recorder, self._now = series, recorder, now
 
     async def act(self, policy: Policy, action: Action) -> None:
@@ -58,7 +58,7 @@ class Actor:
                 await self._keep_record(policy, action)
             case ForgetSeries():
                 self._series.forget(_key(policy))
-                self._books.close(_key(policy))
+                self._results.close(_key(policy))
             case _:
                 assert_never(action)
 
@@ -82,15 +82,15 @@ class Actor:
             self._refused(policy, patch, error)
         else:
             self._series.remediations_applied += 1
-            if (ledger := self._books.find(_key(policy))) is not None:
-                ledger.failures.pop(str(owner), None)
+            if (policy_results := self._results.find(_key(policy))) is not None:
+                policy_results.failures.pop(str(owner), None)
             self._tell(policy, "Normal", "Remediated", f"Patched {owner} ({_parts(patch)})")
 
     def _refused(self, policy: Policy, patch: Patch, error: ApiError) -> None:
         self._series.remediations_failed += 1
         owner = str(patch.owner)
-        if (ledger := self._books.find(_key(policy))) is not None:
-            ledger.failures[owner] = self._later(error)
+        if (policy_results := self._results.find(_key(policy))) is not None:
+            policy_results.failures[owner] = self._later(error)
         log.warning("failed to remediate workload", extra={"workload": owner, "reason": error.message})
         self._tell(policy, "Warning", "RemediationFailed", f"Failed to patch {owner}: {error.message}")
 
@@ -117,8 +117,8 @@ class Actor:
 
     def _rest(self, policy: Policy, action: AuditAction, until: float) -> None:
         """Nothing is recorded of the namespace before."""
-        ledger = self._books.find(_key(policy))
-        page = None if ledger is None else ledger.pages.get(action.namespace)
+        policy_results = self._results.find(_key(policy))
+        page = None if policy_results is None else policy_results.pages.get(action.namespace)
         if page is not None:
             page.record_after = until
 

@@ -13,9 +13,9 @@ from homeostat.objects.declared import Metadata
 from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy, Policy, PolicyAuditResult
 from homeostat.operators.policy.audit_result import Record, due_at, most_violations, results_of, violation_of
 from homeostat.operators.policy.engine.evaluator import Evaluator
-from homeostat.operators.policy.live.evaluation import Inquiry
-from homeostat.operators.policy.live.results import Books, Key, Ledger, Page
-from homeostat.operators.policy.live.workloads import Estate
+from homeostat.operators.policy.live.evaluation import PolicyEvaluation
+from homeostat.operators.policy.live.results import Key, Page, PolicyResults, ResultsByPolicy
+from homeostat.operators.policy.live.workloads import WorkloadCache
 from homeostat.operators.policy.metrics import Series
 from homeostat.operators.policy.world import World
 from homeostat.runtime.cache.cache import Cache
@@ -38,17 +38,17 @@ class Observer:
     def __init__(
         self,
         policies: Policies,
-        books: Books,
-        inquiry: Inquiry,
+        results: ResultsByPolicy,
+        evaluation: PolicyEvaluation,
         *,
         series: Series,
-        estate: Estate,
+        workload_cache: WorkloadCache,
         audits: Cache[PolicyAuditResult],
         namespaces: Cache[Namespace] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._policies, self._books, self._inquiry = policies, books, inquiry
-        self._series, self._estate = series, estate
+        self._policies, self._results, self._evaluation = policies, results, evaluation
+        self._series, self._workload_cache = series, workload_cache
         self._audits, self._namespaces, self._now = audits, namespaces, now
 
     async def observe(self, policy: Policy) -> World:
@@ -58,25 +58,25 @@ class Observer:
         finally:
             is_gone = self._policies.get(*key) is None
             if is_gone:
-                self._books.close(key)
+                self._results.close(key)
                 self._series.forget(key)
         return World(world.now, world.evaluator) if is_gone else world
 
     async def _observe(self, key: Key, policy: Policy) -> World:
         now = self._now()
-        ledger = self._books.open(key, policy.spec)
-        evaluator = ledger.evaluator
+        policy_results = self._results.open(key, policy.spec)
+        evaluator = policy_results.evaluator
         if policy.is_terminating or not isinstance(evaluator, Evaluator):
             return World(now, evaluator, has_series=key in self._series)
-        if ledger.asks_workloads:
-            await self._estate.ready(has_budgets=bool(policy.spec.require_disruption_budget))
+        if policy_results.asks_workloads:
+            await self._workload_cache.ready(has_budgets=bool(policy.spec.require_disruption_budget))
         meant = self._meant(policy, evaluator)
-        ledger.keep(meant)
+        policy_results.keep(meant)
         for number, namespace in enumerate(meant):
-            await self._inquiry.refresh(ledger.page(namespace), namespace, evaluator, now)
+            await self._evaluation.refresh(policy_results.page(namespace), namespace, evaluator, now)
             if number % _YIELD_EVERY == _YIELD_EVERY - 1:
                 await asyncio.sleep(0)
-        return self._seen(key, policy, ledger, evaluator, now)
+        return self._seen(key, policy, policy_results, evaluator, now)
 
     def _meant(self, policy: Policy, evaluator: Evaluator) -> list[str]:
         if not isinstance(policy, ClusterDevOpsPolicy):
@@ -84,29 +84,33 @@ class Observer:
         # Absence of labels is not labels: a namespace that is not known yet is not meant.
         known = [] if self._namespaces is None else list(self._namespaces)
         return [
-            each.metadata.name for each in known if evaluator.means_namespace(each.metadata.name, each.metadata.labels)
+            each.metadata.name
+            for each in known
+            if evaluator.selects_namespace(each.metadata.name, each.metadata.labels)
         ]
 
-    def _seen(self, key: Key, policy: Policy, ledger: Ledger, evaluator: Evaluator, now: datetime) -> World:
-        totals, plans, is_enforced = ledger.totals(), ledger.plans(), policy.spec.is_enforced
+    def _seen(
+        self, key: Key, policy: Policy, policy_results: PolicyResults, evaluator: Evaluator, now: datetime
+    ) -> World:
+        totals, plans, is_enforced = policy_results.totals(), policy_results.plans(), policy.spec.is_enforced
         is_wide = isinstance(policy, ClusterDevOpsPolicy)
         self._series.show(key, totals, is_enforced=is_enforced)
         return World(
             now,
             evaluator,
             totals,
-            ledger.next_due(),
+            policy_results.next_due(),
             plans=plans,
-            workloads=self._estate.concerned(plans, ledger.pages) if is_enforced else {},
-            failures=ledger.refused(plans),
-            records=tuple(islice(self._records(policy, ledger, now), _MOST_RECORDS)),
-            namespaces=ledger.by_namespace() if is_wide else {},
+            workloads=self._workload_cache.concerned(plans, policy_results.pages) if is_enforced else {},
+            failures=policy_results.refused(plans),
+            records=tuple(islice(self._records(policy, policy_results, now), _MOST_RECORDS)),
+            namespaces=policy_results.by_namespace() if is_wide else {},
             has_series=True,
         )
 
-    def _records(self, policy: Policy, ledger: Ledger, now: datetime) -> Iterator[Record]:
+    def _records(self, policy: Policy, policy_results: PolicyResults, now: datetime) -> Iterator[Record]:
         """Of the namespaces about which there is something to write or to drop now."""
-        for namespace, page in ledger.pages.items():
+        for namespace, page in policy_results.pages.items():
             if page.record_after <= now.timestamp():
                 record = self._record(policy, namespace, page)
                 page.record_after = due_at(policy, record, now=now)

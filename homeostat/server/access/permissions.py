@@ -26,11 +26,11 @@ _Classes = dict[_Mask, list[tuple[int, str]]]
 
 def missing(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
     """What of `wanted` no rule of `held` covers, a rule for each group and resource."""
-    holdings = _Holdings(held)
+    holdings = _Grants(held)
     return _joined(islice(chain.from_iterable(map(holdings.lacking, wanted)), MOST_LACKING))
 
 
-class _Holdings:
+class _Grants:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._verbs = _index([rule.verbs for rule in rules])
         self._groups = _index([rule.groups for rule in rules])

@@ -10,7 +10,7 @@ import msgspec
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.api import FINALIZER, METADATA, ReconciliationSpec
-from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TYPE_STATUS, Entry, TypeEntry, phase_of
 
 ACTIVE = "active"
@@ -42,7 +42,7 @@ def plugin_of(entry: Entry, resource_type: TypeEntry, claimed: str = "") -> str:
     return entry.read_action().plugin or resource_type.spec.action.plugin or claimed
 
 
-def resource_body(held: Held, resource_type: TypeEntry, *, is_admin: bool, claimed: str = "") -> JsonObject:
+def resource_body(held: IndexedResource, resource_type: TypeEntry, *, is_admin: bool, claimed: str = "") -> JsonObject:
     entry = held.entry
     metadata, status, action = entry.metadata, entry.read_status(), entry.read_action()
     plugin = plugin_of(entry, resource_type, claimed)

@@ -35,7 +35,7 @@ _ATTEMPTS: Final = 20
 async def create(face: Face, caller: Caller, wanted: Declaration) -> Found:
     await check_right(caller, wanted.resource_type_name, wanted.resource_type_version, "CREATE")
     resource_type = await _checked_type(face, wanted)
-    if face.book.has_name(resource_type, wanted.name):
+    if face.index.has_name(resource_type, wanted.name):
         raise _is_there(wanted)
     spec = await _admitted(face, "CREATE", wanted, resource_type, None)
     number = await face.ids.take("resources")
@@ -117,8 +117,8 @@ async def check_seen(face: Face, request: Request, found: Found) -> None:
     """412 where the caller has seen another declaration; what the operator saw since does not matter."""
     if is_conditional(request):
         metadata = found.entry.metadata
-        await face.book.await_write(metadata.name, found.version, found.type)
-        check_match(request, found.version, since=face.book.declared_at(metadata.uid))
+        await face.index.await_write(metadata.name, found.version, found.type)
+        check_match(request, found.version, since=face.index.declared_at(metadata.uid))
 
 
 async def _again(face: Face, request: Request, found: Found, error: Exception) -> Found:
@@ -135,7 +135,7 @@ def _crowded() -> RefusalError:
 
 
 async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
-    resource_type = face.book.type_named(wanted.resource_type_name, wanted.resource_type_version)
+    resource_type = face.index.type_named(wanted.resource_type_name, wanted.resource_type_version)
     known = await face.plugins.known()
     if wanted.action_plugin:
         try:
@@ -232,5 +232,5 @@ def _misfit(error: InvalidError) -> RefusalError:
 
 
 async def _seen(face: Face, found: Found) -> Found:
-    await face.book.await_write(found.entry.metadata.name, found.version, found.type)
+    await face.index.await_write(found.entry.metadata.name, found.version, found.type)
     return found

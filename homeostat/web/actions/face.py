@@ -13,7 +13,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.json import Json, encode
 from homeostat.objects.timestamp import format_micro_time
 from homeostat.web.actions.index.entry import TypeEntry
-from homeostat.web.actions.index.index import Book
+from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.plugins import Plugins
 from homeostat.web.kit.gate import Caller, Gate, Hooks, NoHooks, Operation
 from homeostat.web.kit.ids import Ids
@@ -28,7 +28,7 @@ _READY_WITHIN_S: Final = 10.0
 class Face:
     client: Client
     namespace: str
-    book: Book
+    index: ResourceIndex
     ids: Ids
     gate: Gate
     plugins: Plugins
@@ -40,11 +40,11 @@ class Face:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def ready(self) -> None:
-        if self.book.is_synced:
+        if self.index.is_synced:
             return
         try:
             async with asyncio.timeout(_READY_WITHIN_S):
-                await self.book.synced()
+                await self.index.synced()
         except TimeoutError:
             told = "not ready yet: the control plane does not respond"
             raise RefusalError(503, told, (("Retry-After", "5"),)) from None

@@ -21,7 +21,7 @@ from homeostat.web.actions.forms import (
     ResourceQuery,
     read_applied,
 )
-from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry, phase_of
 from homeostat.web.actions.index.lookup import Found, find_named, find_numbered
 from homeostat.web.kit.etags import mismatch, tagged
@@ -44,7 +44,7 @@ class Resources:
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, ResourceQuery)
         limit, claims = min(query.limit, LARGEST_PAGE), (await self._face.plugins.known()).claims
-        page: list[tuple[Held, TypeEntry]] = []
+        page: list[tuple[IndexedResource, TypeEntry]] = []
         for each in _chosen(self._face, query, await self._readable(caller), claims):
             page.append(each)
             if len(page) > limit:
@@ -64,7 +64,7 @@ class Resources:
     async def show_named(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller = await self._face.identify(request)
         await check_right(caller, captured["type"], captured["version"], "READ")
-        resource_type = self._face.book.type_named(captured["type"], captured["version"])
+        resource_type = self._face.index.type_named(captured["type"], captured["version"])
         found = await find_named(self._face, captured["name"], resource_type) if resource_type is not None else None
         if found is None:
             raise unknown(f"Resource {captured['type']}/{captured['version']}/{captured['name']} not found")
@@ -80,7 +80,7 @@ class Resources:
         """Makes it, or has it say this: as often as it is sent."""
         caller, form = await self._face.identify(request), read_body(request, Applied)
         wanted = read_applied(captured, form)
-        resource_type = self._face.book.type_named(wanted.resource_type_name, wanted.resource_type_version)
+        resource_type = self._face.index.type_named(wanted.resource_type_name, wanted.resource_type_version)
         found = await find_named(self._face, wanted.name, resource_type) if resource_type is not None else None
         if found is None:
             if "if-match" in request.headers:
@@ -124,7 +124,7 @@ class Resources:
         return await self._tell(200, caller, changed)
 
     async def _readable(self, caller: Caller) -> set[tuple[str, str]]:
-        pairs = [(each.spec.name, each.spec.version) for each in self._face.book.types()]
+        pairs = [(each.spec.name, each.spec.version) for each in self._face.index.types()]
         return {each for each in pairs if caller.is_admin or await caller.may(*each, "READ")}
 
     async def _tell(self, status: int, caller: Caller, found: Found, *headers: tuple[str, str]) -> Reply:
@@ -138,9 +138,9 @@ class Resources:
 
 def _chosen(
     face: Face, query: ResourceQuery, readable: set[tuple[str, str]], claims: Mapping[str, str]
-) -> Iterator[tuple[Held, TypeEntry]]:
-    for held in face.book.newest(before=query.after):
-        resource_type = face.book.type_of(held)
+) -> Iterator[tuple[IndexedResource, TypeEntry]]:
+    for held in face.index.newest(before=query.after):
+        resource_type = face.index.type_of(held)
         if resource_type is None:
             continue
         spec, entry = resource_type.spec, held.entry

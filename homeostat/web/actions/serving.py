@@ -16,7 +16,7 @@ from homeostat.runtime.faces.face import Surroundings
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import open_events
 from homeostat.web.actions.face import Face
-from homeostat.web.actions.index.index import Book
+from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.index.numbering import number_objects
 from homeostat.web.actions.plugins import Plugins
 from homeostat.web.actions.rights import kinds_of_types
@@ -34,14 +34,14 @@ LIMITS: Final = Limits(body_bytes=3 * MIB, max_connections=4096)
 
 
 @asynccontextmanager
-async def open_index(client: Client, *, namespace: str) -> AsyncIterator[tuple[Book, Ids]]:
+async def open_index(client: Client, *, namespace: str) -> AsyncIterator[tuple[ResourceIndex, Ids]]:
     """Follows types and resources inside the block, and gives numbers to those that have none."""
-    book = Book(client, namespace=namespace)
-    ids = Ids(client, namespace=namespace, floor=_floor(book))
+    index = ResourceIndex(client, namespace=namespace)
+    ids = Ids(client, namespace=namespace, floor=_floor(index))
     async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(book.run()), tasks.create_task(number_objects(client, book, ids))]
+        running = [tasks.create_task(index.run()), tasks.create_task(number_objects(client, index, ids))]
         try:
-            yield book, ids
+            yield index, ids
         finally:
             for task in running:
                 task.cancel()
@@ -54,13 +54,13 @@ async def open_face(
     """Resources without users of their own, webhooks and events. Without a gate, the tokens of the Kubernetes API are
     taken.
     """
-    async with open_index(client, namespace=namespace) as (book, ids):
+    async with open_index(client, namespace=namespace) as (index, ids):
         yield Face(
             client=client,
             namespace=namespace,
-            book=book,
+            index=index,
             ids=ids,
-            gate=gate or _review_gate(client, namespace, book),
+            gate=gate or _review_gate(client, namespace, index),
             plugins=Plugins(environment),
         )
 
@@ -80,8 +80,8 @@ async def open_rest(
     figures = figures or RestFigures()
     try:
         async with AsyncExitStack() as stack:
-            book, ids = await stack.enter_async_context(open_index(client, namespace=namespace))
-            gate: Gate = OpenGate() if is_open else _review_gate(client, namespace, book)
+            index, ids = await stack.enter_async_context(open_index(client, namespace=namespace))
+            gate: Gate = OpenGate() if is_open else _review_gate(client, namespace, index)
             people = await stack.enter_async_context(
                 open_identity(client, gate=gate, is_open=is_open, namespace=namespace, environment=environment)
             )
@@ -91,7 +91,7 @@ async def open_rest(
             face = Face(
                 client=client,
                 namespace=namespace,
-                book=book,
+                index=index,
                 ids=ids,
                 gate=people.gate,
                 plugins=Plugins(environment),
@@ -108,8 +108,8 @@ async def open_rest(
         raise sole_error(group) from None
 
 
-def _review_gate(client: Client, namespace: str, book: Book) -> Gate:
-    return ReviewGate(client, namespace=namespace, kinds=kinds_of_types(book.plural_of))
+def _review_gate(client: Client, namespace: str, index: ResourceIndex) -> Gate:
+    return ReviewGate(client, namespace=namespace, kinds=kinds_of_types(index.plural_of))
 
 
 @asynccontextmanager
@@ -160,13 +160,13 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
         yield app
 
 
-def _floor(book: Book) -> Callable[[str], int]:
+def _floor(index: ResourceIndex) -> Callable[[str], int]:
     """The book knows types and resources; users and roles are counted by those who keep them."""
 
     def floor(series: str) -> int:
         match series:
             case "resources" | "types":
-                return book.highest(series)
+                return index.highest(series)
         return 0
 
     return floor

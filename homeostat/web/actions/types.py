@@ -47,7 +47,7 @@ class Types:
         form = read_body(request, NewType)
         spec = _spec(form)
         _check(spec)
-        if (there := self._face.book.same_kind(form.name, form.version)) is not None:
+        if (there := self._face.index.same_kind(form.name, form.version)) is not None:
             raise _is_there(there.spec)
         number = await self._face.ids.take("types")
         obj = _object(form, spec, number)
@@ -63,7 +63,7 @@ class Types:
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, TypeQuery)
         limit = min(query.limit, LARGEST_PAGE)
-        bodies = [type_body(each, is_admin=caller.is_admin) for each in self._face.book.types() if each.number]
+        bodies = [type_body(each, is_admin=caller.is_admin) for each in self._face.index.types() if each.number]
         chosen = [each for each in bodies if _is_chosen(each, query)]
         headers = next_page(request, _cursor(chosen[limit - 1])) if len(chosen) > limit else ()
         return Reply(200, encode(chosen[:limit]), headers=headers)
@@ -75,7 +75,7 @@ class Types:
 
     async def show_named(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller = await self._face.identify(request)
-        found = self._face.book.type_named(captured["name"], captured["version"])
+        found = self._face.index.type_named(captured["name"], captured["version"])
         if found is None:
             raise unknown(f"Resource type {captured['name']}/{captured['version']} not found")
         return tagged(200, type_body(found, is_admin=caller.is_admin), found.metadata.resource_version)
@@ -113,19 +113,19 @@ class Types:
         with suppress(NotFoundError):
             await self._face.client.request(asked.method, asked.path, asked.query, body=asked.body)
         # A type of the same name may follow at once.
-        await self._face.book.comes_to(lambda: self._is_gone(uid), IN_FORCE_WITHIN_S)
+        await self._face.index.comes_to(lambda: self._is_gone(uid), IN_FORCE_WITHIN_S)
         return Reply(204, content_type="")
 
     def _check_unused(self, found: TypeEntry) -> None:
         """The server lets a version go while others are left; here a type is one version."""
-        held = (each.entry.metadata for each in self._face.book.of_type(found))
+        held = (each.entry.metadata for each in self._face.index.of_type(found))
         names = [f"{each.namespace}/{each.name}" for each in held]
         if names:
             told = told_in_use(sorted(names)[:MOST_TOLD], len(names))
             raise RefusalError(409, f"{told}; delete them first")
 
     async def _fetch(self, number: int) -> TypeEntry:
-        held = self._face.book.find_type(number)
+        held = self._face.index.find_type(number)
         try:
             whole = await self._face.client.fetch("GET", _KIND.path("", held.metadata.name)) if held else None
         except NotFoundError:
@@ -148,19 +148,19 @@ class Types:
     async def _in_force(self, written: TypeEntry) -> TypeEntry:
         """As it is when its resources can be declared; or, where that takes too long, as it was written."""
         metadata = written.metadata
-        await self._face.book.await_write(metadata.name, metadata.resource_version)
-        book = self._face.book
+        await self._face.index.await_write(metadata.name, metadata.resource_version)
+        index = self._face.index
 
         def settled() -> bool:
-            found = book.type_named(written.spec.name, written.spec.version)
-            return found is not None and found.metadata.generation >= metadata.generation and book.is_served(found)
+            found = index.type_named(written.spec.name, written.spec.version)
+            return found is not None and found.metadata.generation >= metadata.generation and index.is_served(found)
 
-        await book.comes_to(settled, IN_FORCE_WITHIN_S)
-        found = book.type_named(written.spec.name, written.spec.version)
+        await index.comes_to(settled, IN_FORCE_WITHIN_S)
+        found = index.type_named(written.spec.name, written.spec.version)
         return found if found is not None and found.metadata.uid == metadata.uid else written
 
     def _is_gone(self, uid: str) -> bool:
-        return all(each.metadata.uid != uid for each in self._face.book.types())
+        return all(each.metadata.uid != uid for each in self._face.index.types())
 
 
 def _spec(form: NewType) -> ResourceTypeSpec:

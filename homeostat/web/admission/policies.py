@@ -29,7 +29,7 @@ PolicyChange = Change[DevOpsPolicy] | Change[ClusterDevOpsPolicy]
 Held = TypeVar("Held", Evaluator, StalledPolicy)
 
 
-class PoliciesInForce:
+class ActivePolicies:
     """`forget` is told the names of namespaces that go."""
 
     def __init__(self, informers: Informers, forget: Callable[[str], None] = lambda _: None) -> None:
@@ -68,10 +68,10 @@ class PoliciesInForce:
     def _is_meant(self, name: str, policy: Evaluator) -> bool:
         namespace = self._namespaces.cache.get("", name)
         if namespace is not None:
-            return policy.means_namespace(name, namespace.metadata.labels)
+            return policy.selects_namespace(name, namespace.metadata.labels)
         # Absence of labels is not labels.
         is_choosy = isinstance(policy.spec, ClusterPolicySpec) and policy.spec.namespace_selector is not None
-        return not is_choosy and policy.means_namespace(name, {})
+        return not is_choosy and policy.selects_namespace(name, {})
 
     def _changed(self, change: PolicyChange) -> None:
         old, new = change.old, change.new

@@ -36,7 +36,7 @@ from homeostat.operators.policy.engine.stalled import StalledPolicy
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.web.admission.metrics import AdmissionMetrics
-from homeostat.web.admission.policies import PoliciesInForce
+from homeostat.web.admission.policies import ActivePolicies
 from homeostat.web.admission.tls import FileCertificate
 
 GRACE_S = 5.0
@@ -139,7 +139,7 @@ async def serve_admission(
     """Answers inside the block; at its end what is being answered is finished. Without a certificate in plain HTTP."""
     informers, figures, metrics = Informers(client), AdmissionMetrics(), Metrics()
     metrics.watch_informers(informers)
-    gate = Gate(PoliciesInForce(informers, figures.forget), figures)
+    gate = Gate(ActivePolicies(informers, figures.forget), figures)
     routes = Routes()
     routes.add("POST", PATH, gate.validate)
     routes.add("GET", "/healthz", lambda *_: Reply(200, b"OK", _TEXT))

@@ -10,9 +10,9 @@ from collections import Counter
 from heapq import nlargest
 from typing import Final, NamedTuple
 
-from homeostat.web.actions.index.changes import Held, ResourceChange
+from homeostat.web.actions.index.changes import IndexedResource, ResourceChange
 from homeostat.web.actions.index.entry import phase_of
-from homeostat.web.actions.index.index import Book
+from homeostat.web.actions.index.index import ResourceIndex
 
 PHASES: Final = ("failed", "reconciling", "pending", "deleting", "ready")
 """In the order in which people want to see them."""
@@ -23,7 +23,7 @@ class Failure(NamedTuple):
 
     moment: str
     number: int
-    held: Held
+    held: IndexedResource
 
 
 class _Place(NamedTuple):
@@ -35,11 +35,11 @@ class _Place(NamedTuple):
 
 
 class Census:
-    def __init__(self, book: Book) -> None:
-        self._book = book
+    def __init__(self, index: ResourceIndex) -> None:
+        self._index = index
         self._places: dict[str, _Place] = {}
         self._counts: Counter[_Place] = Counter()
-        self._samples: dict[tuple[str, str], Held] = {}
+        self._samples: dict[tuple[str, str], IndexedResource] = {}
         self._failed: dict[str, Failure] = {}
         self._is_taken = False
         self._changes = 0
@@ -50,7 +50,7 @@ class Census:
         self._take()
         return self._changes
 
-    def phase(self, held: Held) -> str:
+    def phase(self, held: IndexedResource) -> str:
         self._take()
         found = self._places.get(held.entry.metadata.uid)
         return found.phase if found is not None else phase_of(held.entry, held.entry.read_phase())
@@ -60,7 +60,7 @@ class Census:
         self._take()
         types: dict[str, Counter[str]] = {}
         for place, count in self._counts.items():
-            found = self._book.type_of(self._samples[place.kind, place.version])
+            found = self._index.type_of(self._samples[place.kind, place.version])
             if found is not None and count:
                 types.setdefault(found.metadata.uid, Counter())[place.phase] += count
         return types
@@ -70,8 +70,8 @@ class Census:
         self._take()
         return nlargest(most, (each for each in self._failed.values() if self._is_among(each.held, readable)))
 
-    def _is_among(self, held: Held, readable: frozenset[str]) -> bool:
-        found = self._book.type_of(held)
+    def _is_among(self, held: IndexedResource, readable: frozenset[str]) -> bool:
+        found = self._index.type_of(held)
         return found is not None and found.metadata.uid in readable
 
     def _take(self) -> None:
@@ -79,9 +79,9 @@ class Census:
             return
         # Nothing is awaited in between, so no change is missed and none is counted twice.
         self._is_taken = True
-        for held in self._book.newest():
+        for held in self._index.newest():
             self._add(held)
-        self._book.subscribe(self._note)
+        self._index.subscribe(self._note)
 
     def _note(self, change: ResourceChange) -> None:
         self._changes += 1
@@ -90,7 +90,7 @@ class Census:
         if change.new is not None and change.new.entry.number:
             self._add(change.new)
 
-    def _add(self, held: Held) -> None:
+    def _add(self, held: IndexedResource) -> None:
         entry, uid = held.entry, held.entry.metadata.uid
         place = _Place(held.kind.kind, entry.metadata.labels.version, phase_of(entry, entry.read_phase()))
         self._remove(uid)

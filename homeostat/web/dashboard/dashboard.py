@@ -47,7 +47,7 @@ class Dashboard:
         self._secret = os.urandom(32)
 
     def add_routes(self, add: Add) -> None:
-        face, census = self._face, Census(self._face.book)
+        face, census = self._face, Census(self._face.index)
         policies, resource, policy = Policies(face), ResourcePage(face), PolicyPage(face)
         add("GET", ROOT, self._page(Overview(face, census, policies).show))
         add("GET", f"{ROOT}/resources", self._page(Listing(face, census).show))

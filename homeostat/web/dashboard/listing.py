@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.web.actions.face import Face
-from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.census import PHASES, Census
 from homeostat.web.dashboard.layout import Shown
@@ -43,7 +43,7 @@ class Filter(msgspec.Struct, frozen=True):
 class Listing:
     def __init__(self, face: Face, census: Census) -> None:
         self._face, self._census = face, census
-        self._found: dict[tuple[frozenset[str], str, str], tuple[int, list[Held]]] = {}
+        self._found: dict[tuple[frozenset[str], str, str], tuple[int, list[IndexedResource]]] = {}
 
     async def show(self, visit: Visit) -> Shown:
         wanted = read_query(visit.request, Filter)
@@ -61,7 +61,7 @@ class Listing:
         ]
         return Shown("Resources", content, "Resources")
 
-    def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> list[Held]:
+    def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> list[IndexedResource]:
         """Pages are looked at again and again: while nothing has changed, what was found is found."""
         meant = frozenset(each.metadata.uid for each in types if wanted.type in ("", each.spec.name, type_title(each)))
         key, changes = (meant, wanted.phase, wanted.q.strip().lower()), self._census.changes
@@ -72,15 +72,15 @@ class Listing:
             known = self._found[key] = (changes, list(self._search(*key)))
         return known[1]
 
-    def _search(self, meant: Collection[str], phase: str, word: str) -> Iterator[Held]:
-        book, census = self._face.book, self._census
+    def _search(self, meant: Collection[str], phase: str, word: str) -> Iterator[IndexedResource]:
+        index, census = self._face.index, self._census
         # All of one kind and version are of one type.
         is_meant: dict[tuple[str, str], bool] = {}
-        for held in book.newest():
+        for held in index.newest():
             entry = held.entry
             place = held.kind.kind, entry.metadata.labels.version
             if place not in is_meant:
-                found = book.type_of(held)
+                found = index.type_of(held)
                 is_meant[place] = found is not None and found.metadata.uid in meant
             if not is_meant[place]:
                 continue
@@ -89,14 +89,14 @@ class Listing:
             if not phase or census.phase(held) == phase:
                 yield held
 
-    def _table(self, shown: Sequence[Held], types: Sequence[TypeEntry]) -> Markup:
+    def _table(self, shown: Sequence[IndexedResource], types: Sequence[TypeEntry]) -> Markup:
         titles = {each.metadata.uid: type_title(each) for each in types}
         headings = ("Resource", "Type", "Phase", "Message", "Last run", "Next run")
         return table("Resources", headings, [self._row(each, titles) for each in shown], class_="resources")
 
-    def _row(self, held: Held, titles: dict[str, str]) -> Markup:
+    def _row(self, held: IndexedResource, titles: dict[str, str]) -> Markup:
         entry, status = held.entry, held.entry.read_status()
-        resource_type = self._face.book.type_of(held)
+        resource_type = self._face.index.type_of(held)
         return row(
             str(entry.number),
             el("a", entry.metadata.name, href=f"{HERE}/{entry.number}"),

@@ -51,7 +51,7 @@ class Overview:
 
     def _failure(self, failure: Failure) -> Markup:
         held, status = failure.held, failure.held.entry.read_status()
-        resource_type = self._face.book.type_of(held)
+        resource_type = self._face.index.type_of(held)
         return row(
             f"failed-{failure.number}",
             el("a", held.entry.metadata.name, href=f"{ROOT}/resources/{failure.number}"),

@@ -25,7 +25,7 @@ View = Callable[[Visit], Awaitable[Shown]]
 
 async def readable_types(face: Face, caller: Caller) -> list[TypeEntry]:
     """Those whose resources the caller may see, by name and version."""
-    types = face.book.types()
+    types = face.index.types()
     if caller.is_admin:
         return types
     return [each for each in types if await caller.may(each.spec.name, each.spec.version, "READ")]

@@ -20,7 +20,7 @@ from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
 from homeostat.operators import policy
-from homeostat.operators.policy.live.pod_health import Census
+from homeostat.operators.policy.live.pod_health import PodHealth
 from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.telemetry import metrics as runtime_metrics
 from homeostat.web.admission.certificates import make_certificates
@@ -218,7 +218,7 @@ def metric_names(expression: str) -> set[str]:
 
 def test_panels_and_alerts_are_about_metrics_that_exist() -> None:
     source = Path(runtime_metrics.__file__).read_text()
-    series = (Series(lambda: ({}, Tally((1.0,)))), Census(), AdmissionMetrics())
+    series = (Series(lambda: ({}, Tally((1.0,)))), PodHealth(), AdmissionMetrics())
     # A counter's family is named without its suffix.
     known = {family.name for each in series for family in each.collect()}
     known |= {f"{each}_total" for each in known} | set(re.findall(r'"(homeostat_\w+)"', source))

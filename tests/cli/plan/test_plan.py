@@ -20,7 +20,7 @@ from homeostat.objects.errors import ApiError
 from homeostat.operators.actions.api import ActionReference, ResourceTypeSpec
 from homeostat.operators.actions.plugins.discovery import Catalog
 from homeostat.operators.actions.plugins.plugin import Job, Plugin
-from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Plan
 from homeostat.runtime.control.writes import RefusedWriteError
 from tests.cli.running import Cli, Ended, Up, make_cli
@@ -220,9 +220,9 @@ class UnsurePlugin:
 )
 def test_what_cannot_be_told_now_is_unknown_and_may_change(config: Any, told: str, tmp_path: Path) -> None:
     plugins: Catalog[Plugin[Any]] = Catalog({"unsure": UnsurePlugin()}, {})
-    means = Means(client=Client(Nowhere()), plugins=plugins, stores={}, directory=tmp_path)
+    dependencies = Dependencies(client=Client(Nowhere()), plugins=plugins, stores={}, directory=tmp_path)
     spec = ResourceTypeSpec(name="Crate", action=ActionReference("unsure", config))
-    answer = asyncio.run(ask(means, spec, crate("one"), "default"))
+    answer = asyncio.run(ask(dependencies, spec, crate("one"), "default"))
     assert (answer.plugin, answer.unknown, answer.may_change) == ("unsure", told, True)
 
 

@@ -21,7 +21,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, NAMESPACE, POD
 from homeostat.operators.policy.access import webhook_rules
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, KINDS
-from homeostat.operators.policy.live.pod_health import Census
+from homeostat.operators.policy.live.pod_health import PodHealth
 from homeostat.operators.policy.metrics import Series
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.installation import install
@@ -168,7 +168,7 @@ def test_the_dashboard_shows_every_metric_in_places_that_do_not_overlap() -> Non
 
     text = monitoring_documents(SITE)[-1]["data"]["kube-devops.json"]
     series = Series(lambda: ({}, Tally((1.0,))))
-    for each in (series, Census(), AdmissionMetrics()):
+    for each in (series, PodHealth(), AdmissionMetrics()):
         for family in each.collect():
             assert family.name in text
     panels = [each["gridPos"] for each in msgspec.json.decode(text)["panels"]]

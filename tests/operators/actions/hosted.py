@@ -13,7 +13,7 @@ from homeostat.external.secrets.stores import SecretStore
 from homeostat.objects.decision import Receipt, Wait
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.digest import declaration_digest
-from homeostat.operators.actions.operator import Means, ResourceOperator
+from homeostat.operators.actions.operator import Dependencies, ResourceOperator
 from homeostat.operators.actions.plugins.discovery import Catalog
 from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.runs.conclusion import Action
@@ -60,7 +60,7 @@ class HostedLife(Life):
 
     def reborn(self, plugin: Plugin[Any] | None = None) -> None:
         plugin = plugin or self._make()
-        means = Means(
+        dependencies = Dependencies(
             client=Client(Nowhere()),
             plugins=Catalog({**self._others, plugin.name: plugin}, {}),
             stores=self._stores,
@@ -68,7 +68,7 @@ class HostedLife(Life):
             now=self._now,
             chance=lambda: 0.5,
         )
-        self.operator = ResourceOperator(lambda _: self.type, means)
+        self.operator = ResourceOperator(lambda _: self.type, dependencies)
 
     def _now(self) -> datetime:
         return self.now

@@ -9,7 +9,7 @@ import pytest
 from homeostat.objects.timestamp import format_time
 from homeostat.operators.actions.api import Keep, ResourceStatus
 from homeostat.operators.actions.digest import declaration_digest, digest_of
-from homeostat.operators.actions.runs.history import Census, Kept, KeptMetadata, KeptSpec
+from homeostat.operators.actions.runs.history import HistorySweep, Kept, KeptMetadata, KeptSpec
 from homeostat.operators.actions.schedule import Delays, after, asked_s, retry_delay_s, trigger_of
 from tests.operators.actions.lives import START
 
@@ -112,5 +112,5 @@ def kept(name: str, uid: str, hours: float) -> Kept:
 )
 def test_what_is_too_old_or_too_many_goes_by_resource(keep: Keep, expected: set[str]) -> None:
     held = [kept("a3", "a", 3), kept("a1", "a", 1), kept("b30", "b", 30), kept("a2", "a", 2), kept("b1", "b", 1)]
-    census = Census(lambda _: keep, now=START)
-    assert {each.metadata.name for each in [*census.take(held), *census.end()]} == expected
+    sweep_of = HistorySweep(lambda _: keep, now=START)
+    assert {each.metadata.name for each in [*sweep_of.take(held), *sweep_of.end()]} == expected

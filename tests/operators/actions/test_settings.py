@@ -96,11 +96,11 @@ def test_the_switch_of_the_command_line_is_the_one_that_is_read() -> None:
 async def test_what_is_off_says_the_switch(tmp_path: Path, environment: dict[str, str], off: dict[str, str]) -> None:
     async with open_test_plane(tmp_path) as plane:
         setup = Manager(plane.client, environment=environment).add("none", lambda _: None)
-        async with equipped(setup, read_settings(environment)) as means:
-            assert means.plugins.off.keys() == off.keys()
+        async with equipped(setup, read_settings(environment)) as dependencies:
+            assert dependencies.plugins.off.keys() == off.keys()
             for name, switch in off.items():
                 with pytest.raises(PluginOffError, match=switch):
-                    means.plugins.get(name)
+                    dependencies.plugins.get(name)
 
 
 async def test_each_term_is_equipped_anew(tmp_path: Path) -> None:

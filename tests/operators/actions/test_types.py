@@ -16,7 +16,7 @@ from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, ResourceType, ResourceTypeSpec
-from homeostat.operators.actions.types.compatibility import Misfit
+from homeostat.operators.actions.types.compatibility import IncompatibleResource
 from homeostat.operators.actions.types.decide import Migrate, PutDefinition, RemoveDefinition, TypeWorld, decide_type
 from homeostat.operators.actions.types.definition import definition_of
 from homeostat.operators.actions.types.operator import TypeOperator
@@ -267,7 +267,7 @@ def test_what_is_done_to_the_definition(given: ResourceType, world: TypeWorld, e
         ),
         pytest.param(
             typed("one", going=True),
-            TypeWorld(others=(TWO,), found=stored("v1", "v2"), misfits=(Misfit("default", "x", ()),)),
+            TypeWorld(others=(TWO,), found=stored("v1", "v2"), misfits=(IncompatibleResource("default", "x", ()),)),
             Wait,
             "1 live resource does not match the schema: default/x",
             id="unfit-for-what-stays",
@@ -341,6 +341,6 @@ def test_a_definition_that_is_being_installed_is_waited_for() -> None:
 
 def test_a_schema_that_is_forced_is_put_in_force() -> None:
     forced = typed("one", is_forced=True, schema=SCHEMA)
-    world = TypeWorld(found=established(ONE.spec), misfits=(Misfit("default", "x", ()),))
+    world = TypeWorld(found=established(ONE.spec), misfits=(IncompatibleResource("default", "x", ()),))
     assert len(decide_type(forced, world).actions) == 1
     assert decide_type(typed("one", schema=SCHEMA), world).actions == ()

@@ -16,7 +16,7 @@ from homeostat.objects.conditions import Condition
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
 from homeostat.operators.actions.api import FINALIZER, KINDS, ActionReference, Resource, ResourceTypeSpec
-from homeostat.operators.actions.operator import Means, ResourceOperator
+from homeostat.operators.actions.operator import Dependencies, ResourceOperator
 from homeostat.operators.actions.plugins.discovery import ACTIONS, Catalog, discover
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Tools
 from homeostat.operators.actions.runs.run import Changes, Outcome
@@ -97,13 +97,13 @@ class Things:
         self._directory = directory
 
     def operator(self, client: Client) -> ResourceOperator:
-        means = Means(
+        dependencies = Dependencies(
             client=client,
             plugins=self._plugins,
             stores={"env": EnvironmentStore({"HOMEOSTAT_SECRET_TOKEN": "a-very-secret-token"})},
             directory=self._directory,
         )
-        return ResourceOperator(lambda _: self.type, means)
+        return ResourceOperator(lambda _: self.type, dependencies)
 
     def register(self, setup: Setup) -> None:
         options = Options(finalizer=FINALIZER, concurrency=self.concurrency)

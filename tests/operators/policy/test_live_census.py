@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.views.pod import Pod
-from homeostat.operators.policy.live.pod_health import Census
+from homeostat.operators.policy.live.pod_health import PodHealth
 from homeostat.operators.policy.spec import POLICY_FREE
 from homeostat.runtime.cache.cache import Change
 from tests.operators.policy.worlds import BARE, GOOD, WORST, totals_of
@@ -21,52 +21,52 @@ STEPS = st.lists(st.tuples(st.sampled_from(NAMESPACES), st.sampled_from("abc"), 
 @given(STEPS)
 def test_the_score_is_that_of_the_pods_there_are(steps: list[tuple[str, str, Pod | None]]) -> None:
     async def follow() -> None:
-        census, held = Census(), dict[tuple[str, str], Pod | None]()
+        pod_health, held = PodHealth(), dict[tuple[str, str], Pod | None]()
         for namespace, name, pod in steps:
             before = held.get((namespace, name))
             held[namespace, name] = pod
             if before is not None or pod is not None:
-                census.pod_changed(Change(namespace, name, before, pod))
+                pod_health.pod_changed(Change(namespace, name, before, pod))
         await asyncio.sleep(0)
         for namespace in ("shop", "blog"):
             pods = [pod for (own, _), pod in held.items() if own == namespace and pod is not None]
             # One that never had a Pod has no score.
-            found = census.score(namespace)
+            found = pod_health.score(namespace)
             assert found == totals_of(POLICY_FREE, *pods).score or (found is None and not pods)
-        assert census.score("kube-system") is None
-        assert census.pods == sum(pod is not None for (own, _), pod in held.items() if own != "kube-system")
+        assert pod_health.score("kube-system") is None
+        assert pod_health.pods == sum(pod is not None for (own, _), pod in held.items() if own != "kube-system")
 
     asyncio.run(follow())
 
 
 async def test_a_long_list_is_counted_in_pieces_between_which_others_run() -> None:
-    census = Census()
+    pod_health = PodHealth()
     for number in range(5000):
-        census.pod_changed(Change("shop", f"web-{number}", None, BARE))
+        pod_health.pod_changed(Change("shop", f"web-{number}", None, BARE))
     turns = 0
-    while census.pods < 5000:
+    while pod_health.pods < 5000:
         await asyncio.sleep(0)
         turns += 1
     assert turns >= 5
-    assert (census.events, census.cluster_score) == (5000, 90)
+    assert (pod_health.events, pod_health.cluster_score) == (5000, 90)
 
 
 async def test_a_namespace_that_goes_takes_what_waits_to_be_counted_with_it() -> None:
-    census = Census()
-    census.pod_changed(Change("shop", "web", None, BARE))
-    census.pod_changed(Change("blog", "web", None, GOOD))
-    census.namespace_gone("shop")
+    pod_health = PodHealth()
+    pod_health.pod_changed(Change("shop", "web", None, BARE))
+    pod_health.pod_changed(Change("blog", "web", None, GOOD))
+    pod_health.namespace_gone("shop")
     await asyncio.sleep(0)
-    assert (census.score("shop"), census.score("blog"), census.pods) == (None, 100, 1)
-    census.namespace_gone("blog")
-    assert (census.cluster_score, census.pods) == (100, 0)
+    assert (pod_health.score("shop"), pod_health.score("blog"), pod_health.pods) == (None, 100, 1)
+    pod_health.namespace_gone("blog")
+    assert (pod_health.cluster_score, pod_health.pods) == (100, 0)
 
 
 async def test_a_pod_that_goes_after_its_namespace_brings_no_series_back() -> None:
-    census = Census()
-    census.pod_changed(Change("shop", "web", None, BARE))
+    pod_health = PodHealth()
+    pod_health.pod_changed(Change("shop", "web", None, BARE))
     await asyncio.sleep(0)
-    census.namespace_gone("shop")
-    census.pod_changed(Change("shop", "web", BARE, None))
+    pod_health.namespace_gone("shop")
+    pod_health.pod_changed(Change("shop", "web", BARE, None))
     await asyncio.sleep(0)
-    assert (census.score("shop"), census.pods) == (None, 0)
+    assert (pod_health.score("shop"), pod_health.pods) == (None, 0)

@@ -15,7 +15,7 @@ from homeostat.plane import Plane
 from homeostat.runtime.cache.informer import Informers
 from homeostat.testing.eventually import eventually
 from homeostat.web.admission.metrics import AdmissionMetrics
-from homeostat.web.admission.policies import PoliciesInForce
+from homeostat.web.admission.policies import ActivePolicies
 from homeostat.web.admission.webhook import Gate
 from tests.runtime.faulty import FaultyTransport
 from tests.web.reviewing import BARE, DENYING, GOOD, Webhook, open_webhook, pod, review
@@ -213,7 +213,7 @@ async def test_a_namespace_that_nobody_knows_makes_no_series(webhook: Webhook) -
 async def test_policies_are_asked_as_long_as_there_is_time(plane: Plane, query: str, asked: int) -> None:
     """Every look at the clock takes 0.6 s here."""
     informers = Informers(plane.client)
-    policies, metrics = PoliciesInForce(informers), AdmissionMetrics()
+    policies, metrics = ActivePolicies(informers), AdmissionMetrics()
     times = iter(range(100))
     gate = Gate(policies, metrics, clock=lambda: next(times) * 0.6)
     async with open_webhook(plane.client) as webhook, asyncio.TaskGroup() as tasks:

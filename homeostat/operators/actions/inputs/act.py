@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import InputAction, Remove, Write
-from homeostat.operators.actions.inputs.jobs import InputMeans
+from homeostat.operators.actions.inputs.jobs import InputDependencies
 from homeostat.operators.actions.inputs.memory import Memories, Memory, version_of
 from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest
@@ -12,11 +12,11 @@ from homeostat.operators.actions.inputs.writer import Writer, all_of
 
 
 class InputActor:
-    def __init__(self, means: InputMeans, memories: Memories) -> None:
-        self._means, self._memories = means, memories
+    def __init__(self, dependencies: InputDependencies, memories: Memories) -> None:
+        self._dependencies, self._memories = dependencies, memories
 
     async def act(self, obj: ResourceInput, action: InputAction) -> None:
-        writer = self._means.writer(obj)
+        writer = self._dependencies.writer(obj)
         match action:
             case Write(declarations, owned):
                 memory = self._memories.of(obj)
@@ -30,6 +30,6 @@ class InputActor:
         try:
             found = await writer.put(declaration, is_owned=is_owned)
         except RefusedError as error:
-            memory.refused[declaration.key] = (digest, str(error), self._means.seconds())
+            memory.refused[declaration.key] = (digest, str(error), self._dependencies.seconds())
         else:
             memory.settled[declaration.key] = version_of(found, digest)

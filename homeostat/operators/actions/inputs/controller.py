@@ -25,7 +25,7 @@ from homeostat.runtime.watch.predicates import Predicate, annotations_changed, a
 
 if TYPE_CHECKING:
     from homeostat.operators.actions.inputs.feeds import Feeds
-    from homeostat.operators.actions.inputs.jobs import InputMeans
+    from homeostat.operators.actions.inputs.jobs import InputDependencies
 
 _KIND = RESOURCE_INPUT.kind
 _COUNTS: Predicate[ResourceInput] = any_of(generation_changed, annotations_changed(), turns)
@@ -34,7 +34,7 @@ _CONCURRENCY = 8
 _GATHER_S = 0.5
 
 
-class InputOffice:
+class InputControl:
     def __init__(self, setup: Setup, types: Informer[ResourceType]) -> None:
         self._setup, self._types = setup, types
         self._inputs = setup.watch(_KIND, ResourceInput)
@@ -47,20 +47,20 @@ class InputOffice:
         self._changed.set()
         while not any(True for _ in self._inputs.cache):
             await self._wait()
-        async with self._means() as means:
-            await self._keep(means)
+        async with self._dependencies() as dependencies:
+            await self._keep(dependencies)
 
-    async def _keep(self, means: InputMeans) -> None:
+    async def _keep(self, dependencies: InputDependencies) -> None:
         from homeostat.operators.actions.inputs.feeds import Feeds
         from homeostat.operators.actions.inputs.operator import InputOperator
 
         feeds: Feeds = Feeds(
-            means,
+            dependencies,
             lambda: self._inputs.cache,
             look=lambda obj: controller.enqueue(obj.metadata.namespace, obj.metadata.name, after_s=_GATHER_S),
             scope=lambda: writing_in(self._setup.scope()),
         )
-        operator = InputOperator(means, feeds.world_of)
+        operator = InputOperator(dependencies, feeds.world_of)
         options = Options(finalizer=FINALIZER, concurrency=_CONCURRENCY, timeout_s=_LONGEST_LOOK_S)
         controller = self._setup.control(_KIND, ResourceInput, operator, options, name="inputs")
         controller.also(self._types, self._all_inputs)
@@ -72,16 +72,16 @@ class InputOffice:
                     await feeds.arrange(tasks)
                     uids = {each.metadata.uid for each in self._inputs.cache}
                     operator.forget_others(uids)
-                    await asyncio.to_thread(_sweep, means.directory, uids)
+                    await asyncio.to_thread(_sweep, dependencies.directory, uids)
         finally:
             await self._setup.release(controller, grace_s=0.0)
 
     @asynccontextmanager
-    async def _means(self) -> AsyncIterator[InputMeans]:
+    async def _dependencies(self) -> AsyncIterator[InputDependencies]:
         from homeostat.edge.proxies import read_proxies
         from homeostat.external.rest.client import RestClient
         from homeostat.external.rest.settings import RestSettings
-        from homeostat.operators.actions.inputs.jobs import InputMeans
+        from homeostat.operators.actions.inputs.jobs import InputDependencies
         from homeostat.operators.actions.inputs.plugin import Tools
         from homeostat.operators.actions.plugins.discovery import INPUTS, discover
 
@@ -92,7 +92,7 @@ class InputOffice:
             tools = Tools(http, self._setup.environment)
             enabled = [each.strip() for each in self._setup.environment.get("ENABLED_INPUT_PLUGINS", "").split(",")]
             plugins = discover("homeostat.inputs", tools, ours=INPUTS, enabled=filter(None, enabled))
-            yield InputMeans(
+            yield InputDependencies(
                 client=self._setup.client,
                 plugins=plugins,
                 directory=self._setup.directory / "inputs",

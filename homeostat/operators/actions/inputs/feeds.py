@@ -18,7 +18,7 @@ from homeostat.objects.backoff import Backoff
 from homeostat.objects.decision import Stalled
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
 from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
-from homeostat.operators.actions.inputs.jobs import InputMeans, prepare, trouble_of
+from homeostat.operators.actions.inputs.jobs import InputDependencies, prepare, trouble_of
 from homeostat.operators.actions.inputs.plugin import Feed, InputError
 from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest, live_of
@@ -40,8 +40,10 @@ class _State:
 class FeedDesk:
     """Of one input. `told` is called when there is something new to say of it."""
 
-    def __init__(self, means: InputMeans, obj: ResourceInput, state: _State, told: Callable[[], None]) -> None:
-        self._means, self._obj, self._state, self._told = means, obj, state, told
+    def __init__(
+        self, dependencies: InputDependencies, obj: ResourceInput, state: _State, told: Callable[[], None]
+    ) -> None:
+        self._dependencies, self._obj, self._state, self._told = dependencies, obj, state, told
 
     def connected(self) -> None:
         self._state.is_connected, self._state.trouble = True, None
@@ -57,8 +59,8 @@ class FeedDesk:
         self._told()
 
     async def declare(self, declaration: Declaration) -> None:
-        writer, owner = self._means.writer(self._obj), self._obj.metadata.name
-        if declaration.kind not in writer.kinds and declaration.kind in self._means.announced():
+        writer, owner = self._dependencies.writer(self._obj), self._obj.metadata.name
+        if declaration.kind not in writer.kinds and declaration.kind in self._dependencies.announced():
             raise InputError("TypeNotReady", f"the resource type of {declaration.title} is not ready yet")
         found = await writer.find(*declaration.key)
         if found is None:
@@ -72,7 +74,7 @@ class FeedDesk:
             await writer.put(declaration, is_owned=True)
 
     async def withdraw(self, kind: str, name: str) -> None:
-        writer, owner = self._means.writer(self._obj), self._obj.metadata.name
+        writer, owner = self._dependencies.writer(self._obj), self._obj.metadata.name
         found = await writer.find(kind, name)
         if found is None:
             return
@@ -94,13 +96,13 @@ class Feeds:
 
     def __init__(
         self,
-        means: InputMeans,
+        dependencies: InputDependencies,
         inputs: Callable[[], Iterable[ResourceInput]],
         *,
         look: Callable[[ResourceInput], None],
         scope: Callable[[], AbstractContextManager[Any]],
     ) -> None:
-        self._means, self._inputs, self._look, self._scope = means, inputs, look, scope
+        self._dependencies, self._inputs, self._look, self._scope = dependencies, inputs, look, scope
         self._states: dict[str, _State] = {}
         self._running: dict[str, _Running] = {}
 
@@ -134,7 +136,7 @@ class Feeds:
         if obj.is_terminating or is_paused(obj):
             return False
         try:
-            return isinstance(prepare(self._means, obj)[0], Feed)
+            return isinstance(prepare(self._dependencies, obj)[0], Feed)
         except Stalled:
             return False
 
@@ -150,10 +152,10 @@ class Feeds:
             await asyncio.sleep(_BACKOFF.delay_s(failures, random.random()))  # noqa: S311
 
     async def _feed(self, obj: ResourceInput, state: _State) -> Unread:
-        plugin, job = prepare(self._means, obj)
+        plugin, job = prepare(self._dependencies, obj)
         assert isinstance(plugin, Feed)
         try:
-            await plugin.feed(job, FeedDesk(self._means, obj, state, lambda: self._look(obj)))
+            await plugin.feed(job, FeedDesk(self._dependencies, obj, state, lambda: self._look(obj)))
         except Exception as error:  # Somebody else's plugin may raise anything.
             return trouble_of(error, plugin.name, job.secrets)
         return Unread("Ended", "the feed ended unexpectedly")

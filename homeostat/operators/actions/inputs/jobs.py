@@ -38,7 +38,7 @@ _LONGEST_MESSAGE = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputMeans:
+class InputDependencies:
     """What all inputs share. `kinds` gives the kinds of resources that there are now, and `announced` the names of
     those that types declare, whether they are in force already or not.
     """
@@ -55,10 +55,12 @@ class InputMeans:
         return Writer(self.client, self.kinds(), namespace=obj.metadata.namespace, owner=obj.metadata.name)
 
 
-def prepare(means: InputMeans, obj: ResourceInput, *, known: str = "") -> tuple[Input[Any], InputJob[Any]]:
+def prepare(
+    dependencies: InputDependencies, obj: ResourceInput, *, known: str = ""
+) -> tuple[Input[Any], InputJob[Any]]:
     """`Stalled` where no retry will help."""
     try:
-        plugin = means.plugins.get(obj.spec.plugin)
+        plugin = dependencies.plugins.get(obj.spec.plugin)
         config: msgspec.Struct = msgspec.convert(obj.spec.config, plugin.config)
     except UnknownPluginError as error:
         raise Stalled(error.reason, message=str(error)) from error
@@ -72,8 +74,8 @@ def prepare(means: InputMeans, obj: ResourceInput, *, known: str = "") -> tuple[
         namespace=metadata.namespace,
         name=metadata.name,
         config=config,
-        secrets=Secrets({NAMESPACED: NamespaceStore(means.client, metadata.namespace)}),
-        directory=means.directory / metadata.uid,
+        secrets=Secrets({NAMESPACED: NamespaceStore(dependencies.client, metadata.namespace)}),
+        directory=dependencies.directory / metadata.uid,
         known=known,
     )
     return plugin, job

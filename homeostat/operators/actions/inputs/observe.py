@@ -8,7 +8,7 @@ from collections.abc import Callable
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import EndWorld, FeedWorld, InputWorld, Key, SourceWorld, Unread
-from homeostat.operators.actions.inputs.jobs import InputMeans, prepare, trouble_of
+from homeostat.operators.actions.inputs.jobs import InputDependencies, prepare, trouble_of
 from homeostat.operators.actions.inputs.memory import Memories, Memory, version_of
 from homeostat.operators.actions.inputs.plugin import Feed, Source
 from homeostat.operators.actions.inputs.reading import Declaration, Reading
@@ -20,21 +20,23 @@ _MOST_DECLARATIONS = 20_000
 
 
 class InputObserver:
-    def __init__(self, means: InputMeans, feed_of: Callable[[ResourceInput], FeedWorld], memories: Memories) -> None:
-        self._means, self._feed_of, self._memories = means, feed_of, memories
+    def __init__(
+        self, dependencies: InputDependencies, feed_of: Callable[[ResourceInput], FeedWorld], memories: Memories
+    ) -> None:
+        self._dependencies, self._feed_of, self._memories = dependencies, feed_of, memories
 
     async def observe(self, obj: ResourceInput) -> InputWorld:
         if obj.is_terminating:
-            owned = await self._means.writer(obj).owned() if obj.spec.deletion_policy == "Delete" else {}
+            owned = await self._dependencies.writer(obj).owned() if obj.spec.deletion_policy == "Delete" else {}
             return EndWorld({key: live_of(each) for key, each in owned.items()})
         memory = self._memories.of(obj)
         reading = await self._read(obj, memory)
         if isinstance(reading, FeedWorld):
             return reading
-        writer = self._means.writer(obj)
+        writer = self._dependencies.writer(obj)
         live = {} if isinstance(reading, Unread) else await self._live(writer, reading, memory)
         return SourceWorld(
-            now=self._means.now(),
+            now=self._dependencies.now(),
             reading=reading,
             kinds=frozenset(writer.kinds),
             live=live,
@@ -46,7 +48,7 @@ class InputObserver:
         if memory.asked != asked:
             memory.asked, memory.reading = asked, None
         known = memory.reading.revision if memory.reading else ""
-        plugin, job = prepare(self._means, obj, known=known)
+        plugin, job = prepare(self._dependencies, obj, known=known)
         if isinstance(plugin, Feed):
             return self._feed_of(obj)
         assert isinstance(plugin, Source)
@@ -83,7 +85,7 @@ class InputObserver:
         """Those that are declared as they were when they were refused, and that it is too early to ask for again."""
         if isinstance(reading, Unread) or not memory.refused:
             return {}
-        since = self._means.seconds() - obj.spec.interval_seconds
+        since = self._dependencies.seconds() - obj.spec.interval_seconds
         held = memory.refused.items()
         memory.refused = {key: why for key, why in held if memory.digests.get(key) == why[0] and why[2] > since}
         return {key: message for key, (_, message, _) in memory.refused.items()}

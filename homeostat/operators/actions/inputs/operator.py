@@ -8,7 +8,7 @@ from homeostat.objects.decision import Decision
 from homeostat.operators.actions.inputs.act import InputActor
 from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import FeedWorld, InputAction, InputWorld, decide_input
-from homeostat.operators.actions.inputs.jobs import InputMeans
+from homeostat.operators.actions.inputs.jobs import InputDependencies
 from homeostat.operators.actions.inputs.memory import Memories
 from homeostat.operators.actions.inputs.observe import InputObserver
 
@@ -16,10 +16,10 @@ from homeostat.operators.actions.inputs.observe import InputObserver
 class InputOperator:
     """`feed_of` gives the state of an input's feed."""
 
-    def __init__(self, means: InputMeans, feed_of: Callable[[ResourceInput], FeedWorld]) -> None:
+    def __init__(self, dependencies: InputDependencies, feed_of: Callable[[ResourceInput], FeedWorld]) -> None:
         self._memories = Memories()
-        self._observer = InputObserver(means, feed_of, self._memories)
-        self._actor = InputActor(means, self._memories)
+        self._observer = InputObserver(dependencies, feed_of, self._memories)
+        self._actor = InputActor(dependencies, self._memories)
 
     def forget_others(self, uids: Collection[str]) -> None:
         """All inputs but these are gone."""

@@ -23,7 +23,7 @@ from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin,
 from homeostat.operators.actions.runs.jobs import Effective, effective_action, read_config
 from homeostat.operators.actions.runs.run import Run
 from homeostat.operators.actions.secret_state import SecretState
-from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault
 
 
@@ -50,18 +50,18 @@ _declaration = msgspec.json.Decoder(_Declaration)
 class Assignments:
     """`type_of` gives a resource's type as it is now."""
 
-    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], means: Means) -> None:
-        self._type_of, self._means = type_of, means
+    def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], dependencies: Dependencies) -> None:
+        self._type_of, self._dependencies = type_of, dependencies
 
     def wanted(self, obj: Resource) -> Wanted:
         spec = self._type_of(obj)
-        action = effective_action(obj, spec.action, claimed=self._means.claims.get(spec.name, ""))
+        action = effective_action(obj, spec.action, claimed=self._dependencies.claims.get(spec.name, ""))
         return Wanted(action, declaration_digest(obj.spec, action.plugin, action.config))
 
     def declaration(self, obj: Resource, plugin: str) -> str:
         """What a run of this plugin has to keep: runs that end within a call have nothing to be followed by."""
         try:
-            is_remote = isinstance(self._means.plugins.get(plugin), Remote)
+            is_remote = isinstance(self._dependencies.plugins.get(plugin), Remote)
         except UnknownPluginError:
             return ""
         return encode(_Declaration(obj.spec, obj.action)).decode() if is_remote else ""
@@ -73,9 +73,9 @@ class Assignments:
         if not action.plugin:
             return Fault("NoPlugin", self._without_plugin(self._type_of(obj).name))
         try:
-            plugin = self._means.plugins.get(action.plugin)
+            plugin = self._dependencies.plugins.get(action.plugin)
             # Not part of what is declared: a process that was started otherwise applies nothing anew.
-            config = {**self._means.settings.configs.get(action.plugin, {}), **action.config}
+            config = {**self._dependencies.settings.configs.get(action.plugin, {}), **action.config}
             read = read_config(plugin, config, (obj.action or ActionReference()).config)
         except (UnknownPluginError, ActionError) as error:
             return Fault(error.reason, str(error))
@@ -83,11 +83,11 @@ class Assignments:
 
     def _without_plugin(self, type_name: str) -> str:
         told = "neither the resource nor its type sets an action plugin"
-        if claimants := self._means.disputes.get(type_name):
+        if claimants := self._dependencies.disputes.get(type_name):
             return (
                 f"{told}, and several reconcilers claim the type: {', '.join(claimants)}; set action.plugin of the type"
             )
-        broken = "; ".join(f"{name}: {why}" for name, why in sorted(self._means.plugins.troubles.items()))
+        broken = "; ".join(f"{name}: {why}" for name, why in sorted(self._dependencies.plugins.troubles.items()))
         told = f"{told}, and no reconciler has claimed the type"
         return f"{told}; these reconcilers failed to load: {broken}" if broken else told
 
@@ -103,7 +103,7 @@ class Assignments:
     def _job(
         self, obj: Resource, status: ResourceStatus, digest: str, config: msgspec.Struct, run: Run | None
     ) -> Job[Any]:
-        means, metadata = self._means, obj.metadata
+        dependencies, metadata = self._dependencies, obj.metadata
         return Job(
             kind=self._type_of(obj).name,
             namespace=metadata.namespace,
@@ -113,10 +113,12 @@ class Assignments:
             spec=obj.spec,
             digest=digest,
             config=config,
-            secrets=Secrets({**means.stores, NAMESPACED: NamespaceStore(means.client, metadata.namespace)}),
-            state=SecretState(means.client, metadata.namespace, metadata.uid),
-            directory=means.directory / metadata.uid,
-            now=means.now(),
+            secrets=Secrets(
+                {**dependencies.stores, NAMESPACED: NamespaceStore(dependencies.client, metadata.namespace)}
+            ),
+            state=SecretState(dependencies.client, metadata.namespace, metadata.uid),
+            directory=dependencies.directory / metadata.uid,
+            now=dependencies.now(),
             is_applied=digest == status.applied_digest or _was_applied(run, digest),
             outputs=status.outputs,
             purpose=run.purpose if run is not None else "plan",

@@ -86,7 +86,7 @@ class Kept(msgspec.Struct, frozen=True):
     spec: KeptSpec
 
 
-class Census:
+class HistorySweep:
     """Finds entries that are too old, and those of resources that keep fewer than they did; `keep_of` goes by kind.
 
     Entries come page by page in the order of their names, so those of one resource come together, and no more of them

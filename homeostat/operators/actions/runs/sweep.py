@@ -13,7 +13,7 @@ from homeostat.client.projection import Projection
 from homeostat.client.requests import Selection
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.operators.actions.api import RECONCILIATION, Keep
-from homeostat.operators.actions.runs.history import Census, Kept
+from homeostat.operators.actions.runs.history import HistorySweep, Kept
 
 log = logging.getLogger(__name__)
 
@@ -25,10 +25,10 @@ _AT_ONCE = 16
 async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: datetime, namespace: str = "") -> int:
     """How many entries were removed. `keep_of` says by the kind of a resource what is kept."""
     entries = Projection(client, RECONCILIATION.kind, Kept)
-    census, surplus = Census(keep_of, now=now), []
+    sweep_of, surplus = HistorySweep(keep_of, now=now), []
     async for page in entries.pages(Selection(namespace)):
-        surplus += census.take(page.items)
-    surplus += census.end()
+        surplus += sweep_of.take(page.items)
+    surplus += sweep_of.end()
     for at in range(0, len(surplus), _AT_ONCE):
         async with asyncio.TaskGroup() as tasks:
             for each in surplus[at : at + _AT_ONCE]:

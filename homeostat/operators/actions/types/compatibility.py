@@ -17,7 +17,7 @@ from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 
 
-class Misfit(NamedTuple):
+class IncompatibleResource(NamedTuple):
     namespace: str
     name: str
     causes: tuple[Cause, ...]
@@ -27,7 +27,9 @@ class Misfit(NamedTuple):
         return f"{self.namespace}/{self.name}: {told}"
 
 
-def misfits(definition: JsonObject, resources: Iterable[JsonObject], *, version: str = "") -> list[Misfit]:
+def misfits(
+    definition: JsonObject, resources: Iterable[JsonObject], *, version: str = ""
+) -> list[IncompatibleResource]:
     """`version` is the one that they are held to; unless given, the one that is stored."""
     wanted = next(
         each for each in definition["spec"]["versions"] if (each["name"] == version if version else each["storage"])
@@ -43,5 +45,5 @@ def misfits(definition: JsonObject, resources: Iterable[JsonObject], *, version:
         apply_defaults(held, root)
         if causes := validator.check(held):
             metadata = each.get("metadata") or {}
-            found.append(Misfit(metadata.get("namespace", ""), metadata.get("name", ""), tuple(causes)))
+            found.append(IncompatibleResource(metadata.get("namespace", ""), metadata.get("name", ""), tuple(causes)))
     return found

@@ -19,7 +19,7 @@ from homeostat.objects.decision import Decision, Notice, Stalled, Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec, ResourceTypeStatus
 from homeostat.operators.actions.plugins.difference import differences
-from homeostat.operators.actions.types.compatibility import Misfit
+from homeostat.operators.actions.types.compatibility import IncompatibleResource
 from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of
 from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.types.versions import kept_versions, stored_versions_kept
@@ -65,7 +65,7 @@ class TypeWorld(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[ResourceType, ...] = ()
     found: JsonObject | None = None
     users: tuple[str, ...] = ()
-    misfits: tuple[Misfit, ...] = ()
+    misfits: tuple[IncompatibleResource, ...] = ()
     is_settled: bool = True
 
 
@@ -194,7 +194,7 @@ def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:
     return Decision(conditions=(Condition(READY, "True", "Defined", f"Defined as {plural}"),), status=status)
 
 
-def _incompatible(misfits: Sequence[Misfit]) -> Decision[TypeAction]:
+def _incompatible(misfits: Sequence[IncompatibleResource]) -> Decision[TypeAction]:
     names = [str(each) for each in misfits[:_MOST_NAMED]]
     told = told_misfits(names, len(misfits))
     return Decision(

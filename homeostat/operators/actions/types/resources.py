@@ -11,7 +11,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
 from homeostat.operators.actions.api import RESOURCES, ResourceTypeSpec
-from homeostat.operators.actions.types.compatibility import Misfit, misfits
+from homeostat.operators.actions.types.compatibility import IncompatibleResource, misfits
 from homeostat.operators.actions.types.naming import resource_kind
 
 _PAGE = 100
@@ -59,11 +59,11 @@ class Live:
             return page
         return Page([], 0)
 
-    async def misfits(self, wanted: JsonObject, found: JsonObject, *, version: str = "") -> list[Misfit]:
+    async def misfits(self, wanted: JsonObject, found: JsonObject, *, version: str = "") -> list[IncompatibleResource]:
         """Those that the wanted definition would not let in, of all that there are by the one that was found; at the
         version that it stores, unless another is given.
         """
-        unfit: list[Misfit] = []
+        unfit: list[IncompatibleResource] = []
         async for page in self.pages(found):
             unfit += misfits(wanted, page.items, version=version)
         return unfit

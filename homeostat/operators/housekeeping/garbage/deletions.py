@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, Lost, News
 
 
-class Departures:
+class PendingDeletions:
     """By kind. A list that lacks an object tells of its end as an event does."""
 
     def __init__(self) -> None:

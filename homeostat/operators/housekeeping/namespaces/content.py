@@ -26,7 +26,7 @@ _FINE = {
 
 
 @dataclass(slots=True)
-class Remains:
+class RemainingContent:
     objects: dict[str, int] = field(default_factory=dict)
     """How many of each `plural.group`."""
     finalizers: dict[str, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Remains:
         return not self.objects and not self.errors
 
 
-def merge_conditions(current: Sequence[JsonObject], remains: Remains, *, now: str) -> list[JsonObject]:
+def merge_conditions(current: Sequence[JsonObject], remains: RemainingContent, *, now: str) -> list[JsonObject]:
     """The namespace's conditions with ours brought up to date; equal to `current` where nothing has changed."""
     merged = {each["type"]: each for each in current}
     failing = _failing(remains)
@@ -63,7 +63,7 @@ def merge_conditions(current: Sequence[JsonObject], remains: Remains, *, now: st
     return list(merged.values())
 
 
-def _failing(remains: Remains) -> dict[str, tuple[str, str]]:
+def _failing(remains: RemainingContent) -> dict[str, tuple[str, str]]:
     failing = {}
     if remains.errors:
         told = ", ".join(sorted(error.message for error in remains.errors))

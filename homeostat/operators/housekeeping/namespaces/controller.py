@@ -19,7 +19,7 @@ from homeostat.operators.housekeeping.metadata.client import MetadataClient
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import NAMESPACE_KEY, POD_KEY, key_of
-from homeostat.operators.housekeeping.namespaces.content import Remains, merge_conditions
+from homeostat.operators.housekeeping.namespaces.content import RemainingContent, merge_conditions
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 
@@ -94,15 +94,15 @@ class Namespaces:
         kinds = (await self._feed.discover()).values()
         return [each for each in kinds if each.is_namespaced and {"list", "delete"} <= each.verbs]
 
-    async def _empty(self, name: str) -> Remains:
+    async def _empty(self, name: str) -> RemainingContent:
         contents = await self._contents()
-        remains = Remains()
+        remains = RemainingContent()
         await self._sweep(name, (each for each in contents if key_of(each) == POD_KEY), remains)
         if remains.is_empty:
             await self._sweep(name, (each for each in contents if key_of(each) != POD_KEY), remains)
         return remains
 
-    async def _sweep(self, name: str, kinds: Iterable[Kind], remains: Remains) -> None:
+    async def _sweep(self, name: str, kinds: Iterable[Kind], remains: RemainingContent) -> None:
         for kind in kinds:
             try:
                 if await self._metadata.list(kind, name):
@@ -111,7 +111,7 @@ class Namespaces:
             except ApiError as error:
                 remains.errors.append(error)
 
-    async def _report(self, path: str, namespace: JsonObject, remains: Remains) -> JsonObject:
+    async def _report(self, path: str, namespace: JsonObject, remains: RemainingContent) -> JsonObject:
         """Tell in the namespace's conditions what is left; the namespace as it is then."""
         current = namespace.get("status", {}).get("conditions") or []
         conditions = merge_conditions(current, remains, now=format_time(datetime.now(UTC)))

@@ -20,12 +20,12 @@ _DESCRIPTION = "The certificate authority that signed the certificate of this co
 _WORKERS = 4
 
 
-class Furnishings:
+class NamespaceDefaults:
     def __init__(self, client: Client, feed: Feed, *, authority: str) -> None:
         self._client = client
         self._authority = authority
         self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
-        self._workers = Workers(self._queue, self._furnish, name="namespace defaults", count=_WORKERS)
+        self._workers = Workers(self._queue, self._create_defaults, name="namespace defaults", count=_WORKERS)
         self._namespaces: set[str] = set()
         feed.subscribe(self._observe, NAMESPACE_KEY, SERVICE_ACCOUNT_KEY, CONFIG_MAP_KEY)
 
@@ -48,7 +48,7 @@ class Furnishings:
                 for name in self._namespaces:
                     self._queue.add(name, priority=Priority.RESYNC)
 
-    async def _furnish(self, namespace: str) -> None:
+    async def _create_defaults(self, namespace: str) -> None:
         path = f"/api/v1/namespaces/{namespace}"
         try:
             await self._ensure(f"{path}/serviceaccounts", _account())

@@ -104,7 +104,7 @@ class Evaluator:
 
     def evaluate(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
         """`body` is the Pod as JSON, for policies with rules."""
-        if not self.means(pod):
+        if not self.selects(pod):
             return NOT_MEANT
         declared = self._declaration(pod)
         seen: list[Finding] = []
@@ -119,7 +119,7 @@ class Evaluator:
 
     def declared(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
         """Only what the declaration shows: for a Pod that does not exist yet."""
-        if not self.means(pod):
+        if not self.selects(pod):
             return NOT_MEANT
         found = (*self._declaration(pod).findings, *self._broken_rules(body))
         return self._result(pod, found, now, inf)
@@ -127,7 +127,7 @@ class Evaluator:
     def evaluate_workload(self, workload: Workload, budgets: tuple[DisruptionBudget, ...], *, now: float) -> Result:
         """What is true of the workload itself and of none of its Pods."""
         pod = pod_of(workload)
-        if not self._workloads or not self.means(pod):
+        if not self._workloads or not self.selects(pod):
             return NOT_MEANT
         found = tuple(finding for test in self._workloads for finding in test(workload, budgets))
         if not found:
@@ -137,15 +137,15 @@ class Evaluator:
 
     def counted(self, pod: Pod, findings: tuple[Finding, ...], *, now: float) -> Spared:
         """Those that would count: of a Pod that the policy means, and not let off."""
-        if not self.means(pod):
+        if not self.selects(pod):
             return Spared((), 0, inf)
         return spare(self._exemptions, pod, findings, now) if self._exemptions else Spared(findings, 0, inf)
 
-    def means_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
+    def selects_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
         """Whether the policy of a cluster is about the namespace."""
         return not is_system(name) and (self._namespaces is None or self._namespaces(labels))
 
-    def means(self, pod: Pod) -> bool:
+    def selects(self, pod: Pod) -> bool:
         return not is_system(pod.metadata.namespace) and (self._matches is None or self._matches(pod.labels))
 
     def _declaration(self, pod: Pod) -> Result:

@@ -25,7 +25,7 @@ class StalledPolicy:
         """Finds nothing, and means those that the policy means."""
 
     def concerns(self, pod: Pod) -> bool:
-        return self.scope.means(pod)
+        return self.scope.selects(pod)
 
     def __str__(self) -> str:
         return f"policy {self.name} is invalid and was not evaluated: {self.fault}"

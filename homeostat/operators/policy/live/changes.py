@@ -14,8 +14,8 @@ from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy
 from homeostat.operators.policy.decide import Action
 from homeostat.operators.policy.engine.namespaces import is_system
-from homeostat.operators.policy.live.results import Books
-from homeostat.operators.policy.live.workloads import Affected, Estate
+from homeostat.operators.policy.live.results import ResultsByPolicy
+from homeostat.operators.policy.live.workloads import Affected, WorkloadCache
 from homeostat.operators.policy.metrics import Series
 from homeostat.operators.policy.world import World
 from homeostat.runtime.cache.cache import Cache, Change
@@ -29,16 +29,21 @@ class Follower(Generic[P]):
     """Of one kind of policy. Changes within `gather_s` are seen in one look: one that means many namespaces costs."""
 
     def __init__(
-        self, controller: Controller[P, World, Action], books: Books, series: Series, *, gather_s: float = 0.0
+        self,
+        controller: Controller[P, World, Action],
+        results: ResultsByPolicy,
+        series: Series,
+        *,
+        gather_s: float = 0.0,
     ) -> None:
         self._controller: Controller[P, World, Action] = controller
-        self._books, self._series, self._gather_s = books, series, gather_s
+        self._results, self._series, self._gather_s = results, series, gather_s
 
-    def follow(self, setup: Setup, estate: Estate) -> None:
+    def follow(self, setup: Setup, workload_cache: WorkloadCache) -> None:
         pods = setup.watch(POD, Pod)
         pods.add_handler(self._pod_changed)
         self._controller.informer.add_handler(self._policy_changed)
-        estate.listen(lambda affected: self._estate_changed(affected, pods.cache))
+        workload_cache.listen(lambda affected: self._workload_changed(affected, pods.cache))
         setup.run(self._lead)
 
     def look_at_all(self) -> None:
@@ -49,32 +54,32 @@ class Follower(Generic[P]):
         try:
             await asyncio.Event().wait()
         finally:
-            self._books.clear()
+            self._results.clear()
             self._series.forget_all()
 
     def _pod_changed(self, change: Change[Pod]) -> None:
-        if not self._books or is_system(change.namespace):
+        if not self._results or is_system(change.namespace):
             return
         is_alike = change.old is not None and change.new is not None and _look_alike(change.old, change.new)
-        for namespace, name in self._books.note_pod(change.namespace, change.name, is_alike=is_alike):
+        for namespace, name in self._results.note_pod(change.namespace, change.name, is_alike=is_alike):
             self._look(namespace, name)
 
     def _policy_changed(self, change: Change[P]) -> None:
         """One that went without our finalizer leaves nothing behind either."""
         if change.new is None:
             key = (change.namespace, change.name)
-            self._books.close(key)
+            self._results.close(key)
             self._series.forget(key)
 
-    def _estate_changed(self, affected: Affected, pods: Cache[Pod]) -> None:
-        if not self._books:
+    def _workload_changed(self, affected: Affected, pods: Cache[Pod]) -> None:
+        if not self._results:
             return
         namespace, key, replica_set = affected
         if replica_set:
             members = [each.name for each in pods.in_namespace(namespace) if _is_member(each, replica_set)]
-            noted = self._books.note_owners(namespace, members) if members else []
+            noted = self._results.note_owners(namespace, members) if members else []
         else:
-            noted = self._books.note_workloads(namespace, key)
+            noted = self._results.note_workloads(namespace, key)
         for own, name in noted:
             self._look(own, name)
 

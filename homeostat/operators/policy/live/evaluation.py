@@ -22,7 +22,7 @@ from homeostat.operators.policy.enforcement.plan import plan_of
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.live.results import Page
-from homeostat.operators.policy.live.workloads import Estate
+from homeostat.operators.policy.live.workloads import WorkloadCache
 from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.cache.cache import Cache
 
@@ -34,10 +34,10 @@ _MOST_FETCHED = 50
 """With more Pods to fetch than these, the namespace is listed."""
 
 
-class Inquiry:
-    def __init__(self, client: Client, pods: Cache[Pod], *, series: Series, estate: Estate) -> None:
+class PolicyEvaluation:
+    def __init__(self, client: Client, pods: Cache[Pod], *, series: Series, workload_cache: WorkloadCache) -> None:
         self._client, self._pods = client, pods
-        self._series, self._estate = series, estate
+        self._series, self._workload_cache = series, workload_cache
 
     async def refresh(self, page: Page, namespace: str, evaluator: Evaluator, now: datetime) -> None:
         """Asks again what changed, what is due, and the first time everything."""
@@ -117,7 +117,7 @@ class Inquiry:
         result = evaluator.evaluate(pod, now=at, body=body)
         self._series.pods_scanned += 1
         if evaluator.spec.is_enforced:
-            planned = plan_of(pod, evaluator, now=at, deployments=self._estate.deployments(pod))
+            planned = plan_of(pod, evaluator, now=at, deployments=self._workload_cache.deployments(pod))
             page.plans.put(pod.name, planned.plan)
             if planned.until < result.recheck_at:
                 result = msgspec.structs.replace(result, recheck_at=planned.until)
@@ -127,13 +127,13 @@ class Inquiry:
         """Those that changed; all of them where a budget did, which concerns any."""
         if not page.are_workloads_whole:
             page.are_workloads_whole = True
-            page.workloads.update(each.key for each in self._estate.workloads(namespace))
+            page.workloads.update(each.key for each in self._workload_cache.workloads(namespace))
             page.workloads.update(filter(_is_workload, page.tally.keys()))
-        budgets = self._estate.budgets(namespace)
+        budgets = self._workload_cache.budgets(namespace)
         turn = _Turn()
         while page.workloads:
             key = page.workloads.pop()
-            workload = self._estate.workload(key)
+            workload = self._workload_cache.workload(key)
             if workload is None:
                 page.remove(key)
             else:

@@ -36,7 +36,7 @@ class _Sums:
         return score_of(self.points, self.pods)
 
 
-class Census:
+class PodHealth:
     """`events` are the changes of Pods since the start of the process."""
 
     def __init__(self) -> None:

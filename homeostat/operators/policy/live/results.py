@@ -59,7 +59,7 @@ class Page:
         return self._totals
 
 
-class Ledger:
+class PolicyResults:
     """Of one policy as it is declared now."""
 
     __slots__ = ("evaluator", "failures", "pages", "spec")
@@ -119,11 +119,11 @@ class Ledger:
         return dict(self.failures)
 
 
-class Books:
+class ResultsByPolicy:
     """All ledgers of one kind of policy, by namespace and by name."""
 
     def __init__(self) -> None:
-        self._ledgers: dict[str, dict[str, Ledger]] = {}
+        self._ledgers: dict[str, dict[str, PolicyResults]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._ledgers)
@@ -131,15 +131,15 @@ class Books:
     def __contains__(self, key: Key) -> bool:
         return self.find(key) is not None
 
-    def find(self, key: Key) -> Ledger | None:
+    def find(self, key: Key) -> PolicyResults | None:
         return self._ledgers.get(key[0], {}).get(key[1])
 
-    def open(self, key: Key, spec: PolicySpec) -> Ledger:
+    def open(self, key: Key, spec: PolicySpec) -> PolicyResults:
         held = self._ledgers.setdefault(key[0], {})
-        ledger = held.get(key[1])
-        if ledger is None or ledger.spec != spec:
-            ledger = held[key[1]] = Ledger(spec)
-        return ledger
+        policy_results = held.get(key[1])
+        if policy_results is None or policy_results.spec != spec:
+            policy_results = held[key[1]] = PolicyResults(spec)
+        return policy_results
 
     def close(self, key: Key) -> None:
         held = self._ledgers.get(key[0], {})
@@ -153,8 +153,8 @@ class Books:
     def note_pod(self, namespace: str, name: str, *, is_alike: bool) -> list[Key]:
         """The policies that must ask this Pod again. `is_alike` where only its body changed, which few ask for."""
         keys = []
-        for key, ledger, page in self._asking(namespace):
-            if not is_alike or ledger.needs_body:
+        for key, policy_results, page in self._asking(namespace):
+            if not is_alike or policy_results.needs_body:
                 page.dirty.add(name)
                 keys.append(key)
         return keys
@@ -162,10 +162,10 @@ class Books:
     def note_workloads(self, namespace: str, key: str = "") -> list[Key]:
         """The policies to whom the workload matters, or without its key all workloads of the namespace."""
         keys = []
-        for policy, ledger, page in self._asking(namespace):
-            if ledger.asks_workloads:
+        for policy, policy_results, page in self._asking(namespace):
+            if policy_results.asks_workloads:
                 keys.append(policy)
-                if key and ledger.needs_workloads:
+                if key and policy_results.needs_workloads:
                     page.workloads.add(key)
                 elif not key:
                     page.are_workloads_whole = False
@@ -174,18 +174,18 @@ class Books:
     def note_owners(self, namespace: str, pods: Iterable[str]) -> list[Key]:
         """The policies that enforce: what these Pods lack is another workload's affair by now."""
         keys = []
-        for policy, ledger, page in self._asking(namespace):
-            if ledger.spec.is_enforced:
+        for policy, policy_results, page in self._asking(namespace):
+            if policy_results.spec.is_enforced:
                 page.dirty.update(pods)
                 keys.append(policy)
         return keys
 
-    def _asking(self, namespace: str) -> list[tuple[Key, Ledger, Page]]:
+    def _asking(self, namespace: str) -> list[tuple[Key, PolicyResults, Page]]:
         """Who has not asked the namespace yet will see it as it is then."""
         return [
-            ((own, name), ledger, page)
+            ((own, name), policy_results, page)
             for own in (namespace, "")
             if own in self._ledgers
-            for name, ledger in self._ledgers[own].items()
-            if (page := ledger.pages.get(namespace)) is not None
+            for name, policy_results in self._ledgers[own].items()
+            if (page := policy_results.pages.get(namespace)) is not None
         ]

@@ -63,7 +63,7 @@ class Affected(NamedTuple):
 OnChange = Callable[[Affected], None]
 
 
-class Estate:
+class WorkloadCache:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._workloads: dict[str, Informer[Workload]] = {}

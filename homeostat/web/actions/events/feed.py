@@ -15,10 +15,10 @@ from typing import Final
 
 import msgspec
 
-from homeostat.web.actions.events.frame import Telling, events_of
-from homeostat.web.actions.index.changes import Held, ResourceChange
+from homeostat.web.actions.events.frame import EventFrame, events_of
+from homeostat.web.actions.index.changes import IndexedResource, ResourceChange
 from homeostat.web.actions.index.entry import Entry
-from homeostat.web.actions.index.index import Book
+from homeostat.web.actions.index.index import ResourceIndex
 
 _NOTHING: Final[Mapping[str, int]] = {}
 
@@ -28,7 +28,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
 
     kind: str
     revision: int
-    tellings: tuple[Telling, ...] = ()
+    frames: tuple[EventFrame, ...] = ()
     reached: Mapping[str, int] = _NOTHING
 
 
@@ -36,12 +36,12 @@ Take = Callable[[Step], None]
 
 
 class Feed:
-    def __init__(self, book: Book) -> None:
+    def __init__(self, index: ResourceIndex) -> None:
         self.reached: dict[str, int] = {}
-        self._book = book
+        self._index = index
         self._takers: tuple[Take, ...] = ()
-        self._burst: list[tuple[str, int, tuple[Telling, ...]]] = []
-        self.end = book.subscribe(self._note)
+        self._burst: list[tuple[str, int, tuple[EventFrame, ...]]] = []
+        self.end = index.subscribe(self._note)
 
     def follow(self, take: Take) -> Callable[[], None]:
         """`take` does not raise. Returns what ends it."""
@@ -58,12 +58,12 @@ class Feed:
         # A list that the book has caught up by is told in the order of names.
         burst = sorted(self._burst, key=lambda each: each[1])
         self._burst = []
-        for kind, revision, tellings in burst:
+        for kind, revision, frames in burst:
             self.reached = {**self.reached, kind: max(revision, self.reached.get(kind, 0))}
-            step = Step(kind, revision, tellings, self.reached)
+            step = Step(kind, revision, frames, self.reached)
             for take in self._takers:
                 take(step)
-        self.reached = self._book.reached()
+        self.reached = self._index.reached()
 
     def _note(self, change: ResourceChange) -> None:
         held = change.new or change.old
@@ -72,15 +72,17 @@ class Feed:
         if not self._burst:
             asyncio.get_running_loop().call_soon(self.flush)
         old, new = (each.entry if each is not None else None for each in (change.old, change.new))
-        tellings = tellings_of(self._book, held, old, new)
-        self._burst.append((held.kind.kind, change.revision, tellings))
+        frames = frames_of(self._index, held, old, new)
+        self._burst.append((held.kind.kind, change.revision, frames))
 
 
-def tellings_of(book: Book, held: Held, old: Entry | None, new: Entry | None) -> tuple[Telling, ...]:
+def frames_of(
+    index: ResourceIndex, held: IndexedResource, old: Entry | None, new: Entry | None
+) -> tuple[EventFrame, ...]:
     """`held` says of what kind it is."""
     told = []
     for event_type, entry in events_of(old, new):
-        about = Held(held.kind, entry)
-        if (resource_type := book.type_of(about)) is not None:
-            told.append(Telling(event_type, about, resource_type))
+        about = IndexedResource(held.kind, entry)
+        if (resource_type := index.type_of(about)) is not None:
+            told.append(EventFrame(event_type, about, resource_type))
     return tuple(told)

@@ -26,11 +26,11 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
 from homeostat.objects.timestamp import format_time
 from homeostat.web.actions.events.feed import Feed, Step
-from homeostat.web.actions.events.frame import KEEP_ALIVE, Telling, resync_lines
+from homeostat.web.actions.events.frame import KEEP_ALIVE, EventFrame, resync_lines
 from homeostat.web.actions.events.position import NOWHERE, Position, position_of
 from homeostat.web.actions.events.replay import LostError, replay
 from homeostat.web.actions.face import Face
-from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.refusal import RefusalError
 
@@ -48,9 +48,9 @@ class Wanted(msgspec.Struct, frozen=True):
     number: int = 0
     name: str = ""
 
-    def takes(self, telling: Telling) -> bool:
-        is_type = not self.type_name or telling.type_key[0] == self.type_name
-        return is_type and (not self.number or telling.number == self.number)
+    def takes(self, frame: EventFrame) -> bool:
+        is_type = not self.type_name or frame.type_key[0] == self.type_name
+        return is_type and (not self.number or frame.number == self.number)
 
 
 class Follower:
@@ -114,7 +114,7 @@ class Follower:
         """The kinds whose history is to be told."""
         if self._since is None:
             return {}
-        kinds = {each.kind: each for each in self._face.book.kinds() if self._wanted.kind in ("", each.kind)}
+        kinds = {each.kind: each for each in self._face.index.kinds() if self._wanted.kind in ("", each.kind)}
         known = {self._wanted.kind} if self._wanted.kind else self._since.kinds.keys()
         if not self._floor or not known <= kinds.keys():
             # What became of the resources of a type that is gone, nobody can be asked.
@@ -125,7 +125,7 @@ class Follower:
 
     async def _replay(self, kind: Kind) -> None:
         since, until = self._sent[kind.kind], self._reached.get(kind.kind, 0)
-        steps = replay(self._face.client, self._face.book, kind, since=since, name=self._wanted.name)
+        steps = replay(self._face.client, self._face.index, kind, since=since, name=self._wanted.name)
         try:
             async with aclosing(steps):
                 async for step in steps:
@@ -196,7 +196,7 @@ class Follower:
         if step.revision <= self._sent.get(step.kind, self._floor):
             return
         self._sent[step.kind] = step.revision
-        wanted = [each for each in step.tellings if self._wanted.takes(each)]
+        wanted = [each for each in step.frames if self._wanted.takes(each)]
         told = [each for each in wanted if await self._may_see(each.type_key)]
         if self._wanted.number and len(told) < len(wanted):
             # The only one that there is to see.
@@ -216,13 +216,13 @@ class Follower:
         reached = {kind: max(revision, self._sent.get(kind, 0)) for kind, revision in self._reached.items()}
         return str(position_of({**reached, **{kind: self._sent[kind] for kind in self._behind}}))
 
-    def _send(self, telling: Telling, position: str) -> None:
-        lines = telling.lines(is_admin=self._caller.is_admin, claims=self._claims)
+    def _send(self, event: EventFrame, position: str) -> None:
+        lines = event.lines(is_admin=self._caller.is_admin, claims=self._claims)
         self._stream.send(frame(lines + (b"id: %b\n\n" % position.encode() if position else b"\n")))
 
     async def _resync(self) -> None:
-        book = self._face.book
-        for resource_type in book.types():
+        index = self._face.index
+        for resource_type in index.types():
             await self._may_see((resource_type.spec.name, resource_type.spec.version))
         self._waiting.clear()
         self._held.clear()
@@ -232,7 +232,7 @@ class Follower:
         self._reached = dict(self._feed.reached)
         self._sent, self._floor = {kind: revision for kind, revision in self._reached.items() if kind}, 0
         position = self._settled()
-        found = [each for held in book.newest() if (each := self._as_it_is(held)) is not None][::-1]
+        found = [each for held in index.newest() if (each := self._as_it_is(held)) is not None][::-1]
         first = NOWHERE if found else position
         self._stream.send(frame(resync_lines(format_time(self._face.now())) + b"id: %b\n\n" % first.encode()))
         for count, each in enumerate(found, 1):
@@ -247,9 +247,9 @@ class Follower:
         # Of a kind that is not there, nothing was told up to where the types are known.
         return str(self._sent.get(kind) or self._reached[""]) if kind else str(position_of(self._reached))
 
-    def _as_it_is(self, held: Held) -> Telling | None:
-        resource_type = self._face.book.type_of(held)
+    def _as_it_is(self, held: IndexedResource) -> EventFrame | None:
+        resource_type = self._face.index.type_of(held)
         if resource_type is None or self._wanted.kind not in ("", held.kind.kind):
             return None
-        telling = Telling("MODIFIED", held, resource_type)
-        return telling if self._wanted.takes(telling) and self._rights.get(telling.type_key) else None
+        frame = EventFrame("MODIFIED", held, resource_type)
+        return frame if self._wanted.takes(frame) and self._rights.get(frame.type_key) else None

@@ -17,7 +17,7 @@ import msgspec
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.web.actions.bodies import resource_body
-from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import Entry, TypeEntry
 
 EventType = Literal["CREATED", "MODIFIED", "DELETED", "RECONCILED"]
@@ -25,12 +25,12 @@ RESYNC = "RESYNC"
 KEEP_ALIVE = b": keep-alive\n\n"
 
 
-class Telling:
+class EventFrame:
     """One event; what it says is encoded once for all who may see the same of it."""
 
     __slots__ = ("_lines", "event_type", "held", "resource_type")
 
-    def __init__(self, event_type: EventType, held: Held, resource_type: TypeEntry) -> None:
+    def __init__(self, event_type: EventType, held: IndexedResource, resource_type: TypeEntry) -> None:
         self.event_type, self.held, self.resource_type = event_type, held, resource_type
         self._lines: dict[bool, bytes] = {}
 

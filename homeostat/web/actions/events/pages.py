@@ -50,7 +50,7 @@ class EventsQuery(EventQuery, frozen=True):
 class Events:
     def __init__(self, face: Face, tasks: asyncio.TaskGroup, *, keep_alive_s: float = KEEP_ALIVE_S) -> None:
         self._face, self._tasks, self._keep_alive_s = face, tasks, keep_alive_s
-        self.feed = Feed(face.book)
+        self.feed = Feed(face.index)
         self._streams: dict[Stream, asyncio.Task[None]] = {}
 
     @property

@@ -26,10 +26,10 @@ from homeostat.runtime.cache.decoding import (
     Refused,
     UnreadableObject,
 )
-from homeostat.web.actions.events.feed import Step, tellings_of
-from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.events.feed import Step, frames_of
+from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import Entry
-from homeostat.web.actions.index.index import Book
+from homeostat.web.actions.index.index import ResourceIndex
 
 _AGAIN_AFTER_S: Final = 0.5
 _ATTEMPTS: Final = 20
@@ -40,11 +40,13 @@ class LostError(Exception):
     """The server cannot tell what has been since then."""
 
 
-async def replay(client: Client, book: Book, kind: Kind, *, since: int, name: str = "") -> AsyncGenerator[Step, None]:
+async def replay(
+    client: Client, index: ResourceIndex, kind: Kind, *, since: int, name: str = ""
+) -> AsyncGenerator[Step, None]:
     """With `name`, of the resource that has it."""
     if since <= 0:
         raise LostError("the starting point is unknown")
-    log = _Log(client, book, kind, since, name)
+    log = _Log(client, index, kind, since, name)
     failures = 0
     while True:
         try:
@@ -62,9 +64,9 @@ async def replay(client: Client, book: Book, kind: Kind, *, since: int, name: st
 
 
 class _Log:
-    def __init__(self, client: Client, book: Book, kind: Kind, since: int, name: str) -> None:
-        self._client, self._book, self._kind, self._since = client, book, kind, since
-        self._path = kind.path(book.namespace)
+    def __init__(self, client: Client, index: ResourceIndex, kind: Kind, since: int, name: str) -> None:
+        self._client, self._index, self._kind, self._since = client, index, kind, since
+        self._path = kind.path(index.namespace)
         self._selector = f"metadata.name={name}" if name else ""
         self._projection = Projection(Entry)
         self._seen: dict[str, Entry] = {}
@@ -103,8 +105,8 @@ class _Log:
         else:
             self._seen.pop(entry.metadata.name, None)
         passed = self._passed(int(entry.metadata.resource_version))
-        tellings = tellings_of(self._book, Held(self._kind, entry), old, new)
-        return Step(passed.kind, passed.revision, tellings)
+        frames = frames_of(self._index, IndexedResource(self._kind, entry), old, new)
+        return Step(passed.kind, passed.revision, frames)
 
     async def _before(self, entry: Entry) -> Entry | None:
         """As it was before this change."""

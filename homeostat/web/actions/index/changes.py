@@ -13,7 +13,7 @@ from homeostat.web.actions.index.entry import Entry, TypeEntry
 Series = Literal["resources", "types"]
 
 
-class Held(msgspec.Struct, frozen=True, gc=False):
+class IndexedResource(msgspec.Struct, frozen=True, gc=False):
     """A resource, and where it is."""
 
     kind: Kind
@@ -27,8 +27,8 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 class ResourceChange(msgspec.Struct, frozen=True, gc=False):
     """What became of one resource: without `old` it is new, without `new` it is gone. `revision` is the server's."""
 
-    old: Held | None
-    new: Held | None
+    old: IndexedResource | None
+    new: IndexedResource | None
     revision: int
 
 
@@ -51,6 +51,6 @@ def unnumbered_type(resource_type: TypeEntry, former: int = 0) -> Unnumbered:
     return Unnumbered("types", metadata.uid, path, metadata.resource_version, metadata.labels.get(ID, ""), former)
 
 
-def unnumbered(held: Held, former: int = 0) -> Unnumbered:
+def unnumbered(held: IndexedResource, former: int = 0) -> Unnumbered:
     metadata = held.entry.metadata
     return Unnumbered("resources", metadata.uid, held.path, metadata.resource_version, metadata.labels.number, former)

@@ -13,7 +13,7 @@ made of.
 
 Types come and go, and with each the watch on its resources. Promises, each tested:
 
-- a resource is `Held` with what its body is made of (`bodies.py`), so a list asks the server nothing
+- a resource is `IndexedResource` with what its body is made of (`bodies.py`), so a list asks the server nothing
 - a handler is told every change after the book holds it, in the order in which the server made the changes to one kind;
   it does no I/O and does not raise; who subscribes before `synced` is told of all that is found, who does later is not
 - what has no number, or one that is another's, is told to `unnumbered` and is not listed until it has one
@@ -35,7 +35,14 @@ from homeostat.operators.actions.types.naming import kind_name, plural_of, versi
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.watch.source import Source
-from homeostat.web.actions.index.changes import Held, ResourceChange, Series, Unnumbered, unnumbered, unnumbered_type
+from homeostat.web.actions.index.changes import (
+    IndexedResource,
+    ResourceChange,
+    Series,
+    Unnumbered,
+    unnumbered,
+    unnumbered_type,
+)
 from homeostat.web.actions.index.entry import Entry, TypeEntry
 from homeostat.web.actions.type_facts import age_of, identity_of, is_defined, is_settled, kind_of
 from homeostat.web.kit.numbered import Numbered
@@ -46,7 +53,7 @@ _SEEN_WITHIN_S: Final = 2.0
 ChangeHandler = Callable[[ResourceChange], None]
 
 
-class Book:
+class ResourceIndex:
     """Of one namespace."""
 
     def __init__(self, client: Client, *, namespace: str) -> None:
@@ -54,7 +61,7 @@ class Book:
         self._informers = Informers(client)
         self._types = self._informers.get(Source(RESOURCE_TYPE.kind.path("")), TypeEntry)
         self._followed: dict[str, _Followed] = {}
-        self._resources: Numbered[Held] = Numbered()
+        self._resources: Numbered[IndexedResource] = Numbered()
         self._numbered_types: Numbered[TypeEntry] = Numbered()
         self._declared_at: dict[str, int] = {}
         self._handlers: tuple[ChangeHandler, ...] = ()
@@ -119,30 +126,32 @@ class Book:
                             await self._type_changed.wait()
         return until()
 
-    def find(self, number: int) -> Held | None:
+    def find(self, number: int) -> IndexedResource | None:
         return self._resources.get(number)
 
-    def find_named(self, type_name: str, type_version: str, name: str) -> Held | None:
+    def find_named(self, type_name: str, type_version: str, name: str) -> IndexedResource | None:
         followed = self._followed.get(kind_name(type_name))
         entry = followed.informer.cache.get(self.namespace, name) if followed is not None else None
         if followed is None or entry is None:
             return None
-        held = Held(followed.kind, entry)
+        held = IndexedResource(followed.kind, entry)
         resource_type = self.type_of(held)
         is_meant = resource_type is not None and resource_type.spec.version == type_version
         return held if is_meant else None
 
-    def newest(self, *, before: int = 0) -> Iterator[Held]:
+    def newest(self, *, before: int = 0) -> Iterator[IndexedResource]:
         return self._resources.newest(before=before)
 
-    def of_type(self, resource_type: TypeEntry) -> list[Held]:
+    def of_type(self, resource_type: TypeEntry) -> list[IndexedResource]:
         """Also those that have no number yet."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
-        held = [Held(followed.kind, each) for each in followed.informer.cache] if followed is not None else []
+        held = (
+            [IndexedResource(followed.kind, each) for each in followed.informer.cache] if followed is not None else []
+        )
         uid = resource_type.metadata.uid
         return [each for each in held if (found := self.type_of(each)) is not None and found.metadata.uid == uid]
 
-    def type_of(self, held: Held) -> TypeEntry | None:
+    def type_of(self, held: IndexedResource) -> TypeEntry | None:
         """The one that it was declared by; unless told, the newest of its kind."""
         followed = self._followed.get(held.kind.kind)
         return followed.type_of(held.entry) if followed is not None else None
@@ -181,7 +190,7 @@ class Book:
         """The highest number in use."""
         return self._series(series).highest
 
-    def _series(self, series: Series) -> Numbered[Held] | Numbered[TypeEntry]:
+    def _series(self, series: Series) -> Numbered[IndexedResource] | Numbered[TypeEntry]:
         match series:
             case "resources":
                 return self._resources
@@ -258,8 +267,8 @@ class Book:
         del self._followed[kind]
 
     def _note(self, followed: _Followed, change: Change[Entry]) -> None:
-        old = Held(followed.kind, change.old) if change.old is not None else None
-        new = Held(followed.kind, change.new) if change.new is not None else None
+        old = IndexedResource(followed.kind, change.old) if change.old is not None else None
+        new = IndexedResource(followed.kind, change.new) if change.new is not None else None
         former = 0
         if old is not None:
             number, uid = old.entry.number, old.entry.metadata.uid
@@ -276,13 +285,13 @@ class Book:
         self._date(old, new)
         self._tell(followed, old, new)
 
-    def _date(self, old: Held | None, new: Held | None) -> None:
+    def _date(self, old: IndexedResource | None, new: IndexedResource | None) -> None:
         if new is None or (old is not None and old.entry.metadata.uid != new.entry.metadata.uid):
             self._declared_at.pop(old.entry.metadata.uid if old is not None else "", None)
         if new is not None and (old is None or old.entry.declaration != new.entry.declaration):
             self._declared_at[new.entry.metadata.uid] = int(new.entry.metadata.resource_version)
 
-    def _tell(self, followed: _Followed, old: Held | None, new: Held | None) -> None:
+    def _tell(self, followed: _Followed, old: IndexedResource | None, new: IndexedResource | None) -> None:
         if self._handlers:
             version = followed.informer.cache.version
             revision = int(new.entry.metadata.resource_version) if new is not None else version

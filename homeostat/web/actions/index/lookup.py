@@ -13,7 +13,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.operators.actions.api import ID
 from homeostat.web.actions.face import Face, check_right
-from homeostat.web.actions.index.changes import Held
+from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import Entry, TypeEntry
 from homeostat.web.actions.type_facts import kind_of
 from homeostat.web.kit.gate import Caller, Operation
@@ -32,7 +32,7 @@ _list = msgspec.json.Decoder(_List)
 class Found(msgspec.Struct, frozen=True):
     """A resource with all that the server says of it, encoded."""
 
-    held: Held
+    held: IndexedResource
     type: TypeEntry
     whole: bytes
 
@@ -49,12 +49,12 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def found_in(resource_type: TypeEntry, whole: bytes) -> Found:
-    return Found(Held(kind_of(resource_type), _entry.decode(whole)), resource_type, whole)
+    return Found(IndexedResource(kind_of(resource_type), _entry.decode(whole)), resource_type, whole)
 
 
 async def find_numbered(face: Face, caller: Caller, number: int, operation: Operation) -> Found:
     """`RefusalError` 404, or 403 where the caller may not do this to it."""
-    held = face.book.find(number) or await _search(face, number)
+    held = face.index.find(number) or await _search(face, number)
     found = await fetch(face, held) if held is not None else None
     if found is None or found.entry.number != number:
         raise no_resource(number)
@@ -64,13 +64,13 @@ async def find_numbered(face: Face, caller: Caller, number: int, operation: Oper
 
 async def find_named(face: Face, name: str, resource_type: TypeEntry) -> Found | None:
     """Of this type; `RefusalError` 409 where another version of the type has the name."""
-    if not face.book.is_followed(resource_type):
+    if not face.index.is_followed(resource_type):
         return None
     whole = await _get(face.client, kind_of(resource_type).path(face.namespace, name))
     if whole is None:
         return None
     found = found_in(resource_type, whole)
-    actual = face.book.type_of(found.held)
+    actual = face.index.type_of(found.held)
     if actual is None or actual.metadata.uid != resource_type.metadata.uid:
         version = actual.spec.version if actual is not None else "?"
         told = f'a resource named "{name}" already exists, of type {resource_type.spec.name}/{version}'
@@ -78,9 +78,9 @@ async def find_named(face: Face, name: str, resource_type: TypeEntry) -> Found |
     return found
 
 
-async def fetch(face: Face, held: Held) -> Found | None:
+async def fetch(face: Face, held: IndexedResource) -> Found | None:
     """As it is now; None where it is gone, and where its type is."""
-    resource_type = face.book.type_of(held)
+    resource_type = face.index.type_of(held)
     if resource_type is None:
         return None
     metadata = held.entry.metadata
@@ -99,10 +99,10 @@ async def _get(client: Client, path: str) -> bytes | None:
         return None
 
 
-async def _search(face: Face, number: int) -> Held | None:
-    for kind in face.book.kinds():
+async def _search(face: Face, number: int) -> IndexedResource | None:
+    for kind in face.index.kinds():
         query = {"labelSelector": f"{ID}={number}"}
         items = _list.decode(await face.client.fetch("GET", kind.path(face.namespace), query)).items
         if items:
-            return Held(kind, min(items, key=lambda each: each.age))
+            return IndexedResource(kind, min(items, key=lambda each: each.age))
     return None

@@ -18,7 +18,7 @@ from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.operators.actions.api import ID
 from homeostat.web.actions.index.changes import Series, Unnumbered
-from homeostat.web.actions.index.index import Book
+from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.kit.ids import Ids
 
 log = logging.getLogger(__name__)
@@ -27,23 +27,25 @@ _AT_ONCE: Final = 16
 _BACKOFF: Final = Backoff(first_s=1.0, cap_s=60.0)
 
 
-async def number_objects(client: Client, book: Book, ids: Ids, *, chance: Callable[[], float] = random.random) -> Never:
+async def number_objects(
+    client: Client, index: ResourceIndex, ids: Ids, *, chance: Callable[[], float] = random.random
+) -> Never:
     """Until cancelled."""
     failures = 0
     while True:
-        await book.wants_numbers.wait()
-        book.wants_numbers.clear()
+        await index.wants_numbers.wait()
+        index.wants_numbers.clear()
         try:
-            await _number_all(client, book, ids)
+            await _number_all(client, index, ids)
             failures = 0
         except* (ApiError, UnreachableError) as errors:
             log.warning("failed to number objects; retrying", extra={"reason": str(errors.exceptions[0])})
-            book.wants_numbers.set()
+            index.wants_numbers.set()
             failures += 1
             await asyncio.sleep(_BACKOFF.delay_s(failures, chance()))
 
 
-async def _number_all(client: Client, book: Book, ids: Ids) -> None:
+async def _number_all(client: Client, index: ResourceIndex, ids: Ids) -> None:
     places = asyncio.Semaphore(_AT_ONCE)
 
     async def write(wanted: Unnumbered, number: int) -> None:
@@ -52,8 +54,8 @@ async def _number_all(client: Client, book: Book, ids: Ids) -> None:
 
     new = defaultdict[Series, list[Unnumbered]](list)
     async with asyncio.TaskGroup() as tasks:
-        for each in list(book.unnumbered.values()):
-            if each.former and not book.is_taken(each.series, each.former):
+        for each in list(index.unnumbered.values()):
+            if each.former and not index.is_taken(each.series, each.former):
                 tasks.create_task(write(each, each.former))
             else:
                 new[each.series].append(each)

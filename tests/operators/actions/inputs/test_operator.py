@@ -15,7 +15,7 @@ from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import RESOURCES
 from homeostat.operators.actions.inputs.api import ResourceInput, ResourceInputSpec
 from homeostat.operators.actions.inputs.decide import FeedWorld, Remove, SourceWorld, Unread
-from homeostat.operators.actions.inputs.jobs import InputMeans
+from homeostat.operators.actions.inputs.jobs import InputDependencies
 from homeostat.operators.actions.inputs.operator import InputOperator
 from homeostat.operators.actions.inputs.plugin import InputJob
 from homeostat.operators.actions.inputs.reading import Declaration, Reading
@@ -49,13 +49,13 @@ OBJ = ResourceInput(metadata=Metadata("shop", "default", uid="u"), spec=Resource
 
 
 def operator(client: Client, plugin: Notes, kinds: Iterator[dict[str, Kind]] | None = None) -> InputOperator:
-    means = InputMeans(
+    dependencies = InputDependencies(
         client=client,
         plugins=Catalog({"notes": plugin}, {}),
         directory=Path("/nonexistent"),
         kinds=(lambda: next(kinds)) if kinds is not None else lambda: {"Thing": THING},
     )
-    return InputOperator(means, lambda _: FeedWorld(is_connected=False, trouble=None, taken=0, rejected=0))
+    return InputOperator(dependencies, lambda _: FeedWorld(is_connected=False, trouble=None, taken=0, rejected=0))
 
 
 async def test_a_type_that_comes_in_the_middle_of_a_look_counts_at_the_next(estate: Estate) -> None:

@@ -13,7 +13,7 @@ from homeostat.client.base import Client
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import AddressRefusedError, ResponseLostError
 from homeostat.objects.decision import Wait
-from homeostat.operators.actions.dependencies import equipment
+from homeostat.operators.actions.dependencies import open_dependencies
 from homeostat.operators.actions.plugins.http import HttpPlugin
 from homeostat.operators.actions.plugins.plugin import ActionError
 from homeostat.operators.actions.settings import ActionSettings
@@ -164,8 +164,8 @@ class _Wrong:
 
 
 async def test_the_operator_calls_no_metadata_service(tmp_path: Path) -> None:
-    async with equipment(Client(Nowhere()), {}, tmp_path, ActionSettings()) as means:
-        http = means.plugins.get("http")
+    async with open_dependencies(Client(Nowhere()), {}, tmp_path, ActionSettings()) as dependencies:
+        http = dependencies.plugins.get("http")
         config = {"url": "http://2852039166/latest", "item": "http://[::ffff:169.254.169.254]/latest"}
         with pytest.raises(AddressRefusedError):
             await http.plan(Desk(http, config, tmp_path).job({"size": 1}))

@@ -11,7 +11,7 @@ from homeostat.operators.actions.api import Resource, ResourceStatus, ResourceTy
 from homeostat.operators.actions.plugins.discovery import Catalog
 from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.runs.assignment import Assignments
-from homeostat.operators.actions.shared import Means
+from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault
 from tests.operators.actions.hosted import Nowhere
 
@@ -29,10 +29,10 @@ def test_a_resource_without_a_plugin_says_why(
     troubles: dict[str, str], disputes: dict[str, tuple[str, ...]], told: str
 ) -> None:
     plugins: Catalog[Plugin[Any]] = Catalog({}, troubles)
-    means = Means(
+    dependencies = Dependencies(
         client=Client(Nowhere()), plugins=plugins, stores={}, directory=Path("/nonexistent"), disputes=disputes
     )
-    assignments = Assignments(lambda _: ResourceTypeSpec(name="Role"), means)
+    assignments = Assignments(lambda _: ResourceTypeSpec(name="Role"), dependencies)
     role = Resource(metadata=Metadata("orders"))
     fault = assignments.make(role, ResourceStatus(), assignments.wanted(role))
     assert isinstance(fault, Fault)

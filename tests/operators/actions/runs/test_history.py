@@ -15,10 +15,10 @@ from homeostat.client.base import Client
 from homeostat.objects.declared import Metadata
 from homeostat.objects.timestamp import format_time
 from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep, ResourceType, ResourceTypeSpec
-from homeostat.operators.actions.controllers import Offices
+from homeostat.operators.actions.controllers import ResourceControls
 from homeostat.operators.actions.plugins.plugin import Job
 from homeostat.operators.actions.runs.conclusion import Action
-from homeostat.operators.actions.runs.history import Census, Kept, KeptMetadata, KeptSpec, Record, entry_object
+from homeostat.operators.actions.runs.history import HistorySweep, Kept, KeptMetadata, KeptSpec, Record, entry_object
 from homeostat.operators.actions.runs.run import Outcome
 from homeostat.operators.actions.runs.sweep import sweep_history, sweep_regularly
 from homeostat.operators.actions.settings import ActionSettings
@@ -140,9 +140,9 @@ def kept(uid: str, number: int) -> Kept:
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
 def test_a_census_in_pages_of_any_size_finds_the_same(size: int) -> None:
     held = [kept(uid, number) for uid in ("a", "b", "c") for number in range(5)]
-    census = Census(lambda _: Keep(entries=2), now=START)
-    found = [each for at in range(0, len(held), size) for each in census.take(held[at : at + size])]
-    found += census.end()
+    sweep_of = HistorySweep(lambda _: Keep(entries=2), now=START)
+    found = [each for at in range(0, len(held), size) for each in sweep_of.take(held[at : at + size])]
+    found += sweep_of.end()
     assert {each.metadata.name for each in found} == {f"{uid}-{number}" for uid in "abc" for number in range(3)}
 
 
@@ -188,8 +188,8 @@ def declared(name: str, kept_entries: int) -> ResourceType:
 )
 def test_what_is_kept_goes_by_the_type_in_force_or_not(kind: str, expected: int) -> None:
     types = [declared("database-cluster", 200), declared("Queue", 7), declared("queue", 9)]
-    offices = Offices(None, types, ActionSettings())  # type: ignore[arg-type]
-    assert offices.keep_of(kind).entries == expected
+    controls = ResourceControls(None, types, ActionSettings())  # type: ignore[arg-type]
+    assert controls.keep_of(kind).entries == expected
 
 
 async def test_a_server_that_is_away_does_not_end_the_sweeping(caplog: pytest.LogCaptureFixture) -> None:

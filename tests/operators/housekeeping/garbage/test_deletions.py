@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.operators.housekeeping.garbage.deletions import Departures
+from homeostat.operators.housekeeping.garbage.deletions import PendingDeletions
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, Lost, News
 from homeostat.operators.housekeeping.metadata.metadata import Metadata
 
@@ -27,16 +27,16 @@ A, B = (Metadata(name=name, uid=name, resource_version="1") for name in "ab")
     ],
 )
 def test_those_are_awaited_of_whom_nothing_has_said_that_they_are_gone(told: list[News], is_awaited: bool) -> None:
-    departures = Departures()
-    departures.expect("widgets", ["a", "b"])
+    pending_deletions = PendingDeletions()
+    pending_deletions.expect("widgets", ["a", "b"])
     for news in told:
-        departures.observe(news)
-    assert departures.is_awaited("widgets") is is_awaited
+        pending_deletions.observe(news)
+    assert pending_deletions.is_awaited("widgets") is is_awaited
 
 
 def test_a_list_that_began_before_somebody_was_awaited_says_nothing_of_him() -> None:
-    departures = Departures()
-    departures.observe(Listing("widgets"))
-    departures.expect("widgets", ["a"])
-    departures.observe(Listed("widgets"))
-    assert departures.is_awaited("widgets")
+    pending_deletions = PendingDeletions()
+    pending_deletions.observe(Listing("widgets"))
+    pending_deletions.expect("widgets", ["a"])
+    pending_deletions.observe(Listed("widgets"))
+    assert pending_deletions.is_awaited("widgets")

@@ -65,10 +65,10 @@ def test_a_selector_leaves_out_what_it_does_not_match() -> None:
 
 def test_a_policy_of_the_cluster_is_about_the_namespaces_that_it_selects() -> None:
     evaluator = evaluator_of(ClusterPolicySpec(namespace_selector=Selector(match_labels={"tier": "prod"})))
-    assert evaluator.means_namespace("shop", {"tier": "prod"})
-    assert not evaluator.means_namespace("shop", {})
-    assert not evaluator.means_namespace("kube-system", {"tier": "prod"})
-    assert evaluator_of(ClusterPolicySpec()).means_namespace("shop", {})
+    assert evaluator.selects_namespace("shop", {"tier": "prod"})
+    assert not evaluator.selects_namespace("shop", {})
+    assert not evaluator.selects_namespace("kube-system", {"tier": "prod"})
+    assert evaluator_of(ClusterPolicySpec()).selects_namespace("shop", {})
 
 
 def test_a_pending_pod_is_asked_again_when_its_time_is_up() -> None:
