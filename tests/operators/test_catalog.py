@@ -75,9 +75,9 @@ def test_its_short_name_is_one_that_a_lease_may_have(name: str, expected: str) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        pytest.param("KINDS = ()", r"has no register\(setup\)$", id="without register"),
-        pytest.param("def register(setup): ...", r"has no KINDS \(may be empty\)$", id="without kinds"),
-        pytest.param("register, KINDS = 1, ()", r"has no register\(setup\)$", id="register is no function"),
+        pytest.param("KINDS = ()", r"does not define register\(setup\)$", id="without register"),
+        pytest.param("def register(setup): ...", r"does not define KINDS \(may be empty\)$", id="without kinds"),
+        pytest.param("register, KINDS = 1, ()", r"does not define register\(setup\)$", id="register is no function"),
     ],
 )
 def test_what_is_no_operator_is_refused_with_the_reason(tmp_path: Path, text: str, told: str) -> None:

@@ -65,7 +65,7 @@ def test_a_run_under_way_is_shown(typed: Cli, shelf: Shelf) -> None:
         "To:           apply",
         "Because:      initial",
         "Changes:      +1 ~0 -0",
-        "Next run:     after the run",
+        "Next run:     after the current run",
     ):
         assert told in page
 
