@@ -17,13 +17,13 @@ from homeostat.edge.server import serve
 from homeostat.objects.errors import AlreadyExistsError, error_of, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.plane.assembly import assemble
-from homeostat.plane.chores import OPERATORS_GRACE_S, keep_house, supervisors_of, tick
+from homeostat.plane.background import OPERATORS_GRACE_S, keep_house, supervisors_of, tick
 from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.faces import faces_served
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import OPERATORS, Settings
 from homeostat.plane.storage import KeptStore, open_store
-from homeostat.runtime.control.outcome import sole_error
+from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.telemetry.tracing import OFF, Tracer

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from homeostat import __version__
 from homeostat.objects.json import JsonObject
 from homeostat.operators.catalog import operator_name
-from homeostat.plane.chores import LEASES
+from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import KeptStore

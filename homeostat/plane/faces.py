@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from homeostat.edge.server import Handler
-from homeostat.plane.chores import LEASES
+from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.runtime.faces.face import Face, Figures, Surroundings, opener_of
 from homeostat.runtime.faces.hosting import ServedFace, serve_faces

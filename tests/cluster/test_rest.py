@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from homeostat.operators import actions
-from homeostat.operators.actions.plugins.discovery import ACTIONS
+from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.web.actions.access import KINDS as FACE_KINDS

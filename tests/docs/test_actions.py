@@ -15,8 +15,8 @@ import pytest
 from homeostat.external.secrets.stores import EnvironmentStore, SecretStore
 from homeostat.objects import yaml
 from homeostat.operators.actions.api import Keep, ResourceTypeSpec
+from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.operators.actions.plugins.command import CommandConfig
-from homeostat.operators.actions.plugins.discovery import ACTIONS
 from homeostat.operators.actions.settings import ActionSettings
 from tests.cli.running import Cli, make_cli, running
 from tests.cli.shelf import serving_shelf, text_of

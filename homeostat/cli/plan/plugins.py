@@ -26,7 +26,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec
 from homeostat.operators.actions.dependencies import open_dependencies
 from homeostat.operators.actions.operator import ResourceOperator
-from homeostat.operators.actions.plugins.discovery import PluginOffError, UnknownPluginError
+from homeostat.operators.actions.plugins.catalog import PluginOffError, UnknownPluginError
 from homeostat.operators.actions.runs.jobs import effective_action
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
 from homeostat.operators.actions.shared import Dependencies

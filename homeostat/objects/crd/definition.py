@@ -8,7 +8,7 @@ A part that is the same in all versions is reported once, without the version, a
 
 from __future__ import annotations
 
-from homeostat.objects import form
+from homeostat.objects import json_types as form
 from homeostat.objects.crd.schema import check_schema
 from homeostat.objects.crd.version import check_column, check_deprecation, check_selectable, check_subresources
 from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required, unsupported

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from homeostat.objects import form
+from homeostat.objects import json_types as form
 from homeostat.objects.crd.field_path import FieldPathError, resolve
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.json import Json, JsonObject, is_deeper

@@ -20,7 +20,7 @@ from homeostat.runtime.setup import Setup
 
 if TYPE_CHECKING:
     from homeostat.operators.actions.operator import Dependencies
-    from homeostat.operators.actions.plugins.discovery import Catalog
+    from homeostat.operators.actions.plugins.catalog import Catalog
     from homeostat.operators.actions.plugins.plugin import Plugin
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ async def open_dependencies(
     from homeostat.external.rest.client import RestClient
     from homeostat.external.rest.settings import RestSettings
     from homeostat.operators.actions.operator import Dependencies
-    from homeostat.operators.actions.plugins.discovery import (
+    from homeostat.operators.actions.plugins.catalog import (
         ACTIONS,
         claimed_types,
         discover,
@@ -78,7 +78,7 @@ async def open_dependencies(
 
 
 def _import_all() -> None:
-    from homeostat.operators.actions.plugins.discovery import ACTIONS
+    from homeostat.operators.actions.plugins.catalog import ACTIONS
 
     for each in ("homeostat.operators.actions.operator", *ACTIONS.values()):
         import_module(each.partition(":")[0])

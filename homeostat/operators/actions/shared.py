@@ -11,7 +11,7 @@ from typing import Any
 
 from homeostat.client.base import Client
 from homeostat.external.secrets.stores import SecretStore
-from homeostat.operators.actions.plugins.discovery import Catalog
+from homeostat.operators.actions.plugins.catalog import Catalog
 from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.settings import ActionSettings
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from homeostat.external.secret_stores import process_stores
 from homeostat.external.secrets.stores import SecretStore
-from homeostat.operators.actions.plugins.discovery import Catalog, discover
+from homeostat.operators.actions.plugins.catalog import Catalog, discover
 
 
 @asynccontextmanager

@@ -40,10 +40,10 @@ from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import Projected, UnreadableObject
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.cache.unreadable import UnreadableError
-from homeostat.runtime.control.breaker import Breaker
-from homeostat.runtime.control.failures import Failures, log_fields, summary_of
+from homeostat.runtime.control.failure_conditions import of_error, of_stall, of_wait, sole_error
+from homeostat.runtime.control.failure_log import Failures, log_fields, summary_of
+from homeostat.runtime.control.hot_loop_limit import Breaker
 from homeostat.runtime.control.operator import Operator, Request
-from homeostat.runtime.control.outcome import of_error, of_stall, of_wait, sole_error
 from homeostat.runtime.control.queue import Priority, WorkQueue
 from homeostat.runtime.control.reconcile import Options, Reconciler, Reconciliation, Tools, is_paused, turns
 from homeostat.runtime.control.status_fields import StatusFields

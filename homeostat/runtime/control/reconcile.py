@@ -27,9 +27,9 @@ from homeostat.objects.json import Json
 from homeostat.objects.kind import Kind
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.control.deadline import Deadline
+from homeostat.runtime.control.failure_conditions import of_pause
 from homeostat.runtime.control.finalizer import add_finalizer, remove_finalizer
 from homeostat.runtime.control.operator import Operator
-from homeostat.runtime.control.outcome import of_pause
 from homeostat.runtime.control.recorder import About, Recorder
 from homeostat.runtime.control.status import Snapshot, plan_status, snapshot_of, write_receipt, write_status
 from homeostat.runtime.control.status_fields import StatusFields

@@ -15,7 +15,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Handler
 from homeostat.objects.json import encode
-from homeostat.runtime.control.outcome import sole_error
+from homeostat.runtime.control.failure_conditions import sole_error
 
 log = logging.getLogger(__name__)
 

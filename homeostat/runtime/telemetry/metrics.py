@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from homeostat.edge.exposition import Collector, exposition
 from homeostat.edge.tally import Tally
 from homeostat.runtime.cache.informer import Informer, Informers
-from homeostat.runtime.control.breaker import Breaker
+from homeostat.runtime.control.hot_loop_limit import Breaker
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.recorder import Recorder
 

@@ -29,8 +29,8 @@ from homeostat.store.base import (
     UnreachableError,
     UnwritableError,
 )
-from homeostat.store.commit import GroupCommit
 from homeostat.store.counters import Counters
+from homeostat.store.group_commit import GroupCommit
 from homeostat.store.history import History
 from homeostat.store.postgres.barrier import Barrier
 from homeostat.store.postgres.committer import Committer

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from homeostat.store.base import Change, Record, StoreError, UnwritableError
-from homeostat.store.commit import GroupCommit
 from homeostat.store.counters import Counters
+from homeostat.store.group_commit import GroupCommit
 from homeostat.store.history import History
 from homeostat.store.log import events_of, plan
 from homeostat.store.replica import Replica

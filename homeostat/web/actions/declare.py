@@ -17,7 +17,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import FINALIZER, ID, METADATA, REQUESTED
-from homeostat.operators.actions.plugins.discovery import PluginOffError, UnknownPluginError
+from homeostat.operators.actions.plugins.catalog import PluginOffError, UnknownPluginError
 from homeostat.web.actions import spec_check
 from homeostat.web.actions.face import Face, check_right
 from homeostat.web.actions.forms import Declaration

@@ -12,8 +12,8 @@ from homeostat import __version__
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import JsonObject, encode
-from homeostat.operators.actions.plugins.discovery import ACTIONS, INPUTS, Catalog, claimed_types, discover, joined
-from homeostat.operators.actions.plugins.discovery import without_programs as safe_ones
+from homeostat.operators.actions.plugins.catalog import ACTIONS, INPUTS, Catalog, claimed_types, discover, joined
+from homeostat.operators.actions.plugins.catalog import without_programs as safe_ones
 from homeostat.operators.actions.settings import read_settings
 from homeostat.runtime.catalog import offered
 from homeostat.web.kit.callers import require

@@ -11,7 +11,7 @@ from typing import Final
 from homeostat.client.base import Client
 from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Handler, Server, serve
-from homeostat.runtime.control.outcome import sole_error
+from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.face import Surroundings
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import open_events

@@ -18,7 +18,7 @@ from homeostat.objects.kind import DEFINITION, EVENT, LEASE, POD, SECRET, Kind
 from homeostat.operators import actions, policy
 from homeostat.operators.actions.api import KINDS, RESOURCE_TYPE, RESOURCES, RUN_OUTPUT, Keep
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
-from homeostat.operators.actions.plugins.discovery import ACTIONS
+from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.operators.actions.runs.sweep import sweep_history
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager

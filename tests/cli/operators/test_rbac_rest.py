@@ -15,7 +15,7 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.api import RESOURCE_TYPE
-from homeostat.operators.actions.plugins.discovery import ACTIONS
+from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.operators.actions.types.naming import kind_name, plural_of
 from homeostat.operators.policy.api import KINDS as POLICY_KINDS
 from homeostat.runtime.installation import install

@@ -14,7 +14,7 @@ from homeostat.objects.decision import Receipt, Wait
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.digest import declaration_digest
 from homeostat.operators.actions.operator import Dependencies, ResourceOperator
-from homeostat.operators.actions.plugins.discovery import Catalog
+from homeostat.operators.actions.plugins.catalog import Catalog
 from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.runs.conclusion import Action
 from homeostat.operators.actions.runs.history import Prune, Record

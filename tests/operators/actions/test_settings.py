@@ -11,7 +11,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.api import Keep, ResourceTypeSpec, Retry
 from homeostat.operators.actions.dependencies import equipped
-from homeostat.operators.actions.plugins.discovery import PluginOffError
+from homeostat.operators.actions.plugins.catalog import PluginOffError
 from homeostat.operators.actions.schedule import Delays
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, ActionSettings, SettingsError, read_settings
 from homeostat.operators.actions.world import Pace

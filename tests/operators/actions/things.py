@@ -17,7 +17,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
 from homeostat.operators.actions.api import FINALIZER, KINDS, ActionReference, Resource, ResourceTypeSpec
 from homeostat.operators.actions.operator import Dependencies, ResourceOperator
-from homeostat.operators.actions.plugins.discovery import ACTIONS, Catalog, discover
+from homeostat.operators.actions.plugins.catalog import ACTIONS, Catalog, discover
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Tools
 from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.types.definition import definition_of

@@ -14,7 +14,7 @@ from homeostat.client.base import Client, Response, UnreachableError
 from homeostat.objects.errors import InternalError
 from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.runtime.control.breaker import Breaker
+from homeostat.runtime.control.hot_loop_limit import Breaker
 from homeostat.runtime.control.recorder import About, Recorder
 from tests.runtime.faulty import FaultyTransport, eventually
 

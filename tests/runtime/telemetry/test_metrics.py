@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.cache.informer import Informers
-from homeostat.runtime.control.breaker import Breaker
+from homeostat.runtime.control.hot_loop_limit import Breaker
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.recorder import About, Recorder
 from homeostat.runtime.telemetry.metrics import Metrics

@@ -11,7 +11,7 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.edge.server import serve
 from homeostat.operators import actions
-from homeostat.operators.actions.plugins.discovery import ACTIONS
+from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.face import Face

@@ -11,7 +11,7 @@ import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
-from homeostat.operators.actions.plugins.discovery import ACTIONS
+from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.plane import Plane
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions import serving

@@ -83,7 +83,7 @@ class InputControl:
         from homeostat.external.rest.settings import RestSettings
         from homeostat.operators.actions.inputs.jobs import InputDependencies
         from homeostat.operators.actions.inputs.plugin import Tools
-        from homeostat.operators.actions.plugins.discovery import INPUTS, discover
+        from homeostat.operators.actions.plugins.catalog import INPUTS, discover
 
         # Some tens of milliseconds of imports, which would hold up everybody else in this process.
         for each in INPUTS.values():

@@ -28,7 +28,7 @@ from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import Unread
 from homeostat.operators.actions.inputs.plugin import Input, InputError, InputJob
 from homeostat.operators.actions.inputs.writer import Writer
-from homeostat.operators.actions.plugins.discovery import Catalog, UnknownPluginError
+from homeostat.operators.actions.plugins.catalog import Catalog, UnknownPluginError
 from homeostat.runtime.control.writes import RefusedWriteError
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.timestamp import parse_time
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.digest import declaration_digest
-from homeostat.operators.actions.plugins.discovery import UnknownPluginError
+from homeostat.operators.actions.plugins.catalog import UnknownPluginError
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Remote
 from homeostat.operators.actions.runs.jobs import Effective, effective_action, read_config
 from homeostat.operators.actions.runs.run import Run

@@ -20,7 +20,7 @@ from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import ActionReference, Resource
 from homeostat.operators.actions.conditions import is_sound_condition
-from homeostat.operators.actions.plugins.discovery import UnknownPluginError
+from homeostat.operators.actions.plugins.catalog import UnknownPluginError
 from homeostat.operators.actions.plugins.plugin import ActionError, Plugin
 from homeostat.operators.actions.runs.run import Outcome, shortened
 from homeostat.operators.actions.world import Fault, Lost, Plan, Underway

@@ -19,7 +19,7 @@ from homeostat.operators.actions.inputs.jobs import InputDependencies
 from homeostat.operators.actions.inputs.operator import InputOperator
 from homeostat.operators.actions.inputs.plugin import InputJob
 from homeostat.operators.actions.inputs.reading import Declaration, Reading
-from homeostat.operators.actions.plugins.discovery import Catalog
+from homeostat.operators.actions.plugins.catalog import Catalog
 from tests.operators.actions.inputs.estate import Estate
 
 THING = Kind(RESOURCES, "v1", "things", "Thing", is_namespaced=True)

@@ -19,7 +19,15 @@ from homeostat.objects.errors import (
     UnavailableError,
 )
 from homeostat.objects.json import JsonObject, encode
-from homeostat.runtime.control.outcome import Conditions, of_error, of_pause, of_stall, of_wait, reason_of, sole_error
+from homeostat.runtime.control.failure_conditions import (
+    Conditions,
+    of_error,
+    of_pause,
+    of_stall,
+    of_wait,
+    reason_of,
+    sole_error,
+)
 from homeostat.runtime.control.status import Snapshot, SnapshotMetadata, plan_status
 from homeostat.testing.status import check_status
 

@@ -9,8 +9,8 @@ from homeostat.client.base import UnreachableError
 from homeostat.objects.decision import Stalled
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.cache.unreadable import UnreadableError
+from homeostat.runtime.control.failure_conditions import reason_of
 from homeostat.runtime.control.operator import Request
-from homeostat.runtime.control.outcome import reason_of
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.runtime.control.breaker import Breaker
+from homeostat.runtime.control.hot_loop_limit import Breaker
 
 
 def test_a_burst_is_let_through_and_then_the_refill_sets_the_pace() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.external.rest.client import RestClient
-from homeostat.operators.actions.plugins.discovery import (
+from homeostat.operators.actions.plugins.catalog import (
     ACTIONS,
     Catalog,
     UnknownPluginError,
