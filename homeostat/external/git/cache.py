@@ -18,9 +18,10 @@ from typing import Final
 
 from homeostat.external.git.access import PROTOCOLS, Remote, check_remote
 from homeostat.external.git.commit import SCRATCH
+from homeostat.external.git.errors import GitError
 from homeostat.external.git.lock import file_lock, idle_lock
 from homeostat.external.git.program import Git, Limits
-from homeostat.external.git.repository import Repository, create_bare
+from homeostat.external.git.repository import Repository, create_bare, newest_bare
 
 _LARGEST: Final = 4 << 30
 _MOST_PACKS: Final = 10
@@ -56,18 +57,24 @@ class GitCache:
                 await self._tidy(replace(git, inherited=(lock,)))
         async with file_lock(directory / _USED, timeout_s=self._limits.timeout_s, is_shared=True) as used:
             os.utime(directory / _USED)
-            async with file_lock(directory / "write.lock", timeout_s=self._limits.timeout_s):
-                bare = await create_bare(git)
+            bare = newest_bare(directory) or await self._create(git)
             yield Repository(replace(git, bare=bare, inherited=(used,)))
         await asyncio.to_thread(self._evict)
+
+    async def _create(self, git: Git) -> Path:
+        directory = git.bare.parent
+        async with file_lock(directory / "write.lock", timeout_s=self._limits.timeout_s):
+            return newest_bare(directory) or await create_bare(git)
 
     async def _tidy(self, git: Git) -> None:
         """Nobody else is here: what a crash or a replaced cache has left goes, and what grew too large."""
         bare = await asyncio.to_thread(self._clear, git.bare.parent)
         if bare is None or len([*bare.glob("objects/pack/*.pack"), *bare.glob("objects/??")]) <= _MOST_PACKS:
             return
-        done = await replace(git, bare=bare).run("gc", "-q", "--prune=now")
-        if done.code:
+        try:
+            await replace(git, bare=bare).output("gc", "-q", "--prune=now")
+        except GitError:
+            # Broken, or too large to tidy in time: a new one is quicker.
             await asyncio.to_thread(shutil.rmtree, bare, ignore_errors=True)
 
     def _clear(self, directory: Path) -> Path | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -142,7 +143,7 @@ class Repository:
             raise
         except GitError:
             # The server has just answered, so the cache may be at fault: others may still read it, so it stays for now.
-            self._git = replace(self._git, bare=await create_bare(self._git, is_next=True))
+            self._git = replace(self._git, bare=await create_bare(self._git))
             await _fetch_commit(self._git, wanted, kept, lock)
 
     async def _bring_files(self, git: Git, commit: str, ids: Sequence[str]) -> None:
@@ -195,16 +196,20 @@ def check_ref(ref: str) -> None:
         raise GitAddressError(f"{ref[:300]!r} cannot be the name of a ref")
 
 
-async def create_bare(git: Git, *, is_next: bool = False) -> Path:
-    """The newest bare repository of the directory, made if there is none; or one more, where that one is broken."""
-    newest = max(map(_number, git.bare.parent.glob("bare.*")), default=-1)
-    bare = git.bare.parent / f"bare.{newest + 1 if is_next else max(newest, 0)}"
-    if not (bare / "HEAD").exists():
-        made = replace(git, bare=bare)
-        done = await made.run("init", "-q", "--bare", "--template=", str(bare))
-        if done.code:
-            raise made.failure("init", done)
-    return bare
+def newest_bare(directory: Path) -> Path | None:
+    return max(directory.glob("bare.*"), key=_number, default=None)
+
+
+async def create_bare(git: Git) -> Path:
+    """One more bare repository beside those of the directory, there only once it is whole; whoever makes one writes."""
+    directory = git.bare.parent
+    newest, new = newest_bare(directory), directory / "new"
+    shutil.rmtree(new, ignore_errors=True)
+    made = replace(git, bare=new)
+    done = await made.run("init", "-q", "--bare", "--template=", str(new))
+    if done.code:
+        raise made.failure("init", done)
+    return new.rename(directory / f"bare.{_number(newest) + 1 if newest else 0}")
 
 
 def _number(path: Path) -> int:

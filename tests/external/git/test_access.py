@@ -133,6 +133,7 @@ async def test_a_key_with_a_passphrase_is_opened(open_git: Open, origin: Origin,
 async def test_a_server_that_hangs_is_given_up(open_git: Open, origin: Origin) -> None:
     async with serving_git(origin.path.parent) as (server, url):
         server.held = asyncio.Event()
+        await open_git(Remote(f"{url}/shop.git"))
         repository = await open_git(Remote(f"{url}/shop.git"), timeout_s=0.2)
         with pytest.raises(GitTimeoutError, match=r"timed out after 0\.2 s"):
             await repository.fetch("main")

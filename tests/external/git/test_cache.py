@@ -121,14 +121,16 @@ async def test_a_cache_that_a_crash_left_broken_is_replaced(cache: Path, origin:
     assert len(names(bare_of(cache).parent) - {"use.lock", "write.lock"}) == 1
 
 
-async def test_a_fetch_that_outlived_its_master_is_not_joined_by_another(cache: Path, origin: Origin) -> None:
-    origin.commit({"x": "1"})
+async def test_during_a_fetch_others_read_and_none_fetches(cache: Path, origin: Origin) -> None:
+    first = origin.commit({"x": "1"})
     await fetch(local(cache), origin)
     origin.commit({"x": "2"})
     with (bare_of(cache).parent / "write.lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(CacheBusyError, match=r"still in use after 0\.1 s"):
-            await fetch(local(cache, timeout_s=0.1), origin)
+        async with local(cache).open(Remote(origin.file_url)) as repository:
+            assert await repository.at(first).file("x") == b"1"
+        with pytest.raises(CacheBusyError, match=r"still in use after 3 s"):
+            await fetch(local(cache, timeout_s=3), origin)
 
 
 async def test_the_caches_used_longest_ago_are_removed_first(cache: Path, tmp_path: Path) -> None:
