@@ -25,7 +25,6 @@ import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.runtime.catalog import offered
 from homeostat.runtime.description import Description, describe
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.setup import OperatorModule
@@ -60,7 +59,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     settings: tuple[str, ...] | None
     guarded: tuple[str, ...]
     faces: tuple[_KeptFace, ...]
-    definitions: tuple[JsonObject, ...]
+    definitions: msgspec.Raw
 
 
 class UnknownOperatorError(Exception):
@@ -76,6 +75,8 @@ class BrokenOperatorError(Exception):
 
 def known_operators() -> list[str]:
     """Ours and those of installed packages."""
+    from homeostat.runtime.catalog import offered  # imports a megabyte to look at packages
+
     return list(dict.fromkeys([*OURS, *(each.name for each in offered(GROUP))]))
 
 
@@ -114,7 +115,7 @@ def kept_description(name: str) -> bytes:
         settings=found.settings,
         guarded=found.guarded,
         faces=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptFace) for each in found.faces),
-        definitions=found.definitions,
+        definitions=msgspec.Raw(msgspec.json.encode(found.definitions())),
     )
     return msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
 
@@ -124,16 +125,24 @@ def kept_file(name: str) -> Path:
 
 
 def _described(name: str) -> Description:
-    kept = msgspec.json.decode(kept_file(name).read_bytes(), type=_Kept)
+    kept = _kept(name)
     return Description(
         name=name,
-        definitions=kept.definitions,
+        definitions=lambda: _definitions(name),
         guarded=kept.guarded,
         faces=tuple(Face(**msgspec.structs.asdict(each)) for each in kept.faces),
         wakes=kept.wakes,
         settings=kept.settings,
         load=lambda: load_operator(name),
     )
+
+
+def _kept(name: str) -> _Kept:
+    return msgspec.json.decode(kept_file(name).read_bytes(), type=_Kept)
+
+
+def _definitions(name: str) -> tuple[JsonObject, ...]:
+    return msgspec.json.decode(_kept(name).definitions, type=tuple[JsonObject, ...])
 
 
 def _missing(module: OperatorModule) -> list[str]:
@@ -168,6 +177,8 @@ def _module(name: str) -> ModuleType:
         return import_module(OURS[name])
     if name.endswith(".py"):
         return _file(Path(name))
+    from homeostat.runtime.catalog import offered
+
     for each in offered(GROUP):
         if each.name == name:
             found: ModuleType = each.load()

@@ -17,7 +17,7 @@ from homeostat.edge.server import serve
 from homeostat.objects.errors import AlreadyExistsError, error_of, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.plane.assembly import assemble
-from homeostat.plane.background import OPERATORS_GRACE_S, keep_house, supervisors_of, tick
+from homeostat.plane.background import OPERATORS_GRACE_S, host_operators, keep_house, tick
 from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.faces import faces_served
 from homeostat.plane.plane import Plane
@@ -67,7 +67,7 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
     # Only now: a webhook that is away must not keep a plane from starting.
     await plane.admission.follow(store)
     # Before it serves: what operators guard is not written until they are there.
-    supervisors = supervisors_of(plane, tracer)
+    supervisors = host_operators(plane, tracer)
     context = None if settings.is_open else server_context(pki)
     plane.server = await serve(
         plane.app.handle,

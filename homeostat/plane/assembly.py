@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from homeostat import __version__
@@ -14,6 +14,7 @@ from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import KeptStore
+from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.authn import Authenticator
 from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.rbac import Rbac
@@ -28,7 +29,7 @@ from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.kinds.custom import Definitions, builtin_behaviours
 from homeostat.server.kinds.registry import Registry, builtin_kinds
 from homeostat.server.metrics import Metrics
-from homeostat.server.pages import Pages, version_info
+from homeostat.server.pages import Pages, hosted_info, version_info
 from homeostat.server.pki.directory import Pki
 from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Backend, Call
@@ -42,6 +43,7 @@ _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 async def assemble(settings: Settings, pki: Pki, store: KeptStore) -> Plane:
     registry, watches, metrics = Registry(), Watches(), Metrics()
+    supervisors: list[Supervisor] = []
     registry.add(builtin_kinds(builtin_behaviours(registry)))
     await Definitions(registry, watches).follow(store)
     rbac = Rbac()
@@ -69,7 +71,8 @@ async def assemble(settings: Settings, pki: Pki, store: KeptStore) -> Plane:
     pages = Pages(
         Catalog(registry),
         metrics,
-        version=_version(settings),
+        version=version_info(__version__),
+        hosted=lambda: _hosted(settings, supervisors),
         is_ready=lambda: [f"the store refuses writes: {store.trouble}"] if store.trouble else [],
         jwks=accounts.jwks,
         issuer=accounts.issuer,
@@ -84,12 +87,14 @@ async def assemble(settings: Settings, pki: Pki, store: KeptStore) -> Plane:
         is_open=settings.is_open,
     )
     _measure(metrics, store, watches)
-    return Plane(settings, store, app, watches, admission)
+    return Plane(settings, store, app, watches, admission, supervisors)
 
 
-def _version(settings: Settings) -> JsonObject:
+def _hosted(settings: Settings, supervisors: Sequence[Supervisor]) -> JsonObject:
     operators = sorted(map(operator_name, settings.operators))
-    return version_info(__version__, operators=operators, leases=LEASES if settings.is_shared else "")
+    asleep = {each.description.name for each in supervisors if not each.is_awake}
+    awake = [each for each in operators if each not in asleep]
+    return hosted_info(operators, awake, leases=LEASES if settings.is_shared else "")
 
 
 def _uids(store: Store) -> Callable[[str, str, str], str | None]:

@@ -52,16 +52,16 @@ async def keep_house(plane: Plane, pki: Pki) -> None:
         await chores()
 
 
-def supervisors_of(plane: Plane, tracer: Tracer) -> list[Supervisor]:
-    supervisors = [_supervisor(plane, name, tracer) for name in sorted(plane.settings.operators - {"housekeeping"})]
-    plane.app.metrics.include(Figures(supervisors))
-    return supervisors
+def host_operators(plane: Plane, tracer: Tracer) -> list[Supervisor]:
+    names = sorted(plane.settings.operators - {"housekeeping"})
+    plane.supervisors.extend(_supervisor(plane, name, tracer) for name in names)
+    plane.app.metrics.include(Figures(plane.supervisors))
+    return plane.supervisors
 
 
 def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
     description, guards = find_operator(name), plane.admission.guards
-    expect_guards(guards, description)
-    return Supervisor(
+    supervisor = Supervisor(
         plane.client,
         description,
         grace_s=OPERATORS_GRACE_S,
@@ -71,6 +71,8 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
         ready=lambda setup: put_guards(guards, setup),
         tracer=tracer,
     )
+    expect_guards(guards, supervisor)
+    return supervisor
 
 
 async def _by_turns(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:

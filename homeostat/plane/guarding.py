@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from homeostat.runtime.description import Description, resource_of
+from homeostat.runtime.description import resource_of
 from homeostat.runtime.setup import Setup
+from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.admission.guards import Guards
 
 
-def expect_guards(guards: Guards, description: Description) -> None:
-    """Before the operator is set up: nothing that it guards is written until then."""
-    for resource in description.guarded:
-        guards.expect(_owner(description.name), resource)
+def expect_guards(guards: Guards, supervisor: Supervisor) -> None:
+    """Before the operator is set up: nothing that it guards is written until then, and a write wakes it."""
+    for resource in supervisor.description.guarded:
+        guards.expect(_owner(supervisor.description.name), resource, supervisor.wake)
 
 
 def put_guards(guards: Guards, setup: Setup) -> None:

@@ -10,6 +10,7 @@ from homeostat.edge.server import Server
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import KeptStore
 from homeostat.runtime.faces.hosting import ServedFace
+from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.user import SELF
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.app import App
@@ -20,13 +21,20 @@ class Plane:
     """`client` is its own, with all rights."""
 
     def __init__(
-        self, settings: Settings, store: KeptStore, app: App, watches: Watches, admission: AdmissionChain
+        self,
+        settings: Settings,
+        store: KeptStore,
+        app: App,
+        watches: Watches,
+        admission: AdmissionChain,
+        supervisors: list[Supervisor],
     ) -> None:
         self.settings = settings
         self.store = store
         self.app = app
         self.watches = watches
         self.admission = admission
+        self.supervisors = supervisors
         self.client = Client(InProcess(app.handle, {"user": SELF}))
         self.server: Server | None = None
         self.faces: tuple[ServedFace, ...] = ()

@@ -20,8 +20,8 @@ from homeostat.runtime.setup import OperatorModule
 class Description:
     name: str
     """A short one, for leases, logs and metrics."""
-    definitions: tuple[JsonObject, ...] = ()
-    """The CustomResourceDefinitions of its kinds and of those of its faces."""
+    definitions: Callable[[], tuple[JsonObject, ...]]
+    """The CustomResourceDefinitions of its kinds and of those of its faces: read when needed, for they are large."""
     guarded: tuple[str, ...] = ()
     """Resources such as `deployments.apps` whose writes it checks."""
     faces: tuple[Face, ...] = ()
@@ -37,10 +37,11 @@ def describe(name: str, module: OperatorModule) -> Description:
     """`ValueError` for a kind that no server would accept."""
     faces: Sequence[Face] = getattr(module, "FACES", ())
     kinds = [*module.KINDS, *(kind for face in faces for kind in kinds_of_face(face))]
+    definitions = tuple(each.definition() for each in kinds)
     wakes: Sequence[Kind | CustomKind] = getattr(module, "WAKES", ())
     return Description(
         name=name,
-        definitions=tuple(each.definition() for each in kinds),
+        definitions=lambda: definitions,
         guarded=tuple(resource_of(each.kind) for each in kinds if each.is_guarded),
         faces=tuple(faces),
         wakes=tuple(each.kind if isinstance(each, CustomKind) else each for each in wakes),

@@ -22,19 +22,22 @@ async def install(client: Client, kinds: Iterable[CustomKind]) -> None:
 
 
 async def install_definitions(client: Client, definitions: Iterable[JsonObject]) -> None:
-    """What is there already is brought up to date. `UnavailableError` where a server does not establish one."""
-    for definition in definitions:
-        path = DEFINITION.path("", definition["metadata"]["name"])
-        found = await client.apply(path, definition, manager=_MANAGER, force=True)
-        try:
-            async with asyncio.timeout(_ESTABLISHED_WITHIN_S):
-                while not _is_established(found):
-                    await asyncio.sleep(_LOOK_EVERY_S)
-                    found = await client.get(path)
-        except TimeoutError:
-            raise UnavailableError(
-                f"{path}: not established after {_ESTABLISHED_WITHIN_S:g} s: {_why(found)}"
-            ) from None
+    """All at once, so that a server commits them together. What is there already is brought up to date.
+    `UnavailableError` where a server does not establish one.
+    """
+    await asyncio.gather(*(_install(client, each) for each in definitions))
+
+
+async def _install(client: Client, definition: JsonObject) -> None:
+    path = DEFINITION.path("", definition["metadata"]["name"])
+    found = await client.apply(path, definition, manager=_MANAGER, force=True)
+    try:
+        async with asyncio.timeout(_ESTABLISHED_WITHIN_S):
+            while not _is_established(found):
+                await asyncio.sleep(_LOOK_EVERY_S)
+                found = await client.get(path)
+    except TimeoutError:
+        raise UnavailableError(f"{path}: not established after {_ESTABLISHED_WITHIN_S:g} s: {_why(found)}") from None
 
 
 def _is_established(definition: JsonObject) -> bool:

@@ -25,11 +25,13 @@ from homeostat.runtime.control.controller import Controller, Plan
 from homeostat.runtime.control.reconcile import Tools
 from homeostat.runtime.control.recorder import Recorder
 from homeostat.runtime.control.writes import Watched
+from homeostat.runtime.description import Description
 from homeostat.runtime.host import Host
 from homeostat.runtime.leader import TERMS, Election, Terms, unique_identity
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
+from homeostat.runtime.waking import first_object
 from homeostat.runtime.watch.watcher import Pace
 
 log = logging.getLogger(__name__)
@@ -69,6 +71,7 @@ class Manager:
         self._environment = os.environ if environment is None else environment
         self._directory = directory or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / COMPONENT
         self._hosts: list[Host] = []
+        self._sleeping: list[Description] = []
         self._stopping = asyncio.Event()
         self.metrics.watch_informers(self.informers)
         self.metrics.watch_recorder(self.recorder)
@@ -100,20 +103,34 @@ class Manager:
         self._hosts.append(Host(setup, election))
         return setup
 
+    def add_sleeping(self, operator: Description) -> None:
+        """Before `run`. The operator is imported and added when there is the first object that wakes it."""
+        self._sleeping.append(operator)
+
     async def run(self) -> None:
         """Until `stop`: then running work gets its grace, Events are written and leases given back."""
         async with asyncio.TaskGroup() as tasks:
+            sleeping = [tasks.create_task(self._wake(each, tasks)) for each in self._sleeping]
             watching = tasks.create_task(self.informers.run())
             recording = tasks.create_task(self.recorder.run())
             for host in self._hosts:
                 tasks.create_task(host.run(), name=host.setup.name)
             await self._stopping.wait()
+            for task in sleeping:
+                task.cancel()
             await asyncio.gather(*(each.close(self._grace_s) for each in self._hosts))
             watching.cancel()
             # Not cancelled at once: that would lose the Event that is being written.
             self.recorder.close()
             await asyncio.wait([recording], timeout=_FLUSH_WITHIN_S)
             recording.cancel()
+
+    async def _wake(self, operator: Description, tasks: asyncio.TaskGroup) -> None:
+        seen = await first_object(self._bare, operator.wakes, namespace=self._namespace)
+        module = await asyncio.to_thread(operator.load)
+        log.info("operator woke", extra={"operator": operator.name, "seen": seen})
+        self.add(operator.name, module.register, module.KINDS)
+        tasks.create_task(self._hosts[-1].run(), name=operator.name)
 
     def stop(self) -> None:
         self._stopping.set()

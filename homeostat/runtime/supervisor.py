@@ -1,6 +1,8 @@
 """Runs an operator inside a process that has other work to do: a manager that fails is replaced and not the process.
 
-Each operator has its own, so that one that cannot run takes nobody with it.
+Each operator has its own, so that one that cannot run takes nobody with it. An operator that says what wakes it sleeps
+until there is such an object, or somebody calls `wake`: until then it is neither imported nor set up. It does not fall
+asleep again.
 
 A program of operators alone rather ends, and is started again by whoever runs it.
 """
@@ -24,6 +26,7 @@ from homeostat.runtime.manager import Manager
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
+from homeostat.runtime.waking import first_object, has_objects
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -35,8 +38,8 @@ _STEADY_S = 600.0
 
 
 class Supervisor:
-    """`manager` is the one that runs now. `leases` and `environment` are as in `Manager`. `ready` is told of the
-    operator each time that it is set up.
+    """`manager` is the one that runs now. `leases` and `environment` are as in `Manager`. `ready` is called each time
+    that the operator is set up.
     """
 
     def __init__(
@@ -62,6 +65,17 @@ class Supervisor:
         self._tried = asyncio.Event()
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
         self._told = ""
+        self._awake = asyncio.Event()
+        if not description.wakes:
+            self._awake.set()
+
+    @property
+    def is_awake(self) -> bool:
+        return self._awake.is_set()
+
+    def wake(self) -> None:
+        """Sets the operator up, whether or not there is an object for it."""
+        self._awake.set()
 
     async def run(self) -> None:
         """Until `stop`. Definitions are put onto the server first."""
@@ -95,8 +109,15 @@ class Supervisor:
                 await self._ended.wait()
 
     async def _run_once(self) -> None:
-        await install_definitions(self._client, self.description.definitions)
+        await install_definitions(self._client, self.description.definitions())
+        if not self.is_awake and await has_objects(self._client, self.description.wakes):
+            self.wake()
         self._tried.set()
+        if not await self._woken():
+            return
+        # One that sleeps is not imported yet, and that would hold up everybody else in this process.
+        load = self.description.load
+        module = await asyncio.to_thread(load) if self.description.wakes else load()
         manager = Manager(
             self._client,
             leases=self._leases,
@@ -105,11 +126,29 @@ class Supervisor:
             environment=self._environment,
             tracer=self._tracer,
         )
-        module = self.description.load()
         self._ready(manager.add(self.description.name, module.register, module.KINDS))
         self.manager = manager
         if not self._stopping.is_set():
             await manager.run()
+
+    async def _woken(self) -> bool:
+        """Returns when the operator is awake; False when it is to stop."""
+        if self.is_awake:
+            return True
+        waits = [asyncio.ensure_future(each) for each in (self._awake.wait(), self._stopping.wait(), self._see())]
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()
+        finally:
+            for each in waits:
+                each.cancel()
+        return self.is_awake
+
+    async def _see(self) -> None:
+        seen = await first_object(self._client, self.description.wakes)
+        log.info("operator woke", extra={"operator": self.description.name, "seen": seen})
+        self.wake()
 
     def _complain(self, failures: int, error: Exception) -> None:
         """Where it went wrong is told once; as long as it goes wrong in the same way, only that it does."""

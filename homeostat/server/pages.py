@@ -24,10 +24,7 @@ KUBERNETES_VERSION = ("1", "34")
 _OWN = "homeostat"
 
 
-def version_info(homeostat_version: str, *, operators: Sequence[str] = (), leases: str = "") -> JsonObject:
-    """Operators that run in the server, and the namespace of the Leases that they stand for, are told to who would run
-    them a second time, and not to strangers; clients of Kubernetes leave out what they do not know.
-    """
+def version_info(homeostat_version: str) -> JsonObject:
     major, minor = KUBERNETES_VERSION
     return {
         "major": major,
@@ -39,8 +36,14 @@ def version_info(homeostat_version: str, *, operators: Sequence[str] = (), lease
         "goVersion": "none",
         "compiler": platform.python_implementation().lower(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
-        _OWN: {"operators": list(operators), "leases": leases},
     }
+
+
+def hosted_info(operators: Sequence[str], awake: Sequence[str], *, leases: str) -> JsonObject:
+    """For whoever would run the same operators a second time: those that the server hosts, which of them are awake, and
+    the namespace of the Leases that they hold.
+    """
+    return {"operators": list(operators), "awake": list(awake), "leases": leases}
 
 
 class Pages:
@@ -50,15 +53,17 @@ class Pages:
         metrics: Metrics,
         *,
         version: JsonObject,
+        hosted: Callable[[], JsonObject],
         is_ready: Callable[[], list[str]],
         jwks: Callable[[], JsonObject],
         issuer: str,
     ) -> None:
-        """`is_ready` names what is not ready; empty means all is."""
+        """`is_ready` names what is not ready; empty means all is. `hosted` stands beside the version for callers who
+        have credentials; clients of Kubernetes skip fields that they do not know.
+        """
         self._catalog = catalog
         self._metrics = metrics
-        self._version = encode(version)
-        self._public_version = encode({word: told for word, told in version.items() if word != _OWN})
+        self._version, self._hosted = version, hosted
         self._is_ready = is_ready
         self._exact: dict[str, SystemPage] = {
             "/": self._root,
@@ -93,7 +98,8 @@ class Pages:
         return Reply(200, body(), JSON)
 
     async def _show_version(self, request: Request, user: User) -> Reply:
-        return Reply(200, self._public_version if UNAUTHENTICATED in user.groups else self._version, JSON)
+        shown = {} if UNAUTHENTICATED in user.groups else {_OWN: self._hosted()}
+        return Reply(200, encode({**self._version, **shown}), JSON)
 
     async def _show_metrics(self, request: Request, user: User) -> Reply:
         return Reply(200, self._metrics.text(), metrics_module.CONTENT_TYPE)

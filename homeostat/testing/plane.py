@@ -43,7 +43,7 @@ async def open_test_plane(
         for number, operator in enumerate(operators):
             module = load_operator(operator) if isinstance(operator, str) else operator
             name = f"operator-{number}"
-            await install_definitions(plane.client, describe(name, module).definitions)
+            await install_definitions(plane.client, describe(name, module).definitions())
             setup = manager.add(name, module.register, module.KINDS)
             if has_guards:
                 put_guards(plane.admission.guards, setup)

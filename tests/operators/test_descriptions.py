@@ -32,7 +32,7 @@ def test_operators_are_described_without_being_imported() -> None:
 import sys
 from homeostat.operators.catalog import OURS, find_operator
 found = [find_operator(name) for name in OURS]
-assert all(each.definitions for each in found)
+assert all(each.definitions() for each in found)
 print([each for each in sys.modules if each.startswith(("homeostat.web", *(f"{module}." for module in OURS.values())))])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -79,3 +79,8 @@ def check_name(kind: str, name: str | None) -> None:
     """One that is empty is a variable that was not set, and no wish for another scope."""
     if name is not None and (messages := name_rule("", kind).messages(name)):
         raise click.UsageError(f'"{name}" cannot be the name of a {kind}: {messages[0]}')
+
+
+def asleep_line(names: Sequence[str]) -> str:
+    """Of a welcome; empty where all operators are awake."""
+    return f"  asleep      {', '.join(names)}: each starts with the first object of its kinds\n" if names else ""

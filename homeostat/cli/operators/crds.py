@@ -21,4 +21,4 @@ def command(operators: str, output: str) -> None:
       homeostat crds --operators ./greeter.py -o json
     """
     chosen = described_operators(operators).values()
-    print_objects([definition for each in chosen for definition in each.definitions], output)
+    print_objects([definition for each in chosen for definition in each.definitions()], output)

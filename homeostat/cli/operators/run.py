@@ -14,7 +14,7 @@ import click
 from homeostat.cli.console.connection import reporting_errors
 from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.operators.choice import check_environments, described_operators, operators_option
+from homeostat.cli.operators.choice import asleep_line, check_environments, described_operators, operators_option
 from homeostat.cli.operators.faces import (
     RunFaceCommand,
     RunFaces,
@@ -138,7 +138,6 @@ def _address(text: str) -> tuple[str, int] | None:
 
 async def _run(choice: Choice) -> None:
     from homeostat.client.connect import open_client
-    from homeostat.operators.catalog import BrokenOperatorError
     from homeostat.runtime.manager import Manager
     from homeostat.runtime.telemetry.metrics import Metrics
     from homeostat.runtime.telemetry.settings import telemetry
@@ -158,21 +157,45 @@ async def _run(choice: Choice) -> None:
             metrics=metrics,
             tracer=tracer,
         )
-        for name, description in choice.operators.items():
-            module = description.load()
-            try:
-                manager.add(name, module.register, module.KINDS)
-            except Exception as error:
-                raise Failure(str(BrokenOperatorError(name, "be set up", error))) from error
         await _check_kinds(client, choice)
         await _check_namespace(client, choice.namespace)
+        asleep = await _add_operators(client, manager, choice)
         if choice.is_dry_run:
             await _plan(manager, choice.output)
         else:
             await refuse_hosted(client, choice.operators, leases=leases)
             await _check_leases(client, leases)
             served = await _serve_faces(stack, client, manager, choice, leases)
-            await _operate(stack, manager, choice, endpoint, served)
+            await _operate(stack, manager, choice, endpoint, served, asleep)
+
+
+async def _add_operators(client: Client, manager: Manager, choice: Choice) -> list[str]:
+    """Those that sleep until their first object. A dry run is of all."""
+    from homeostat.operators.catalog import BrokenOperatorError
+
+    asleep = []
+    for name, description in choice.operators.items():
+        if not choice.is_dry_run and await _may_sleep(client, description, choice.namespace):
+            manager.add_sleeping(description)
+            asleep.append(name)
+            continue
+        module = description.load()
+        try:
+            manager.add(name, module.register, module.KINDS)
+        except Exception as error:
+            raise Failure(str(BrokenOperatorError(name, "be set up", error))) from error
+    return asleep
+
+
+async def _may_sleep(client: Client, description: Description, namespace: str) -> bool:
+    from homeostat.objects.errors import ApiError
+    from homeostat.runtime.waking import has_objects
+
+    try:
+        return bool(description.wakes) and not await has_objects(client, description.wakes, namespace=namespace)
+    except ApiError:
+        # The operator reports what it cannot list better than a sleeping one would.
+        return False
 
 
 async def _check_kinds(client: Client, choice: Choice) -> None:
@@ -181,7 +204,7 @@ async def _check_kinds(client: Client, choice: Choice) -> None:
 
     served = {(each.group, each.version, each.plural) for each in await fetch_kinds(client)}
     for name, description in choice.operators.items():
-        missing = [each for each in map(_kind_of, description.definitions) if each not in served]
+        missing = [each for each in map(_kind_of, description.definitions()) if each not in served]
         if missing:
             told = ", ".join(f"{plural}.{group}/{version}" for group, version, plural in missing)
             raise Failure(
@@ -252,7 +275,12 @@ async def _serve_faces(
 
 
 async def _operate(
-    stack: AsyncExitStack, manager: Manager, choice: Choice, endpoint: Endpoint, served: tuple[ServedFace, ...]
+    stack: AsyncExitStack,
+    manager: Manager,
+    choice: Choice,
+    endpoint: Endpoint,
+    served: tuple[ServedFace, ...],
+    asleep: Sequence[str],
 ) -> None:
     from homeostat.cli.console.stop import Stop
     from homeostat.runtime.telemetry.health import serve_health
@@ -270,7 +298,7 @@ async def _operate(
             told = why_not_listening(error, f"{host}:{port}", option="--health", purpose="serve health")
             raise Failure(told) from error
         where = f"http://{host}:{server.port}"
-    click.echo(_welcome(choice, endpoint, where, served), err=True)
+    click.echo(_welcome(choice, endpoint, where, served, asleep), err=True)
     async with manager.running():
         await stop.wait()
 
@@ -279,7 +307,9 @@ def _told(manager: Manager) -> str:
     return "; ".join(manager.troubles())
 
 
-def _welcome(choice: Choice, endpoint: Endpoint, where: str, served: tuple[ServedFace, ...]) -> str:
+def _welcome(
+    choice: Choice, endpoint: Endpoint, where: str, served: tuple[ServedFace, ...], asleep: Sequence[str]
+) -> str:
     lead = "by election" if choice.has_election else "from the start"
     return (
         f"Homeostat runs {', '.join(choice.operators)} on {endpoint.server}\n"
@@ -287,6 +317,7 @@ def _welcome(choice: Choice, endpoint: Endpoint, where: str, served: tuple[Serve
         f"  leads       {lead}\n"
         f"  health      {where}\n"
         f"{face_lines(served)}"
+        f"{asleep_line(asleep)}"
         "  end it      Ctrl-C"
     )
 

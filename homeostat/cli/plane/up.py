@@ -17,7 +17,7 @@ import click
 
 from homeostat import __version__
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.operators.choice import check_environments
+from homeostat.cli.operators.choice import asleep_line, check_environments
 from homeostat.cli.operators.faces import FaceCommand, check_faces, face_lines, up_choice, wishes_of
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 from homeostat.cli.plane.data_directory import data_option
@@ -206,6 +206,7 @@ def _welcome(plane: Plane) -> str:
         f"  use it      export KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
         f"{face_lines(plane.faces)}"
+        f"{asleep_line([each.description.name for each in plane.supervisors if not each.is_awake])}"
         f"{_housekeeping_line(plane)}"
         "  end it      Ctrl-C"
     )

@@ -39,11 +39,12 @@ class Guards:
         for resource in self._expected.keys() & checks.keys():
             self._expected.pop(resource).set()
 
-    def expect(self, owner: str, resource: str) -> None:
-        """Until there is a check, nothing of the kind is written."""
+    def expect(self, owner: str, resource: str, want: Callable[[], None] = lambda: None) -> None:
+        """Until there is a check, nothing of the kind is written. `want` is called when a write waits for it."""
         arrived = asyncio.Event()
 
         async def wait(operation: str, old: JsonObject | None, new: JsonObject | None) -> None:
+            want()
             try:
                 async with asyncio.timeout(self._longest_s / 2):
                     await arrived.wait()

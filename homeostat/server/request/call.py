@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.objects.errors import ForbiddenError, NotFoundError
@@ -22,6 +22,9 @@ from homeostat.server.request.negotiate import PLAIN, Representation
 from homeostat.server.request.options import NO_OPTIONS, Options
 from homeostat.server.request.paths import ObjectPath
 from homeostat.store.base import Key, Record, Scope, Store
+
+if TYPE_CHECKING:
+    from homeostat.server.verbs.watch import Watcher
 
 
 class Admission(Protocol):
@@ -42,9 +45,9 @@ class Admission(Protocol):
 class OpenWatches(Protocol):
     """The watches that are open now."""
 
-    def add(self, watcher: Any) -> None: ...
-    def discard(self, watcher: Any) -> None: ...
-    def run(self, watcher: Any) -> None: ...
+    def add(self, watcher: Watcher) -> None: ...
+    def discard(self, watcher: Watcher) -> None: ...
+    def run(self, watcher: Watcher) -> None: ...
 
 
 @dataclass(slots=True)

@@ -107,3 +107,12 @@ def test_a_slight_pattern_is_matched_against_a_text_of_any_length() -> None:
     base64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
     assert compile_pattern(base64).weight <= SLIGHT_WEIGHT
     assert fits(base64, "abcd" * 700_000)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\pL{10}", r"\PL{10}", r"[^a]{333}", r".{333}", "a{1000}", r"(?i)\w{1000}", r"(?:[^a]|\pL){9}"]
+)
+def test_a_pattern_that_is_light_enough_to_be_taken_unseen_fits_the_engine(pattern: str) -> None:
+    found = compile_pattern(pattern)
+    assert found.weight <= 1000
+    assert found.engine is not None

@@ -112,7 +112,7 @@ def _chosen(operators: str) -> dict[str, Chosen]:
             named=named,
             module=module,
             faces=each.faces,
-            definitions=each.definitions,
+            definitions=each.definitions(),
             rules=rules,
             source=_source(named),
         )

@@ -1,0 +1,56 @@
+"""Waits for the first object of some kinds: what an operator without work sleeps on.
+
+A sleeping operator is not imported and not set up. It costs a watch of metadata for each kind that wakes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+
+import msgspec
+
+from homeostat.client.base import Client
+from homeostat.objects.kind import Kind
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.watch.source import Source, accept_metadata
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Seen(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Metadata
+
+
+async def has_objects(client: Client, kinds: Iterable[Kind], *, namespace: str = "") -> bool:
+    """Whether there is an object of one of the kinds now; asks for one of each."""
+    for kind in kinds:
+        accept = accept_metadata("PartialObjectMetadataList")
+        page = await client.request("GET", kind.path(namespace), {"limit": 1}, accept=accept)
+        if page["items"]:
+            return True
+    return False
+
+
+async def first_object(client: Client, kinds: Iterable[Kind], *, namespace: str = "") -> str:
+    """Returns the path of the collection that has an object now; the caller sets the timeout."""
+    informers, found = Informers(client), asyncio.get_running_loop().create_future()
+
+    def note(path: str, change: Change[_Seen]) -> None:
+        if change.new is not None and not found.done():
+            found.set_result(path)
+
+    for kind in kinds:
+        path = kind.path(namespace)
+        informers.get(Source(path, is_metadata_only=True), _Seen).add_handler(partial(note, path))
+    async with asyncio.TaskGroup() as tasks:
+        watching = tasks.create_task(informers.run())
+        seen: str = await found
+        watching.cancel()
+    return seen

@@ -1,0 +1,188 @@
+"""Operators without work sleep: neither imported nor set up until there is an object for them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.objects.errors import InvalidError, NotFoundError
+from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import CONFIG_MAP, POD
+from homeostat.operators.catalog import OURS, find_operator
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.runtime.description import Description
+from homeostat.runtime.manager import Manager
+from homeostat.runtime.setup import Setup
+from homeostat.runtime.supervisor import Supervisor
+from homeostat.runtime.waking import first_object, has_objects
+from homeostat.testing.eventually import eventually
+from tests.runtime.widgets import Widgets, path, widget
+
+TYPES = "/apis/homeostat.dev/v1alpha1/resourcetypes"
+NOTE: JsonObject = {
+    "apiVersion": "homeostat.dev/v1alpha1",
+    "kind": "ResourceType",
+    "metadata": {"name": "note"},
+    "spec": {"name": "Note", "version": "v1", "action": {"plugin": "http"}},
+}
+A_POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+
+
+class Sleeper(Widgets):
+    """Counts how often it was loaded and set up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded, self.registered = 0, 0
+
+    def load(self) -> Sleeper:
+        self.loaded += 1
+        return self
+
+    def register(self, setup: Setup) -> None:
+        self.registered += 1
+        super().register(setup)
+
+    def description(self) -> Description:
+        definitions = tuple(each.definition() for each in self.KINDS)
+        wakes = tuple(each.kind for each in self.KINDS)
+        return Description(name="sleeper", definitions=lambda: definitions, wakes=wakes, load=self.load)
+
+
+def plane_settings(data: Path, *operators: str, database: str | None = None) -> Settings:
+    return Settings(data=data, port=0, is_open=True, operators=frozenset(operators or OURS), database=database)
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with open_plane(Settings(data=tmp_path, port=0, is_open=True, operators=frozenset())) as plane:
+        yield plane.client
+
+
+async def awake(plane: Plane) -> list[str]:
+    found: list[str] = (await plane.client.get("/version"))["homeostat"]["awake"]
+    return found
+
+
+def is_greeted(obj: JsonObject) -> bool:
+    return bool(obj.get("status", {}).get("text"))
+
+
+async def test_an_operator_sleeps_until_its_first_object_and_then_works_on_it(client: Client) -> None:
+    sleeper = Sleeper()
+    supervisor = Supervisor(client, sleeper.description(), grace_s=1)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(supervisor.run())
+        await supervisor.installed()
+        assert (supervisor.is_awake, sleeper.loaded, supervisor.manager) == (False, 0, None)
+        await client.create(path(), widget("a"))
+        await eventually(lambda: client.get(path("a")), is_greeted)
+        assert (supervisor.is_awake, sleeper.loaded, sleeper.registered) == (True, 1, 1)
+        await supervisor.stop()
+
+
+async def test_an_operator_that_has_objects_at_the_start_does_not_sleep(client: Client) -> None:
+    first = Supervisor(client, Sleeper().description(), grace_s=1)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(first.run())
+        await first.installed()
+        await client.create(path(), widget("a"))
+        await first.stop()
+        second = Supervisor(client, Sleeper().description(), grace_s=1)
+        tasks.create_task(second.run())
+        await second.installed()
+        assert second.is_awake
+        await second.stop()
+
+
+async def test_a_sleeping_operator_is_stopped_at_once(client: Client) -> None:
+    sleeper = Sleeper()
+    supervisor = Supervisor(client, sleeper.description(), grace_s=60)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        tasks.create_task(supervisor.run())
+        await supervisor.installed()
+        await supervisor.stop()
+    assert sleeper.loaded == 0
+
+
+async def test_a_manager_adds_a_sleeping_operator_when_there_is_work(client: Client) -> None:
+    sleeper = Sleeper()
+    description = sleeper.description()
+    for each in description.definitions():
+        await client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", each)
+    manager = Manager(client, grace_s=1.0)
+    manager.add_sleeping(description)
+    async with manager.running():
+        await asyncio.sleep(0)
+        assert sleeper.registered == 0
+        await eventually(lambda: client.create(path(), widget("a")))
+        await eventually(lambda: client.get(path("a")), is_greeted)
+        assert manager.troubles() == []
+
+
+async def test_the_first_object_is_found_now_and_later(client: Client) -> None:
+    assert not await has_objects(client, [POD, CONFIG_MAP], namespace="shop")
+    await client.create("/api/v1/namespaces", {"metadata": {"name": "shop"}})
+    waiting = asyncio.create_task(first_object(client, [POD], namespace="shop"))
+    await client.create(POD.path("default"), A_POD)
+    await client.create(POD.path("shop"), A_POD)
+    assert await asyncio.wait_for(waiting, 10) == "/api/v1/namespaces/shop/pods"
+    assert await has_objects(client, [POD])
+
+
+async def test_an_empty_plane_has_the_kinds_of_its_operators_and_none_is_awake(tmp_path: Path) -> None:
+    async with open_plane(plane_settings(tmp_path)) as plane:
+        assert await awake(plane) == []
+        definitions = await plane.client.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+        names = {each["metadata"]["name"] for each in definitions["items"]}
+        assert names == {each["metadata"]["name"] for name in OURS for each in find_operator(name).definitions()}
+        assert [each.manager for each in plane.supervisors] == [None] * len(OURS)
+
+
+async def test_a_guarded_write_wakes_the_operator_and_is_checked(tmp_path: Path) -> None:
+    unfit = {**NOTE, "spec": {"name": "Note", "version": "v1", "schema": {"type": "nothing"}}}
+    async with open_plane(plane_settings(tmp_path, "actions")) as plane:
+        with pytest.raises(InvalidError, match="schema"):
+            await plane.client.create(TYPES, unfit)
+        assert await awake(plane) == ["actions"]
+        await plane.client.create(TYPES, NOTE)
+
+
+async def test_a_pod_wakes_the_operator_that_exports_the_health_of_pods(tmp_path: Path) -> None:
+    async with open_plane(plane_settings(tmp_path)) as plane:
+        await plane.client.create(POD.path("default"), A_POD)
+        await eventually(lambda: awake(plane), lambda found: found == ["policy"])
+        await eventually(lambda: b'namespace="default"' in plane.app.metrics.text())
+
+
+async def test_an_object_of_the_last_run_wakes_the_operator_at_the_start(tmp_path: Path) -> None:
+    async with open_plane(plane_settings(tmp_path, "actions")) as plane:
+        await plane.client.create(TYPES, NOTE)
+    async with open_plane(plane_settings(tmp_path)) as plane:
+        assert await awake(plane) == ["actions"]
+
+
+async def test_a_plane_without_work_imports_no_operator(tmp_path: Path) -> None:
+    program = f"""
+import asyncio, sys
+from pathlib import Path
+from homeostat.plane import Settings, open_plane
+from homeostat.operators.catalog import OURS
+async def main():
+    async with open_plane(Settings(data=Path({str(tmp_path / "plane")!r}), port=0, is_open=True)):
+        print([name for name in sys.modules if name in OURS.values()])
+asyncio.run(main())
+"""
+    done = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
+    told, _ = await done.communicate()
+    assert told.decode().strip() == "[]"
+
+
+async def test_a_kind_that_is_not_there_is_an_error(client: Client) -> None:
+    with pytest.raises(NotFoundError):
+        await has_objects(client, [each.kind for each in Widgets().KINDS])
