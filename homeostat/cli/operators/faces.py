@@ -133,11 +133,17 @@ def _titles() -> dict[str, str]:
 
 
 def up_choice(wishes: Wishes, operators: Iterable[Description], *, host: str) -> FaceChoice | None:
-    """For a plane, which has credentials of its own; None where no face is to be served. `UsageError`."""
+    """For a plane, which has credentials of its own; None where no face is to be served. `UsageError`.
+
+    An option of one of our faces whose operator is not to run has nothing to do.
+    """
     from homeostat.runtime.faces.listeners import Place
 
-    ports = {name: Place(host, _port(name, text)) for name, text in wishes.ports.items()}
-    return _choice(wishes, ports, [face for each in operators for face in each.faces], host=host)
+    faces = [face for each in operators for face in each.faces]
+    idle = _titles().keys() - {face.name for face in faces}
+    asked = Wishes({name: text for name, text in wishes.ports.items() if name not in idle}, wishes.without - idle)
+    ports = {name: Place(host, _port(name, text)) for name, text in asked.ports.items()}
+    return _choice(asked, ports, faces, host=host)
 
 
 def _choice(wishes: Wishes, places: dict[str, Place], faces: Sequence[Face], *, host: str) -> FaceChoice | None:
