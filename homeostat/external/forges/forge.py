@@ -1,4 +1,4 @@
-"""Calls to a forge's REST API, GitHub's or GitLab's, with errors that say what is known.
+"""Calls to a forge's REST API (GitHub's, GitLab's), with errors that say what is known.
 
 Starting a pipeline twice is worse than not knowing, so after an error the question is whether something was started:
 `UncertainError` means that it may have been, and all others that nothing was.
@@ -14,10 +14,12 @@ import msgspec
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import ResponseLostError, RestError
 from homeostat.external.rest.request import Request, Response
+from homeostat.external.rest.retry import retry_after_s
 from homeostat.objects.json import JsonObject, encode
 
 LONGEST_LIMIT_S = 3600.0
 _LONGEST_TOLD = 300
+_REDIRECTS = (301, 302, 307, 308)
 
 T = TypeVar("T")
 
@@ -84,12 +86,14 @@ class Forge:
             raise RateLimitedError(told, min(max(after_s, 1.0), LONGEST_LIMIT_S))
         raise RefusedError(told, answer.status)
 
-    async def fetch(self, url: str, *, largest: int) -> Response:
-        """From another address, which may be a secret itself: nothing of ours goes there."""
-        answer = await self._sent(Request("GET", url, timeout_s=self._timeout_s, largest=largest))
-        if not answer.is_success:
-            raise UncertainError(f"artifact download failed: HTTP {answer.status}")
-        return answer
+    async def download(self, path: str, *, largest: int) -> bytes:
+        """A file from where the forge keeps it. That address may be secret itself, and nothing of ours goes there."""
+        answer = await self.ask("GET", path)
+        if answer.status in _REDIRECTS and (url := answer.headers.get("location")):
+            answer = await self._sent(Request("GET", url, timeout_s=self._timeout_s, largest=largest))
+            if not answer.is_success:
+                raise UncertainError(f"artifact download failed: HTTP {answer.status}")
+        return answer.body
 
     async def _sent(self, ask: Request) -> Response:
         try:
@@ -98,6 +102,14 @@ class Forge:
             raise UncertainError(str(error)) from error
         except RestError as error:
             raise UnreachedError(str(error)) from error
+
+
+def limit_s(answer: Response, now_s: float, *, reset: str) -> float | None:
+    """How long to keep away: as `Retry-After` says, else until the time of the header `reset`; None without both."""
+    if (after_s := retry_after_s(answer.headers, now_s)) is not None:
+        return after_s
+    at = answer.headers.get(reset, "")
+    return float(at) - now_s if at.isdecimal() else None
 
 
 def read(answer: Response, shape: type[T]) -> T:

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from homeostat.external.forges.forge import Forge, RefusedError, read
+from homeostat.external.forges.forge import Forge, RefusedError, limit_s, read
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.request import Response
 from homeostat.objects.json import JsonObject
@@ -144,10 +144,8 @@ class GitHub:
 
     async def artifact_json(self, repository: Repository, artifact: Artifact) -> JsonObject:
         """The first JSON file of the archive, which is an object."""
-        answer = await self._forge.ask("GET", f"{repository.path}/actions/artifacts/{artifact.id}/zip")
-        if answer.status in (301, 302, 307, 308) and "location" in answer.headers:
-            answer = await self._forge.fetch(answer.headers["location"], largest=_LARGEST_ARCHIVE)
-        return _first_json(answer.body, artifact.name)
+        path = f"{repository.path}/actions/artifacts/{artifact.id}/zip"
+        return _first_json(await self._forge.download(path, largest=_LARGEST_ARCHIVE), artifact.name)
 
     async def cancel(self, repository: Repository, run_id: int) -> None:
         """A run that has ended meanwhile is no error."""
@@ -161,11 +159,10 @@ class GitHub:
 def _limit_s(answer: Response, now_s: float) -> float | None:
     if answer.status not in (403, 429):
         return None
-    headers = answer.headers
-    if (after := headers.get("retry-after", "")).isdigit():
-        return float(after)
-    if headers.get("x-ratelimit-remaining") == "0" and headers.get("x-ratelimit-reset", "").isdigit():
-        return float(headers["x-ratelimit-reset"]) - now_s
+    # Each answer says when the limit is reset, also one that is refused for another reason.
+    is_used_up = answer.headers.get("x-ratelimit-remaining") == "0"
+    if (found := limit_s(answer, now_s, reset="x-ratelimit-reset" if is_used_up else "")) is not None:
+        return found
     is_secondary = answer.status == 429 or b"secondary rate limit" in answer.body.lower()
     return _SECONDARY_LIMIT_S if is_secondary else None
 

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from homeostat.external.forges.forge import Forge, RefusedError, read
+from homeostat.external.forges.forge import Forge, RefusedError, limit_s, read
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.request import Response
 from homeostat.objects.errors import BadRequestError
@@ -97,15 +97,14 @@ class GitLab:
     async def artifact_json(self, job: PipelineJob, name: str) -> JsonObject | None:
         """A file among the artifacts of a job, which is an object in JSON; None where there is no such file."""
         try:
-            answer = await self._forge.ask("GET", f"{self._project}/jobs/{job.id}/artifacts/{quote(name)}")
+            path = f"{self._project}/jobs/{job.id}/artifacts/{quote(name)}"
+            found = await self._forge.download(path, largest=_LARGEST_FILE)
         except RefusedError as error:
             if error.status == 404:
                 return None
             raise
-        if answer.status in (301, 302, 307, 308) and "location" in answer.headers:
-            answer = await self._forge.fetch(answer.headers["location"], largest=_LARGEST_FILE)
         try:
-            return decode_object(answer.body)
+            return decode_object(found)
         except BadRequestError as error:
             raise RefusedError(f'the artifact "{name}" of the job "{job.name}": {error}', 200) from error
 
@@ -116,7 +115,5 @@ class GitLab:
 def _limit_s(answer: Response, now_s: float) -> float | None:
     if answer.status != 429:
         return None
-    if (after := answer.headers.get("retry-after", "")).isdigit():
-        return float(after)
-    reset = answer.headers.get("ratelimit-reset", "")
-    return float(reset) - now_s if reset.isdigit() else _LIMIT_S
+    found = limit_s(answer, now_s, reset="ratelimit-reset")
+    return _LIMIT_S if found is None else found

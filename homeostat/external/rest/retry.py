@@ -18,6 +18,8 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from homeostat.objects.backoff import Backoff
+
 _LATER: Final = frozenset({429, 502, 503, 504})
 _MOST_DIGITS: Final = 9
 
@@ -51,8 +53,7 @@ class RetryPolicy:
         if failure.asked_s is not None:
             wait_s = failure.asked_s + chance * self.first_s
         else:
-            full_s = min(self.cap_s, self.first_s * 2.0 ** min(failure.attempt - 1, 32))
-            wait_s = full_s * (0.5 + 0.5 * chance)
+            wait_s = Backoff(self.first_s, self.cap_s, spread=0.5).delay_s(failure.attempt, chance)
         return wait_s if wait_s < failure.left_s else None
 
 

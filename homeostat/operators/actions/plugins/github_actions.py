@@ -27,8 +27,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
-from homeostat.external.forges.github import API, Artifact, GitHub, Repository, WorkflowRun
+from homeostat.external.forges.github import API, Artifact, Dispatched, GitHub, Repository, WorkflowRun
 from homeostat.external.secrets.secrets import SecretText
 from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
@@ -37,9 +36,10 @@ from homeostat.operators.actions.plugins.remote_run import (
     Claims,
     Sought,
     bare_outputs,
+    followed,
     late_s,
-    later,
     sought_since,
+    started,
 )
 from homeostat.operators.actions.plugins.template import TemplateError, fill
 from homeostat.operators.actions.runs.run import Changes, Outcome
@@ -98,32 +98,24 @@ class GitHubActionsPlugin:
             return Outcome(is_success=True, message="no destroy workflow is configured; nothing was started")
         target = _target(job, job.purpose)
         github = await self._github(job)
-        try:
-            started = await github.dispatch(target.repository, target.workflow, target.ref, _inputs(job))
-        except (RateLimitedError, UnreachedError) as error:
-            raise later(error) from error
-        except RefusedError as error:
-            return Outcome(is_success=False, reason=error.reason, message=str(error))
-        except UncertainError:
-            return Underway(None, self._poll(job))
-        if started is None:
-            return Underway(None, 2.0)
-        return self._underway(job, target, started.workflow_run_id, started.html_url)
+
+        def underway(found: Dispatched | None) -> Underway:
+            if found is None:
+                return Underway(None, 2.0)
+            return self._underway(job, target, found.workflow_run_id, found.html_url)
+
+        dispatch = github.dispatch(target.repository, target.workflow, target.ref, _inputs(job))
+        return await started(dispatch, underway, poll_s=self._poll(job))
 
     async def follow(self, job: Job[GitHubConfig]) -> Underway | Outcome | Lost:
         target = _whereabouts(job)
         github = await self._github(job)
-        try:
-            if job.handle is None:
-                return await self._find(job, github, target)
-            return await self._look(job, github, target, int(job.handle["runId"]))
-        except (RateLimitedError, UnreachedError, UncertainError) as error:
-            raise later(error) from error
-        except RefusedError as error:
-            # A token that has run out says nothing about the run.
-            if error.status in (401, 403) and self._late_s(job) < CANCEL_WITHIN_S:
-                raise later(error) from error
-            return Outcome(is_success=False, reason=error.reason, message=str(error))
+        look = (
+            self._find(job, github, target)
+            if job.handle is None
+            else self._look(job, github, target, int(job.handle["runId"]))
+        )
+        return await followed(look, overdue_s=self._late_s(job))
 
     async def _find(self, job: Job[GitHubConfig], github: GitHub, target: _Target) -> Underway | Outcome | Lost:
         runs = await github.dispatched_runs(target.repository, target.workflow, sought_since(job))

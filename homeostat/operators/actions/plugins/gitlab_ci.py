@@ -19,7 +19,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
 from homeostat.external.forges.gitlab import API, GitLab, Pipeline, PipelineJob
 from homeostat.external.secrets.secrets import SecretText
 from homeostat.objects.json import Json, JsonObject, encode
@@ -28,9 +27,10 @@ from homeostat.operators.actions.plugins.remote_run import (
     CANCEL_WITHIN_S,
     Sought,
     bare_outputs,
+    followed,
     late_s,
-    later,
     sought_since,
+    started,
 )
 from homeostat.operators.actions.plugins.template import TemplateError, fill
 from homeostat.operators.actions.runs.run import Changes, Outcome
@@ -74,29 +74,14 @@ class GitLabCiPlugin:
         if job.purpose == "destroy" and not job.config.has_destroy:
             return Outcome(is_success=True, message="no destroy pipeline is configured; nothing was started")
         gitlab = await self._gitlab(job)
-        try:
-            pipeline = await gitlab.start(job.config.ref, _variables(job))
-        except (RateLimitedError, UnreachedError) as error:
-            raise later(error) from error
-        except RefusedError as error:
-            return Outcome(is_success=False, reason=error.reason, message=str(error))
-        except UncertainError:
-            return Underway(None, float(job.config.poll_seconds))
-        return Underway(_handle(job, pipeline), float(job.config.poll_seconds))
+        poll_s = float(job.config.poll_seconds)
+        start = gitlab.start(job.config.ref, _variables(job))
+        return await started(start, lambda pipeline: Underway(_handle(job, pipeline), poll_s), poll_s=poll_s)
 
     async def follow(self, job: Job[GitLabConfig]) -> Underway | Outcome | Lost:
         gitlab = await self._gitlab(job)
-        try:
-            if job.handle is None:
-                return await self._find(job, gitlab)
-            return await _look(job, gitlab, int(job.handle["pipelineId"]))
-        except (RateLimitedError, UnreachedError, UncertainError) as error:
-            raise later(error) from error
-        except RefusedError as error:
-            # A token that has run out says nothing about the pipeline.
-            if error.status in (401, 403) and late_s(job, job.config.timeout_seconds) < CANCEL_WITHIN_S:
-                raise later(error) from error
-            return Outcome(is_success=False, reason=error.reason, message=str(error))
+        look = self._find(job, gitlab) if job.handle is None else _look(job, gitlab, int(job.handle["pipelineId"]))
+        return await followed(look, overdue_s=late_s(job, job.config.timeout_seconds))
 
     async def _find(self, job: Job[GitLabConfig], gitlab: GitLab) -> Underway | Lost:
         for each in await gitlab.started_pipelines(job.config.ref, sought_since(job)):

@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.external.rest.request import Request, Response
+from homeostat.external.rest.retry import retry_after_s
 from homeostat.external.secrets.secrets import Secrets, SecretText
 from homeostat.objects.decision import Wait
 from homeostat.objects.errors import BadRequestError
@@ -166,9 +167,10 @@ class HttpPlugin:
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
         answer = await self._http.send(Request(method, url, headers, body, float(job.config.timeout_seconds)))
-        if answer.status in _LATER and (after := answer.headers.get("retry-after", "")).isdigit():
-            told = f"HTTP {answer.status}: will retry in {after} s"
-            raise Wait("RetryLater", timedelta(seconds=min(max(int(after), 1), _LONGEST_WAIT_S)), message=told)
+        after_s = retry_after_s(answer.headers, job.now.timestamp()) if answer.status in _LATER else None
+        if after_s is not None:
+            told = f"HTTP {answer.status}: will retry in {after_s:g} s"
+            raise Wait("RetryLater", timedelta(seconds=min(max(after_s, 1.0), _LONGEST_WAIT_S)), message=told)
         return answer
 
 

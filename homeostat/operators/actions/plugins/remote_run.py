@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from homeostat.external.forges.forge import ForgeError, RateLimitedError
+from homeostat.external.forges.forge import (
+    ForgeError,
+    RateLimitedError,
+    RefusedError,
+    UncertainError,
+    UnreachedError,
+)
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.timestamp import format_time
 from homeostat.operators.actions.plugins.plugin import Job
+from homeostat.operators.actions.runs.run import Outcome
 from homeostat.operators.actions.world import Lost, Underway
+
+T = TypeVar("T")
 
 CANCEL_WITHIN_S: Final = 600.0
 """How long a run that has taken too long may take to be cancelled."""
@@ -73,6 +83,31 @@ def late_s(job: Job[Any], timeout_s: float) -> float:
 def later(error: ForgeError) -> Wait:
     after_s = error.after_s if isinstance(error, RateLimitedError) else _TROUBLE_S
     return Wait(error.reason, timedelta(seconds=after_s), message=str(error))
+
+
+async def started(start: Awaitable[T], underway: Callable[[T], Underway], *, poll_s: float) -> Underway | Outcome:
+    """What is known once a run was to be started: where it is, that it was refused, or that it is to be looked for."""
+    try:
+        found = await start
+    except (RateLimitedError, UnreachedError) as error:
+        raise later(error) from error
+    except RefusedError as error:
+        return Outcome(is_success=False, reason=error.reason, message=str(error))
+    except UncertainError:
+        return Underway(None, poll_s)
+    return underway(found)
+
+
+async def followed(look: Awaitable[Underway | Outcome | Lost], *, overdue_s: float) -> Underway | Outcome | Lost:
+    try:
+        return await look
+    except (RateLimitedError, UnreachedError, UncertainError) as error:
+        raise later(error) from error
+    except RefusedError as error:
+        # A token that has expired says nothing about the run.
+        if error.status in (401, 403) and overdue_s < CANCEL_WITHIN_S:
+            raise later(error) from error
+        return Outcome(is_success=False, reason=error.reason, message=str(error))
 
 
 def bare_outputs(raw: JsonObject) -> JsonObject:
