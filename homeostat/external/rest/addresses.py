@@ -9,6 +9,8 @@ resolved: a name that changes its address between two look-ups gains nothing, no
 from __future__ import annotations
 
 import ipaddress
+import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -26,6 +28,7 @@ _SERVICES: Final = tuple(
     )
 )
 _SERVICE_NAMES: Final = frozenset({"metadata.google.internal", "metadata.goog"})
+_unsendable = re.compile(r"[\x00-\x20\x7f]").search
 _NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 
 
@@ -60,15 +63,24 @@ def check_url(url: str, *, allows_private: bool) -> None:
         raise UrlError("the URL is invalid") from error
     if parts.scheme not in ("http", "https") or not host:
         raise UrlError("the URL must begin with http:// or https:// and name a host")
-    if any(ord(each) <= 32 or ord(each) == 127 for each in url):
+    if _unsendable(url):
         raise UrlError("the URL contains an invalid character")
-    if host.lower() in _SERVICE_NAMES:
-        raise UrlError(f'"{host}" is a cloud\'s metadata service, which is never called')
-    if (literal := _literal(host)) and (why := refusal_of(literal, allows_private=True)):
+    why, is_private = _judged(host)
+    if why:
         raise UrlError(f'"{host}" is {why}, which is never called')
-    is_private = literal is not None and bool(refusal_of(literal, allows_private=False))
-    if not allows_private and (is_private or _is_local_name(host)):
+    if is_private and not allows_private:
         raise PrivateUrlError(f'"{host}" is not on the public network')
+
+
+@lru_cache(maxsize=1024)
+def _judged(host: str) -> tuple[str, bool]:
+    """Why a host is never called, if so, and whether it is private, by its spelling alone."""
+    if host.lower() in _SERVICE_NAMES:
+        return "a cloud's metadata service", False
+    literal = _literal(host)
+    if literal is None:
+        return "", _is_local_name(host)
+    return refusal_of(literal, allows_private=True), bool(refusal_of(literal, allows_private=False))
 
 
 def _meant(address: _Address) -> list[_Address]:

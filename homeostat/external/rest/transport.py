@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import io
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -38,6 +39,8 @@ _CHUNK: Final = 1 << 16
 _LARGE_BODY: Final = 1 << 20
 _MOST_HEADERS: Final = 100
 _FIRST_LINE: Final = 8 << 10
+# A header with a line break would become two; a tab is allowed.
+_breaks = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
 
 
 class _RefusedAddressError(OSError):
@@ -110,7 +113,7 @@ class Transport:
             scheme, host, _ = origin_of(request.url)
         except UrlError as error:
             raise AddressRefusedError(f"{request.host}: {error}") from error
-        if any(map(_is_split, (*request.headers, *request.headers.values()))):
+        if any(_breaks(name) or _breaks(value) for name, value in request.headers.items()):
             raise NotSentError(f"{request.host}: the request cannot be sent: a header has a control character")
         tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
         proxy = self._settings.proxies.proxy_for(scheme, host)
@@ -182,11 +185,6 @@ def _routed(headers: Mapping[str, str], scheme: str, proxy: str) -> dict[str, An
         # With the CONNECT alone: inside of the tunnel is the other side.
         return {"headers": headers, "proxy": bare, "proxy_headers": shown}
     return {"headers": {**headers, **shown}, "proxy": bare}
-
-
-def _is_split(text: str) -> bool:
-    """A header with a line break would become two; a tab is allowed."""
-    return any((ord(each) < 32 and each != "\t") or ord(each) == 127 for each in text)
 
 
 def _payload(body: bytes | None) -> bytes | io.BytesIO | None:

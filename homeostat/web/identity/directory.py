@@ -12,11 +12,12 @@ LDAP_ALLOW_PLAIN   1 sends passwords in clear to a directory on another machine
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from homeostat.external.ldap.client import Entry, LdapError, Server, open_ldap
 from homeostat.external.ldap.filter import FilterError, encode_filter
+from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.web.identity.sync import DirectoryError, Person
 from homeostat.web.identity.token import SettingError
 
@@ -30,8 +31,8 @@ _MOST_SECONDS: Final = 10**7
 class LdapDirectory:
     server: Server
     base: str
-    bind_name: str = ""
-    bind_password: str = field(default="", repr=False)
+    reader: BasicAuth = BasicAuth("", "")  # noqa: RUF009 - it is frozen
+    """Who searches; nobody in particular without a name."""
     wanted: str = _USUAL_FILTER
     username: str = "uid"
     email: str = "mail"
@@ -47,7 +48,8 @@ class LdapDirectory:
     async def people(self) -> list[Person]:
         try:
             async with open_ldap(self.server) as connection:
-                if self.bind_name and not await connection.bind(self.bind_name, self.bind_password):
+                reader = self.reader
+                if reader.username and not await connection.bind(reader.username, reader.password):
                     raise DirectoryError("the directory rejected LDAP_BIND_DN and LDAP_BIND_PASSWORD")
                 attributes = [self.username, self.email, self.display_name]
                 found = [each async for each in connection.search(self.base, self.wanted, attributes)]
@@ -80,8 +82,7 @@ def read_directory(environment: Mapping[str, str]) -> LdapDirectory | None:
     return LdapDirectory(
         Server(url, is_plain_allowed=environment.get("LDAP_ALLOW_PLAIN") == "1"),
         environment.get("LDAP_BASE_DN", ""),
-        environment.get("LDAP_BIND_DN", ""),
-        environment.get("LDAP_BIND_PASSWORD", ""),
+        BasicAuth(environment.get("LDAP_BIND_DN", ""), environment.get("LDAP_BIND_PASSWORD", "")),
         wanted,
         environment.get("LDAP_ATTR_USERNAME") or "uid",
         environment.get("LDAP_ATTR_EMAIL") or "mail",
