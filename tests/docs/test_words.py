@@ -49,7 +49,7 @@ PHRASES: Final = {
 FORBIDDEN: Final = {re.compile(each): instead for each, instead in PHRASES.items()}
 
 # Where the old texts still stand. The list only gets shorter.
-NOT_YET: Final = ("homeostat/cli/", "homeostat/runtime/", "homeostat/client/", "README.md", "docs/")
+NOT_YET: Final = ("homeostat/cli/", "homeostat/runtime/", "homeostat/client/", "docs/runtime.md")
 
 PACKAGE: Final = sorted((ROOT / "homeostat").rglob("*.py"))
 DOCUMENTS: Final = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
