@@ -111,7 +111,7 @@ def read_discovery(document: bytes) -> Discovered | list[GroupVersion]:
             return [GroupVersion("", each) for each in found.versions or ()]
         case "APIGroupList":
             return [GroupVersion(each.name, version) for each in found.groups or () for version in _preferred(each)]
-    raise BadRequestError(f'the server\'s discovery cannot be read: "{found.kind}" is no list of API groups')
+    raise BadRequestError(f'the server\'s discovery cannot be read: "{found.kind}" is not a list of API groups')
 
 
 def read_group_version(document: bytes, of: GroupVersion) -> list[Kind]:

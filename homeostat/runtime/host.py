@@ -61,7 +61,7 @@ class Host:
             try:
                 await self.election.run(self._lead)
             except LeadershipLostError as error:
-                log.warning("stands for the lead again", extra={"operator": self.setup.name, "reason": str(error)})
+                log.warning("rejoining leader election", extra={"operator": self.setup.name, "reason": str(error)})
 
     async def close(self, grace_s: float) -> None:
         """After `run` has begun."""
@@ -75,7 +75,7 @@ class Host:
 
     async def _lead(self) -> None:
         await self._synced()
-        log.info("operator runs", extra={"operator": self.setup.name})
+        log.info("started operator", extra={"operator": self.setup.name})
         async with asyncio.TaskGroup() as tasks:
             term = _Term(tasks)
             for each in self.setup.controllers:
@@ -99,7 +99,7 @@ class Host:
             except (RefusedWriteError, ExceptionGroup) as error:
                 if isinstance(error, ExceptionGroup) and error.split(RefusedWriteError)[1] is not None:
                     raise
-                log.info("a job begins anew", extra={"operator": self.setup.name, "reason": str(error)})
+                log.info("job failed; restarting", extra={"operator": self.setup.name, "reason": str(error)})
             await asyncio.sleep(_BEGIN_ANEW_AFTER_S)
 
     async def _synced(self) -> None:
@@ -110,7 +110,7 @@ class Host:
                         await informer.synced()
                 except TimeoutError:
                     troubles = "; ".join(self.troubles())
-                    log.warning("waits for its caches", extra={"operator": self.setup.name, "reason": troubles})
+                    log.warning("waiting for caches to sync", extra={"operator": self.setup.name, "reason": troubles})
 
 
 class _Term:

@@ -120,7 +120,7 @@ class Election:
             await self._attempt()
             if self.is_leading:
                 self._told_leader = ""
-                log.info("leading", extra={"lease": self._path, "identity": self.identity})
+                log.info("became leader", extra={"lease": self._path, "identity": self.identity})
                 return
             self._tell_leader()
             await asyncio.sleep(self._pause_s())
@@ -135,7 +135,7 @@ class Election:
             except TimeoutError:
                 continue
         self._leads_until = 0.0
-        log.warning("no longer leading", extra={"lease": self._path, "identity": self.identity})
+        log.warning("lost leadership", extra={"lease": self._path, "identity": self.identity})
 
     async def release(self) -> None:
         """Gives the lease back, for a successor not to wait; if that fails it runs out by itself. After the work."""
@@ -146,7 +146,7 @@ class Election:
                 if self._lease is not None and self.leader == self.identity:
                     self._observe(await self._client.update(self._path, self._freed(self._lease)))
         except (ApiError, UnreachableError, TimeoutError) as error:
-            log.warning("the lease could not be released", extra={"lease": self._path, "reason": str(error)})
+            log.warning("failed to release lease", extra={"lease": self._path, "reason": str(error)})
 
     async def run(self, lead: Callable[[], Awaitable[T]]) -> T:
         """Waits for the lead, then works. `LeadershipLostError` where the work was cut off by a loss.
@@ -193,14 +193,14 @@ class Election:
         if self.leader and self.leader != self._told_leader:
             self._told_leader = self.leader
             told = {"leader": self.leader, "lease": self._path, "identity": self.identity}
-            log.info("stands by; another one leads", extra=told)
+            log.info("standing by: another replica is the leader", extra=told)
 
     def _tell(self, reason: str, remedy: str) -> None:
         now = self._loop.time()
         if not self.trouble or now >= self._warned_at + _TELL_EVERY_S:
             self._warned_at = now
             told = {"lease": self._path, "reason": reason, "remedy": remedy}
-            log.warning("the lease cannot be had; trying on", extra=told)
+            log.warning("failed to acquire lease; retrying", extra=told)
         self.trouble = f"{self._path}: {reason}; {remedy}"
 
     async def _claim(self) -> None:

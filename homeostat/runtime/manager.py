@@ -81,7 +81,7 @@ class Manager:
         status of their objects is held to their types.
         """
         if any(each.setup.name == name for each in self._hosts):
-            raise ValueError(f'the operator "{name}" is there already')
+            raise ValueError(f'operator "{name}" is already registered')
         election = self._election(name) if self._leases else None
 
         def refusal() -> str:

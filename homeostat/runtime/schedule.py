@@ -99,4 +99,7 @@ def _times(cron: Cron, start: datetime, text: str) -> CronSim:
 
 
 def _expected(text: str) -> str:
-    return f"{text!r} is no schedule; expected an interval as 5m, five cron fields as '*/5 * * * *', or @daily"
+    return (
+        f"{text!r} is not a schedule; expected an interval such as 5m, five cron fields such as '*/5 * * * "
+        f"*', or @daily"
+    )

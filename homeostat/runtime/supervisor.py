@@ -155,7 +155,7 @@ class Supervisor:
         cause = sole_error(error)
         told = f"{type(cause).__name__}: {cause}"
         extra = {"operator": self.description.name, "failures": failures, "reason": told}
-        log.error("operator failed and begins anew", extra=extra, exc_info=None if told == self._told else error)
+        log.error("operator failed; restarting", extra=extra, exc_info=None if told == self._told else error)
         self._told = told
 
     async def _pause(self, delay_s: float) -> None:

@@ -102,7 +102,9 @@ async def test_an_operator_that_waits_for_its_caches_says_so_now_and_then(caplog
         async with manager.running():
             await asyncio.sleep(100)
     told = [each for each in caplog.records if each.name == "homeostat.runtime.host"]
-    assert [(each.message, each.__dict__["operator"]) for each in told] == [("waits for its caches", "gadgets")] * 3
+    assert [(each.message, each.__dict__["operator"]) for each in told] == [
+        ("waiting for caches to sync", "gadgets")
+    ] * 3
     assert "no such kind" in told[0].__dict__["reason"]
 
 

@@ -330,7 +330,7 @@ async def test_a_standby_tells_once_who_leads_and_again_when_that_is_another(
     open_road: OpenRoad, caplog: pytest.LogCaptureFixture
 ) -> None:
     def told() -> list[str]:
-        return [vars(each)["leader"] for each in caplog.records if each.message.startswith("stands by")]
+        return [vars(each)["leader"] for each in caplog.records if each.message.startswith("standing by")]
 
     async def hold(holder: str) -> None:
         spec = {"holderIdentity": holder, "leaseDurationSeconds": 3600}

@@ -106,7 +106,7 @@ async def test_selectors_and_projections_make_watches_of_their_own() -> None:
 async def test_names_are_given_once() -> None:
     manager = Manager(Client(Wire()))
     setup = manager.add("one", lambda setup: None)
-    with pytest.raises(ValueError, match='the operator "one" is there already'):
+    with pytest.raises(ValueError, match='operator "one" is already registered'):
         manager.add("one", lambda setup: None)
     assert setup.control(GADGET, Declared, Idle()).name == "one"
     assert setup.control(GADGET, Declared, Idle(), name="more").name == "one-more"

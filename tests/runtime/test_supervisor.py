@@ -101,7 +101,7 @@ async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
             await client.create(path(), widget("a"))
             await eventually(lambda: client.get(path("a")), has_text("hello"))
             assert b'homeostat_queue_depth{controller="widgets"' in exposition(figures)
-    told = [each for each in caplog.records if each.message == "operator failed and begins anew"]
+    told = [each for each in caplog.records if each.message == "operator failed; restarting"]
     assert [each.__dict__["failures"] for each in told] == [1, 2, 3]
     assert {each.__dict__["operator"] for each in told} == {"widgets"}
     assert [each.exc_info is not None for each in told] == [True, False, False]

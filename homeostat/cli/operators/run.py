@@ -374,7 +374,7 @@ def _summary(plan: Plan[Any]) -> str:
     if plan.decision is None:
         return f"fail: {plan.trouble}" if plan.trouble else f"wait: {plan.wait}"
     if plan.is_let_go:
-        return "let it go"
+        return "release it"
     if not plan.decision.actions:
         return "change nothing"
     return ", ".join(repr(each) for each in plan.decision.actions)

@@ -65,7 +65,7 @@ def planned_type(manifest: JsonObject, there: Iterable[FoundType], live: Sequenc
     unfit = [] if spec.is_forced else misfits(definition, live)
     if any(each.field.startswith("spec.schema") for each in fields) and unfit:
         count = "1 live resource" if len(unfit) == 1 else f"{len(unfit)} live resources"
-        told = f"{count} would not fit, the first is {unfit[0]}; change what does not fit, or set isForced"
+        told = f"{count} would not match the schema, first {unfit[0]}; change them, or set isForced"
         return replace(planned, change="refused", fields=fields, error=told)
     return replace(planned, change="update" if fields else "unchanged", fields=fields)
 

@@ -29,7 +29,7 @@ class _BarType(click.ParamType[Bar]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Bar:
         bar = _bar_of(str(value).strip().lower())
         if bar is None:
-            self.fail(f"{value!r} is no bar; expected {', '.join(SEVERITIES)}, score<80 or never", param, ctx)
+            self.fail(f"{value!r} is not a threshold; expected {', '.join(SEVERITIES)}, score<80 or never", param, ctx)
         return bar
 
 

@@ -39,11 +39,11 @@ _LOOK_EVERY_S: Final = 1.0
 )
 @connected
 async def command(connection: Connection, words: tuple[str, ...], is_followed: bool, form: str | None) -> None:
-    """Print what the run of a resource prints; where none is under way, what the last one has printed, be it that it
-    only planned. Which run that is, and how it ended, is told on standard error.
+    """Print the log of a resource's current run, or of its last one, also if that only planned. Standard error shows
+    which run it is, and how it ended.
 
-    Of much the end is kept. What is printed shows after some seconds, and without secrets. Runs of other systems print
-    there: `homeostat resource show` has the address. `homeostat resource history -o yaml` has what runs before printed.
+    Long logs keep their end. Lines appear after some seconds, without secrets. Runs of other systems log there:
+    `homeostat resource show` prints the address. `homeostat resource history -o yaml` has the logs of earlier runs.
 
     \b
     Examples:

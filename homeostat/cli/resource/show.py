@@ -28,8 +28,8 @@ from homeostat.operators.actions.runs.run import Run
 @output_option("json", "yaml")
 @connected
 async def command(connection: Connection, words: tuple[str, ...], output: str | None) -> None:
-    """Print all about a resource: what it declares, what keeps it, its conditions, the run under way, its outputs, and
-    when it is looked at next.
+    """Print a resource: its spec, its plugin, its conditions, the current run, its outputs, and the time of its next
+    reconciliation.
 
     \b
     Examples:

@@ -42,7 +42,7 @@ async def command(
     """Create or update the resource types of files, and wait until the server serves their kinds.
 
     A file holds ResourceType objects or bodies of the REST API: {"name", "version", "schema", "description"}. A type
-    that is there already is changed to what the file says.
+    that already exists is updated.
 
     \b
     Examples:
@@ -54,7 +54,7 @@ async def command(
     for each in manifests:
         if each["kind"] != RESOURCE_TYPE.kind.kind or each["apiVersion"] != RESOURCE_TYPE.kind.api_version:
             raise Failure(
-                f"{each['kind']} {each['metadata']['name']} is no resource type; use: homeostat resource apply"
+                f"{each['kind']} {each['metadata']['name']} is not a resource type; use: homeostat resource apply"
             )
     await add_types(connection, manifests, force=force_conflicts, within_s=within_s if is_awaited else None)
 

@@ -235,7 +235,7 @@ def test_a_type_that_changes_is_told_with_the_resources_that_would_not_fit(untou
     assert "spec.schema.properties.a.type" in planned(untouched, wrong).err
     kind["spec"]["schema"]["properties"]["size"]["minimum"] = 10
     unfit = planned(untouched, kind)
-    assert (unfit.code, "1 live resource would not fit, the first is default/there: spec.size" in unfit.err) == (
+    assert (unfit.code, "1 live resource would not match the schema, first default/there: spec.size" in unfit.err) == (
         1,
         True,
     )

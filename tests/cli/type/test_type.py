@@ -158,7 +158,7 @@ def test_a_type_that_is_not_there_is_told_with_what_is(types: Cli, words: tuple[
 def test_what_is_no_type_is_not_added(types: Cli) -> None:
     done = types.here("type", "add", "-f", "-", stdin=text_of(crate("one")))
     assert done.code == 1
-    assert "is no resource type" in done.err
+    assert "is not a resource type" in done.err
 
 
 def test_a_server_without_the_operator_is_told_so(cli: Cli) -> None:
