@@ -1,4 +1,4 @@
-"""What the operators of all types of resources share."""
+"""The dependencies that the controllers of all resource types share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from homeostat.operators.actions.settings import ActionSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
-    """For one term of leading: whoever leads next may start what was recorded in this."""
+    """Valid while this process is the leader: the next leader may start the runs that this one recorded."""
 
     client: Client
     plugins: Catalog[Plugin[Any]]

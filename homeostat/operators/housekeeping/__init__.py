@@ -29,7 +29,7 @@ async def run(client: Client, *, authority: str) -> None:
     """Until cancelled. `authority` is the PEM text of the certificate that clients trust the server by.
 
     What the world does to a request or a watch is retried where it happens. A mistake of ours ends everything, and
-    since all that is known comes from the server, everything begins anew: the plane goes on.
+    since all that is known comes from the server, housekeeping restarts, and the plane keeps running.
     """
     loop = asyncio.get_running_loop()
     failures = 0

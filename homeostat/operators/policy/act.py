@@ -1,8 +1,8 @@
-"""What a policy does to the world: puts workloads right, records results, forgets its metrics.
+"""Acts on a decision: patches workloads, writes audit results, drops the metrics of a deleted policy.
 
-A patch that the server refuses is counted, told and tried again later: one workload does not keep the others from
-theirs, nor does a result that cannot be recorded keep the score from being told. A workload that somebody changed
-meanwhile is a `ConflictError`, and is looked at again.
+A patch that the server refuses is counted, reported and retried later. It does not hold up the other workloads, and an
+audit result that cannot be written does not hold up the score. If somebody changed a workload meanwhile, the write is a
+`ConflictError` and the policy is reconciled again.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Actor:
         self._tell(policy, "Warning", "RemediationFailed", f"Failed to patch {owner}: {error.message}")
 
     async def _keep_record(self, policy: Policy, action: AuditAction) -> None:
-        """A record that the server does not take is no reason not to tell the score."""
+        """If the server refuses an audit result, the score is still reported."""
         try:
             match action:
                 case RecordResult():

@@ -1,8 +1,8 @@
-"""What a policy comes to: from the sums over its Pods to status, Events, audit results and patches. Pure.
+"""Decides on a policy: from the totals over its Pods to status, Events, audit results and patches. Pure.
 
 Promises, each tested: the same policy and world give the same decision; after acting nothing is left to do; a status
-changes only when what it says changes, or at a slow heartbeat; in audit mode no workload is ever touched; a policy that
-means nothing is `Stalled` and its last score stands.
+changes only when what it says changes, or at a slow heartbeat; in audit mode no workload is ever changed; an invalid
+policy is `Stalled` and keeps its last score.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the caches to what a policy is decided on: the sums over the Pods it means, and what hangs on them."""
+"""Observes the world of a policy from the caches: the totals over the Pods that it selects, and their workloads."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class Rule(Part, frozen=True, kw_only=True):
 
 
 class Admission(Part, frozen=True, kw_only=True):
-    """Without a mode, a policy that enforces denies what it does not put right itself, and one that audits warns."""
+    """Without a mode, a policy that enforces denies what it cannot inject itself, and one that audits warns."""
 
     mode: Annotated[
         AdmissionMode | None,

@@ -1,6 +1,6 @@
 """The policies that have a say at admission: watched, and compiled when they change and not when a Pod comes.
 
-A policy that means nothing judges nobody: it is kept to say so. One that is being deleted has no say any more.
+An invalid policy evaluates no Pod; it is kept to report that. A policy that is being deleted no longer applies.
 """
 
 from __future__ import annotations

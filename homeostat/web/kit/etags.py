@@ -1,4 +1,4 @@
-"""What a caller has seen, by `If-Match`: whoever writes on top of something else is told, and writes nothing. Pure."""
+"""`If-Match`: a write that is based on an outdated version is refused. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that are being deleted, and whether everybody has heard that they are gone. Pure."""
+"""Objects that are being deleted, until the watch has delivered their deletion. Pure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from homeostat.operators.housekeeping.metadata.events import Changed, Gone, List
 
 
 class PendingDeletions:
-    """By kind. A list that lacks an object tells of its end as an event does."""
+    """By kind. A list without an object proves its deletion just as an event does."""
 
     def __init__(self) -> None:
         self._awaited: dict[str, set[str]] = {}
         self._listed: dict[str, set[str]] = {}
 
     def expect(self, key: str, uids: Iterable[str]) -> None:
-        """These will go; none of them has been told gone."""
+        """These will be deleted; no deletion of them was delivered yet."""
         self._awaited.setdefault(key, set()).update(uids)
 
     def is_awaited(self, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who owns whom, by uid. Pure: it is told what was seen and answers which objects deserve a look now.
+"""The graph of owners and dependents, by uid. Pure: it takes events and returns the objects to reconcile now.
 
 Only objects that matter to collection are held: those with owners, those named as owners, and those whose deletion
 waits for their dependents. Everything else costs nothing. An owner that has been named but not seen yet is

@@ -1,4 +1,4 @@
-"""What housekeeping is told of the objects of every kind. Pure values; `key` is the kind's."""
+"""The events that housekeeping receives about the objects of every kind. Pure values; `key` is the kind's."""
 
 from __future__ import annotations
 

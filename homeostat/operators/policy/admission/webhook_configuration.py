@@ -1,4 +1,4 @@
-"""How an API server is told to ask this operator: its ValidatingWebhookConfiguration. Pure."""
+"""The ValidatingWebhookConfiguration that makes an API server call this operator. Pure."""
 
 from __future__ import annotations
 

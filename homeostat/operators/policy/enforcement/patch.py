@@ -1,6 +1,6 @@
-"""What may be put right without asking: probes and resources that containers lack, as a patch of their workload.
+"""The patch of a workload that adds the probes and resources which its containers lack.
 
-A tag, restarts and a Pod that waits are never put right. Nor is a missing probe where neither the policy nor the
+Image tags, restarts and Pending Pods are never changed. Nor is a missing probe where neither the policy nor the
 container names a port: a probe of a port where nobody listens kills a container that was well. The original guesses
 8080 there; `defaultProbe.fallbackPort` has it so. What was injected is written on the workload, so that it can be taken
 back. Pure.

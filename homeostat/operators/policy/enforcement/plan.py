@@ -1,4 +1,4 @@
-"""Which workloads to put right, and which to leave alone and why. Pure, and off unless a policy says `enforce`.
+"""Decides which workloads to patch, and which not and why. Pure, and off unless a policy says `enforce`.
 
 From a Pod comes what it lacks (`plans` adds that up, one plan a workload); from a plan and the workload as it is comes
 a step: what is due, or the reason why nothing is. A container that only the Pod has, because a webhook put it there,
@@ -113,7 +113,7 @@ _NOTHING = Planned(None, inf)
 
 
 def plan_of(pod: Pod, evaluator: Evaluator, *, now: float, deployments: Mapping[str, str] = {}) -> Planned:
-    """What the policy lets off is not put right either. `deployments` is as in `owner_of`."""
+    """Exempted Pods are not patched either. `deployments` is as in `owner_of`."""
     spec = evaluator.spec
     if not spec.is_enforced or is_system(pod.metadata.namespace):
         return _NOTHING

@@ -6,7 +6,7 @@ the webhook and the command line.
         evaluator.evaluate(pod, now=now)
 
 Promises, each tested: the same Pod at the same time gives the same result; an evaluation tells when its answer may
-change by time alone; nothing that a Pod says makes it fail; a policy that means nothing is a `Fault` with the path.
+change by time alone; nothing that a Pod says makes it fail; an invalid policy is a `Fault` with the path.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Evaluator:
     )
 
     def __init__(self, spec: PolicySpec, *, name: str = "") -> None:
-        """`PolicyFaultError` where the spec means nothing. The name is for people."""
+        """`PolicyFaultError` if the spec is invalid. The name is for people."""
         _check_thresholds(spec)
         check_defaults(spec)
         self.spec, self.name = spec, name

@@ -1,4 +1,4 @@
-"""Why a policy means nothing: a value, so that one bad policy is told and never stops the others."""
+"""Why a policy is invalid: a value, so that one invalid policy is reported and never stops the others."""
 
 from __future__ import annotations
 

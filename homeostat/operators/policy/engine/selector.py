@@ -15,7 +15,7 @@ Predicate = Callable[[Mapping[str, str]], bool]
 
 
 def compile_selector(selector: Selector | None, path: str) -> Predicate | None:
-    """None where everything matches; `PolicyFaultError` for a selector that means nothing."""
+    """None where everything matches; `PolicyFaultError` for an invalid selector."""
     if selector is None:
         return None
     try:

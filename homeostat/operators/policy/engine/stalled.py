@@ -1,6 +1,6 @@
-"""A policy that means nothing: it judges nobody, and can still tell of whom it would have judged. Pure.
+"""An invalid policy: it evaluates no Pod, but still knows which Pods it selects. Pure.
 
-Of a selector that means nothing itself everybody is meant, for nobody knows whom it leaves out.
+An invalid selector counts as one that selects every Pod, since nobody knows which Pods it leaves out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class StalledPolicy:
     def __init__(self, spec: PolicySpec, fault: Fault, *, name: str = "") -> None:
         self.spec, self.fault, self.name = spec, fault, name
         self.scope = _scope(spec)
-        """Finds nothing, and means those that the policy means."""
+        """Finds nothing, and selects the Pods that the policy selects."""
 
     def concerns(self, pod: Pod) -> bool:
         return self.scope.selects(pod)

@@ -1,4 +1,4 @@
-"""The changes that the book is told of, as steps for all who follow them.
+"""The changes of the index, as steps for all readers that follow them.
 
 Followed or not, a change costs one step: it is made for all followers together. Promises:
 

@@ -1,10 +1,10 @@
-"""What is told of a change to a resource: its event, framed as server-sent events are. Pure.
+"""The event of a change to a resource, framed as a server-sent event. Pure.
 
     event: CREATED
     data: {"event_type": "CREATED", "resource_id": 1, ...}
     id: 1240
 
-CREATED is told when a resource has a number, and RECONCILED where a run has ended, well or not. The time is the one at
+CREATED is sent when a resource has a number, and RECONCILED where a run has ended, well or not. The time is the one at
 which the server was written to, so that an event is the same whoever tells it, and whenever.
 """
 

@@ -4,7 +4,7 @@
         app = rest_app(face, more=[events.add_routes])
 
 What any server of this API and what `kubectl` wrote is told, since it comes from the watch. A reader that comes back
-with `Last-Event-ID`, to whichever server, is told what it has missed (`follower.py`).
+with `Last-Event-ID`, to whichever server, gets what it has missed (`follower.py`).
 """
 
 from __future__ import annotations
