@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from homeostat.runtime.control.controller import Controller
@@ -30,10 +32,10 @@ _BEGIN_ANEW_AFTER_S = 1.0
 
 
 class Host:
-    """`election` is None where there is nobody to share with."""
+    """`election` is None where there is nobody to share with. `term` is the one that the operator was set up with."""
 
-    def __init__(self, setup: Setup, election: Election | None) -> None:
-        self.setup, self.election = setup, election
+    def __init__(self, setup: Setup, election: Election | None, term: Term) -> None:
+        self.setup, self.election, self._term = setup, election, term
         self._closing, self._grace_s = asyncio.Event(), 0.0
         self._task: asyncio.Task[None] | None = None
 
@@ -65,7 +67,7 @@ class Host:
 
     async def close(self, grace_s: float) -> None:
         """After `run` has begun."""
-        self._grace_s, is_at_work = grace_s, self.setup.host is not None
+        self._grace_s, is_at_work = grace_s, self._term.is_running
         self._closing.set()
         task = self._task
         if task is not None and is_at_work:
@@ -77,16 +79,12 @@ class Host:
         await self._synced()
         log.info("started operator", extra={"operator": self.setup.name})
         async with asyncio.TaskGroup() as tasks:
-            term = _Term(tasks)
-            for each in self.setup.controllers:
-                term.begin(each)
-            self.setup.host = term
-            jobs = [tasks.create_task(self._run(job)) for job in self.setup.jobs]
-            try:
+            with self._term.running(tasks):
+                for each in self.setup.controllers:
+                    self._term.begin(each)
+                jobs = [tasks.create_task(self._run(job)) for job in self.setup.jobs]
                 await self._closing.wait()
-            finally:
-                self.setup.host = None
-            await term.close(self._grace_s)
+            await self._term.close(self._grace_s)
             for job in jobs:
                 job.cancel()
 
@@ -113,19 +111,32 @@ class Host:
                     log.warning("waiting for caches to sync", extra={"operator": self.setup.name, "reason": troubles})
 
 
-class _Term:
-    """The controllers at work."""
+class Term:
+    """The controllers at work, while this process leads; those that come and go then are begun and ended here."""
 
-    def __init__(self, tasks: asyncio.TaskGroup) -> None:
-        self._tasks = tasks
+    def __init__(self) -> None:
+        self._tasks: asyncio.TaskGroup | None = None
         self._working: dict[Controller[Any, Any, Any], asyncio.Task[None]] = {}
 
+    @property
+    def is_running(self) -> bool:
+        return self._tasks is not None
+
+    @contextmanager
+    def running(self, tasks: asyncio.TaskGroup) -> Iterator[None]:
+        self._tasks, self._working = tasks, {}
+        try:
+            yield
+        finally:
+            self._tasks = None
+
     def begin(self, controller: Controller[Any, Any, Any]) -> None:
-        self._working[controller] = self._tasks.create_task(_control(controller), name=controller.name)
+        if self._tasks is not None:
+            self._working[controller] = self._tasks.create_task(_control(controller), name=controller.name)
 
     def end(self, controller: Controller[Any, Any, Any]) -> None:
         """It was closed; one whose cache never came has not even begun."""
-        if (task := self._working.pop(controller, None)) is not None:
+        if self._tasks is not None and (task := self._working.pop(controller, None)) is not None:
             task.cancel()
 
     async def close(self, grace_s: float) -> None:

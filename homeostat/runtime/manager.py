@@ -26,7 +26,7 @@ from homeostat.runtime.control.reconcile import Tools
 from homeostat.runtime.control.recorder import Recorder
 from homeostat.runtime.control.writes import Watched
 from homeostat.runtime.description import Description
-from homeostat.runtime.host import Host
+from homeostat.runtime.host import Host, Term
 from homeostat.runtime.leader import TERMS, Election, Terms, unique_identity
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.telemetry.metrics import Metrics
@@ -90,17 +90,19 @@ class Manager:
         tools = Tools(
             client=self.client, recorder=self.recorder, metrics=self.metrics, tracer=self._tracer, refusal=refusal
         )
+        term = Term()
         setup = Setup(
             name,
             self.informers,
             tools=tools,
+            controls=term,
             namespace=self._namespace,
             directory=self._directory,
             environment=self._environment,
             kinds=kinds,
         )
         register(setup)
-        self._hosts.append(Host(setup, election))
+        self._hosts.append(Host(setup, election, term))
         return setup
 
     def add_sleeping(self, operator: Description) -> None:

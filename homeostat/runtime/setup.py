@@ -52,6 +52,8 @@ class OperatorModule(Protocol):
 
 
 class Controls(Protocol):
+    """Begins and ends controllers that come and go while the operator runs; nothing happens while it does not."""
+
     def begin(self, controller: Controller[Any, Any, Any]) -> None: ...
     def end(self, controller: Controller[Any, Any, Any]) -> None: ...
 
@@ -67,6 +69,7 @@ class Setup:
         informers: Informers,
         *,
         tools: Tools,
+        controls: Controls,
         namespace: str,
         directory: Path,
         environment: Mapping[str, str],
@@ -77,9 +80,7 @@ class Setup:
         self.controllers: list[Controller[Any, Any, Any]] = []
         self.jobs: list[Job] = []
         self.guards: dict[Kind, Guard] = {}
-        self.host: Controls | None = None
-        """Told of controllers that come and go while the operator runs."""
-        self._shared, self._tools = informers, tools
+        self._shared, self._tools, self._controls = informers, tools, controls
         self._watched: Counter[Informer[Any]] = Counter()
         self._status_fields = {each.kind.path(""): status_fields_of(each) for each in kinds}
 
@@ -152,8 +153,7 @@ class Setup:
             name, kind, informer, operator, tools=self._tools, options=options, status_fields=fields
         )
         self.controllers.append(controller)
-        if self.host is not None:
-            self.host.begin(controller)
+        self._controls.begin(controller)
         return controller
 
     async def release(self, controller: Controller[Any, Any, Any], *, grace_s: float = 20.0) -> None:
@@ -162,8 +162,7 @@ class Setup:
         """
         self.controllers.remove(controller)
         await controller.close(grace_s)
-        if self.host is not None:
-            self.host.end(controller)
+        self._controls.end(controller)
         self._watched[controller.informer] -= 1
         if not self._watched[controller.informer]:
             del self._watched[controller.informer]

@@ -430,11 +430,19 @@ async def test_a_controller_may_come_and_go_while_its_operator_runs(shop: Shop) 
 
 
 async def test_a_controller_whose_kind_never_came_is_let_go(shop: Shop) -> None:
-    setups = list[Setup]()
+    setups, began = list[Setup](), asyncio.Event()
+
+    async def begin() -> None:
+        began.set()
+
+    def register(setup: Setup) -> None:
+        setups.append(setup)
+        setup.run(begin)
+
     manager = shop.manager()
-    manager.add("widgets", setups.append)
+    manager.add("widgets", register)
     async with manager.running():
-        await eventually(lambda: setups[0].host is not None)
+        await began.wait()
         writer = Writer(shop.client, setups[0].watch(CONFIG_MAP, Note).cache)
         controller = setups[0].control(NOWHERE, Widget, writer)
         await asyncio.sleep(0.1)
