@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.objects.errors import ForbiddenError, NotFoundError
@@ -22,9 +22,6 @@ from homeostat.server.request.negotiate import PLAIN, Representation
 from homeostat.server.request.options import NO_OPTIONS, Options
 from homeostat.server.request.paths import ObjectPath
 from homeostat.store.base import Key, Record, Scope, Store
-
-if TYPE_CHECKING:
-    from homeostat.server.verbs.watch import Watcher
 
 
 class Admission(Protocol):
@@ -42,12 +39,22 @@ class Admission(Protocol):
         """No webhook or policy is interested in this call."""
 
 
+class OpenWatch(Protocol):
+    """A watch whose stream is open. `run` sends its first events, `tick` its bookmarks, `close` ends it well."""
+
+    resource: str
+
+    async def run(self) -> None: ...
+    def tick(self, now: float) -> None: ...
+    def close(self) -> None: ...
+
+
 class OpenWatches(Protocol):
     """The watches that are open now."""
 
-    def add(self, watcher: Watcher) -> None: ...
-    def discard(self, watcher: Watcher) -> None: ...
-    def run(self, watcher: Watcher) -> None: ...
+    def add(self, watch: OpenWatch) -> None: ...
+    def discard(self, watch: OpenWatch) -> None: ...
+    def run(self, watch: OpenWatch) -> None: ...
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame
 from homeostat.objects.errors import ApiError, InternalError, status_of
 from homeostat.objects.json import encode
-from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.call import Answer, Call, OpenWatch
 from homeostat.server.request.negotiate import JSON
 from homeostat.server.view.selection import Selection, selection_of
 from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number
@@ -34,33 +34,33 @@ class Watches:
     """All open watches, so that one timer serves their bookmarks and ends."""
 
     def __init__(self) -> None:
-        self._open: set[Watcher] = set()
+        self._open: set[OpenWatch] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def add(self, watcher: Watcher) -> None:
-        self._open.add(watcher)
+    def add(self, watch: OpenWatch) -> None:
+        self._open.add(watch)
 
-    def discard(self, watcher: Watcher) -> None:
-        self._open.discard(watcher)
+    def discard(self, watch: OpenWatch) -> None:
+        self._open.discard(watch)
 
-    def run(self, watcher: Watcher) -> None:
-        task = asyncio.get_running_loop().create_task(watcher.run())
+    def run(self, watch: OpenWatch) -> None:
+        task = asyncio.get_running_loop().create_task(watch.run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def tick(self) -> None:
         now = asyncio.get_running_loop().time()
-        for watcher in list(self._open):
-            watcher.tick(now)
+        for watch in list(self._open):
+            watch.tick(now)
 
     def close(self, resource: str = "") -> None:
         """End the watches of a resource, or all, well."""
-        for watcher in list(self._open):
-            if not resource or watcher.resource == resource:
-                watcher.close()
+        for watch in list(self._open):
+            if not resource or watch.resource == resource:
+                watch.close()
 
 
 class Watcher:

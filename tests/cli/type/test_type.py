@@ -68,7 +68,7 @@ def test_a_page_shows_the_fields_the_plugin_and_the_state(types: Cli) -> None:
     page = types.here("type", "show", "Crate")
     assert page.code == 0
     assert ["Plugin:", "http"] in page.rows
-    assert ["Ready:", "True:", "Defined:", "resources", "are", "crates"] in page.rows
+    assert ["Ready:", "True:", "Defined:", "Defined", "as", "crates"] in page.rows
     assert ["spec.size", "integer", "yes", "In", "litres.", "(minimum", "1)"] in page.rows
     assert ["spec.label", "string", '"plain"'] in page.rows
 
