@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -29,6 +30,7 @@ _GROWTH: Final = 4
 _SLACK: Final = 64
 _FIRST_SIZE: Final = "homeostat-first-size"
 _USED: Final = "use.lock"
+_GONE: Final = ".gone"
 
 
 class GitCache:
@@ -52,14 +54,17 @@ class GitCache:
         check_remote(remote, self._protocols)
         directory = self._directory / remote.key
         git = Git(bare=directory / "bare.0", remote=remote, limits=self._limits, protocols=self._protocols)
-        with idle_lock(directory / _USED) as lock:
-            if lock is not None:
-                await self._tidy(replace(git, inherited=(lock,)))
-        async with file_lock(directory / _USED, timeout_s=self._limits.timeout_s, is_shared=True) as used:
-            os.utime(directory / _USED)
-            bare = newest_bare(directory) or await self._create(git)
-            yield Repository(replace(git, bare=bare, inherited=(used,)))
-        await asyncio.to_thread(self._evict)
+        try:
+            with idle_lock(directory / _USED) as lock:
+                if lock is not None:
+                    await self._tidy(replace(git, inherited=(lock,)))
+            async with file_lock(directory / _USED, timeout_s=self._limits.timeout_s, is_shared=True) as used:
+                os.utime(directory / _USED)
+                bare = newest_bare(directory) or await self._create(git)
+                yield Repository(replace(git, bare=bare, inherited=(used,)))
+        finally:
+            # Also after a failure, which may have come once everything was fetched.
+            await asyncio.to_thread(self._evict)
 
     async def _create(self, git: Git) -> Path:
         directory = git.bare.parent
@@ -96,22 +101,35 @@ class GitCache:
 
     def _is_outgrown(self, bare: Path) -> bool:
         size, first = _size(bare), bare / _FIRST_SIZE
-        if not first.exists():
-            first.write_text(str(size))
-        return size > min(self._largest // 2, _GROWTH * int(first.read_text()) + self._largest // _SLACK)
+        began = first.read_text() if first.exists() else ""
+        if not began.isdecimal():
+            # There is none yet, or a full disk left half of it.
+            first.write_text(began := str(size))
+        return size > min(self._largest // 2, _GROWTH * int(began) + self._largest // _SLACK)
 
     def _evict(self) -> None:
+        for each in self._directory.glob(f"*{_GONE}"):
+            # Of an eviction that was interrupted.
+            shutil.rmtree(each, ignore_errors=True)
         caches = [each for each in self._directory.iterdir() if (each / _USED).exists()]
         total = sum(map(_size, caches))
-        for each in sorted(caches, key=lambda one: (one / _USED).stat().st_mtime_ns):
+        for each in sorted(caches, key=_used_ns):
             if total <= self._largest:
                 return
             with idle_lock(each / _USED) as lock:
                 if lock is not None:
                     total -= _size(each)
                     # Renamed first: whoever opens it now finds nothing, rather than a cache that is going away.
-                    gone = each.rename(each.with_suffix(".gone"))
+                    gone = each.rename(each.with_name(f"{each.name}.{secrets.token_hex(8)}{_GONE}"))
                     shutil.rmtree(gone, ignore_errors=True)
+
+
+def _used_ns(cache: Path) -> int:
+    try:
+        return (cache / _USED).stat().st_mtime_ns
+    except FileNotFoundError:
+        # Another process is making or removing it.
+        return 0
 
 
 def _size(directory: Path) -> int:

@@ -10,7 +10,7 @@ import asyncio
 import fcntl
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -41,9 +41,16 @@ def idle_lock(path: Path) -> Iterator[int | None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with path.open("ab") as file:
+    with _open(path) as file:
         yield file
+
+
+def _open(path: Path) -> IO[bytes]:
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Another process may remove the directory in between.
+        with suppress(FileNotFoundError):
+            return path.open("ab")
 
 
 def _is_current(file: IO[bytes], path: Path) -> bool:

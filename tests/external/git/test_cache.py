@@ -153,3 +153,54 @@ async def test_a_repository_that_takes_more_than_its_share_starts_anew(cache: Pa
         origin.commit({"x": secrets.token_bytes(150_000)})
         await fetch(small, origin)
     assert size(cache) < 400_000
+
+
+async def test_what_an_interrupted_eviction_left_is_removed_and_blocks_nobody(cache: Path, tmp_path: Path) -> None:
+    origins = [Origin(tmp_path / "served" / f"{at}.git") for at in range(3)]
+    small = GitCache(cache, protocols=FILES, largest_bytes=300_000)
+    for origin in origins:
+        origin.commit({"x": secrets.token_bytes(150_000)})
+    for each in (Remote(origins[0].file_url).key, "other"):
+        left = cache / f"{each}.gone" / "bare.0"
+        left.mkdir(parents=True)
+        (left / "pack").write_bytes(b"left")
+    for origin in origins:
+        await fetch(small, origin)
+    assert names(cache) == {Remote(origins[2].file_url).key}
+
+
+async def test_caches_are_bounded_though_those_who_use_them_fail(cache: Path, tmp_path: Path) -> None:
+    small = GitCache(cache, protocols=FILES, largest_bytes=300_000)
+    for at in range(4):
+        origin = Origin(tmp_path / "served" / f"{at}.git")
+        origin.commit({"x": secrets.token_bytes(150_000)})
+        with pytest.raises(RuntimeError):
+            async with small.open(Remote(origin.file_url)) as repository:
+                await repository.at(await repository.fetch("main")).file("x")
+                raise RuntimeError
+    assert size(cache) < 300_000
+
+
+async def test_a_size_that_a_full_disk_left_empty_is_measured_anew(cache: Path, origin: Origin) -> None:
+    commit = origin.commit({"x": "1"})
+    for _ in range(2):
+        await fetch(local(cache), origin)
+    (bare_of(cache) / "homeostat-first-size").write_text("")
+    assert await fetch(local(cache), origin) == (commit, b"1")
+
+
+async def test_a_cache_that_is_evicted_while_its_lock_is_opened_is_made_anew(
+    cache: Path, origin: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = origin.commit({"x": "1"})
+    removals, mkdir = [1, 2], Path.mkdir
+
+    def evicted(self: Path, *words: int, **options: int) -> None:
+        mkdir(self, *words, **options)  # type: ignore[arg-type]
+        if self.parent == cache and self.exists() and removals:
+            removals.pop()
+            self.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", evicted)
+    assert await fetch(local(cache), origin) == (commit, b"1")
+    assert not removals
