@@ -109,15 +109,15 @@ class Authorizer:
                 return credential.basic
         return None
 
-    def learn(self, header: str, scopes: tuple[str, ...]) -> bool:
-        """From a 401. Whether it is worth asking again."""
+    def learn(self, header: str, scopes: tuple[str, ...], sent: Auth | None) -> bool:
+        """From a 401 to a request with `sent`. Whether it is worth asking again."""
         known = {each.scheme: each for each in reversed(parse_challenges(header))}
-        found = known.get("bearer") or known.get("basic")
-        is_new = found is not None and self._challenge is None
-        had_token = self._tokens.pop(scopes, None) is not None
-        if found is not None:
-            self._challenge = found
-        return is_new or had_token
+        self._challenge = known.get("bearer") or known.get("basic") or self._challenge
+        kept = self._tokens.get(scopes)
+        if kept is not None and sent == BearerToken(kept.token):
+            del self._tokens[scopes]
+        # Another request may have learned the challenge, or replaced the token, while this one was under way.
+        return self._challenge is not None if sent is None else kept is not None
 
     async def _token(self, challenge: Challenge, credential: RegistryCredential | None, scopes: tuple[str, ...]) -> str:
         kept = self._tokens.get(scopes)

@@ -38,11 +38,10 @@ class _Unpacked:
     def __init__(self, data: bytes, largest: int) -> None:
         self._data, self._left = memoryview(data), largest
         self._inflate = zlib.decompressobj(_WINDOW)
-        self._waiting = b""
+        self._waiting, self._is_between = b"", False
 
     def read(self, size: int) -> bytes:
-        while not self._waiting and not self._inflate.eof and (self._inflate.unconsumed_tail or self._data):
-            fed, self._data = self._inflate.unconsumed_tail or bytes(self._data[:_CHUNK]), self._rest()
+        while not self._waiting and (fed := self._fed()):
             self._waiting = self._inflate.decompress(fed, _CHUNK)
             self._left -= len(self._waiting)
             if self._left < 0:
@@ -50,8 +49,18 @@ class _Unpacked:
         taken, self._waiting = self._waiting[:size], self._waiting[size:]
         return taken
 
-    def _rest(self) -> memoryview:
-        return self._data if self._inflate.unconsumed_tail else self._data[_CHUNK:]
+    def _fed(self) -> bytes:
+        """The next compressed bytes; none at the end. A gzip may have several members, one after the other."""
+        waiting = self._inflate.unconsumed_tail
+        if self._inflate.eof:
+            waiting, self._inflate = self._inflate.unused_data, zlib.decompressobj(_WINDOW)
+            self._is_between = not waiting
+        if not waiting:
+            waiting, self._data = bytes(self._data[:_CHUNK]), self._data[_CHUNK:]
+            if not waiting and not self._is_between:
+                raise EOFError("the gzip breaks off")
+        self._is_between = False
+        return waiting
 
 
 def unpack_bundle(layer: bytes, limits: BundleLimits | None = None) -> dict[str, bytes]:
@@ -73,7 +82,7 @@ def unpack_bundle(layer: bytes, limits: BundleLimits | None = None) -> dict[str,
                 if path in files:
                     raise InvalidBundleError(f'"{path}" is in the layer twice')
                 files[path] = _contents(tar, member)
-    except (tarfile.TarError, zlib.error, EOFError, UnicodeError, ValueError, OverflowError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidBundleError(f"the layer is not a readable tar in gzip: {type(error).__name__}") from error
     for path in files:
         parts = path.split("/")

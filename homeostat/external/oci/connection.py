@@ -82,7 +82,8 @@ class Connections:
             for _ in range(2):
                 request, authorizer, scopes = await self._request(image, call)
                 response = await self._client.send(request)
-                if response.status != 401 or not authorizer.learn(response.headers.get("www-authenticate", ""), scopes):
+                header = response.headers.get("www-authenticate", "")
+                if response.status != 401 or not authorizer.learn(header, scopes, request.auth):
                     break
         _check_allowed(image, response.status, response.headers, response.body)
         return response
@@ -94,7 +95,7 @@ class Connections:
                 request, authorizer, scopes = await self._request(image, call)
                 async with self._client.stream(request) as response:
                     header = response.headers.get("www-authenticate", "")
-                    if response.status == 401 and authorizer.learn(header, scopes) and not last:
+                    if response.status == 401 and authorizer.learn(header, scopes, request.auth) and not last:
                         continue
                     _check_allowed(image, response.status, response.headers, b"")
                     yield response

@@ -11,6 +11,7 @@ complete or an error. Errors are `OciError`s.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,9 +41,11 @@ from homeostat.external.oci.manifest import (
 )
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.paging import parse_links
+from homeostat.external.rest.request import Response
 from homeostat.objects.views.image import Image, InvalidImageError, check_image
 
 _PAGE: Final = 1000
+_LONGEST_TAG: Final = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,8 @@ class RegistryLimits:
     """Of a blob that is written to disk."""
     tags: int = 50_000
     referrers: int = 1000
+    pages: int = 1000
+    """Of a list of tags or referrers."""
     timeout_s: float = 60.0
     blob_timeout_s: float = 600.0
 
@@ -126,9 +131,10 @@ class Registry:
         """To a file, which is there only once it is whole and verified."""
         if descriptor.size > self.limits.file_bytes:
             raise TooLargeError(f"the blob has {descriptor.size} bytes; the limit is {self.limits.file_bytes}")
-        partial = path.with_name(f"{path.name}.partial")
+        # A file of its own: another download to the same path may be under way.
+        partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
         try:
-            with partial.open("wb") as file:
+            with partial.open("xb") as file:
                 async for chunk in self._chunks(parse_reference(reference), descriptor):
                     file.write(chunk)
             partial.replace(path)
@@ -137,24 +143,19 @@ class Registry:
 
     async def tags(self, reference: str | Image) -> list[str]:
         image = parse_reference(reference)
-        found: list[str] = []
-        path, seen = f"tags/list?n={_PAGE}", set[str]()
-        call = Call(method="GET", path=path, largest=self.limits.manifest_bytes, timeout_s=self.limits.timeout_s)
-        while True:
-            response = await self.connections.send(image, call)
+        found: dict[str, None] = {}
+        async for response in self._pages(image, f"tags/list?n={_PAGE}"):
             if not response.is_success:
                 raise failure(image, response.status, response.headers, response.body, "tags")
-            found += _decoded(response.body, _Tags, image).tags or []
+            tags = _decoded(response.body, _Tags, image).tags or []
+            if any(len(each) > _LONGEST_TAG for each in tags):
+                raise UnexpectedResponseError(
+                    f"{image.registry}: it lists a tag of more than {_LONGEST_TAG} characters"
+                )
+            found |= dict.fromkeys(tags)
             if len(found) > self.limits.tags:
                 raise TooLargeError(f"{image.repository} has more than {self.limits.tags} tags")
-            target = parse_links(response.headers.get("link", "")).get("next")
-            if target is None:
-                return list(dict.fromkeys(found))
-            url = self.connections.location(image, target, call.url)
-            if url in seen:
-                raise UnexpectedResponseError(f"{image.registry}: the pages of the list of tags lead in a circle")
-            seen.add(url)
-            call = replace(call, url=url)
+        return list(found)
 
     async def referrers(self, reference: str | Image, artifact_type: str = "") -> list[Descriptor]:
         """What refers to a manifest, such as signatures and SBOMs; by the tag that stands in where there is no API."""
@@ -162,20 +163,37 @@ class Registry:
         if not image.digest:
             image = await self.resolve(image)
         query = f"?artifactType={quote(artifact_type, safe='')}" if artifact_type else ""
-        path = f"referrers/{image.digest}{query}"
+        found: list[Descriptor] = []
+        async for response in self._pages(image, f"referrers/{image.digest}{query}"):
+            if response.is_success:
+                index = parse_manifest(response.body, response.headers.get("content-type", ""))
+            elif response.status in (400, 404, 405):
+                index = await self.referrers_tag(image)
+            else:
+                raise failure(image, response.status, response.headers, response.body, "referrers")
+            if not isinstance(index, Index):
+                raise UnexpectedResponseError(f"{image.registry}: the list of referrers is not an index")
+            found += index.manifests
+            if len(found) > self.limits.referrers:
+                raise TooLargeError(f"{image} has more than {self.limits.referrers} referrers")
+        return [each for each in found if artifact_type in ("", each.artifact_type)]
+
+    async def _pages(self, image: Image, path: str) -> AsyncIterator[Response]:
+        """Each page of a list; one that is no success is the last."""
         call = Call(method="GET", path=path, largest=self.limits.manifest_bytes, timeout_s=self.limits.timeout_s)
-        response = await self.connections.send(image, call)
-        if response.is_success:
-            index = parse_manifest(response.body, response.headers.get("content-type", ""))
-        elif response.status in (400, 404, 405):
-            index = await self.referrers_tag(image)
-        else:
-            raise failure(image, response.status, response.headers, response.body, "referrers")
-        if not isinstance(index, Index):
-            raise UnexpectedResponseError(f"{image.registry}: the list of referrers is not an index")
-        if len(index.manifests) > self.limits.referrers:
-            raise TooLargeError(f"{image} has more than {self.limits.referrers} referrers")
-        return [each for each in index.manifests if artifact_type in ("", each.artifact_type)]
+        seen = set[str]()
+        for _ in range(self.limits.pages):
+            response = await self.connections.send(image, call)
+            yield response
+            target = parse_links(response.headers.get("link", "")).get("next") if response.is_success else None
+            if target is None:
+                return
+            url = self.connections.location(image, target, call.url)
+            if url in seen:
+                raise UnexpectedResponseError(f"{image.registry}: the pages of the list lead in a circle")
+            seen.add(url)
+            call = replace(call, url=url)
+        raise TooLargeError(f"{image.repository}: the list has more than {self.limits.pages} pages")
 
     async def referrers_tag(self, image: Image) -> Index:
         """The index at the tag that stands for the API; empty where there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
+import zlib
 
 import pytest
 
@@ -84,3 +85,32 @@ def test_a_layer_that_ends_early_or_is_damaged_is_an_error(at: int) -> None:
             assert unpack_bundle(damaged) in ({}, {"x": bytes(range(256)) * 4})
         except OciError:
             continue
+
+
+def test_a_layer_of_several_gzip_members_is_read_to_its_end() -> None:
+    tar = gzip.decompress(pack_bundle(FILES))
+    assert unpack_bundle(b"".join(gzip.compress(tar[at : at + 512]) for at in range(0, len(tar), 512))) == FILES
+    large = gzip.decompress(layer(("a", tarfile.REGTYPE, bytes(100_000))))
+    with pytest.raises(TooLargeError, match="unpacks to more"):
+        # A header of padding, which no entry counts, then members without end.
+        unpack_bundle(gzip.compress(_padding()) + gzip.compress(large) * 100, BundleLimits(total_bytes=1000, entries=1))
+
+
+def _padding() -> bytes:
+    header = tarfile.TarInfo("x")
+    header.type, header.size = tarfile.XHDTYPE, 8_000_000
+    return header.tobuf(tarfile.USTAR_FORMAT)
+
+
+def test_a_layer_that_breaks_off_between_two_files_is_refused() -> None:
+    tar = gzip.decompress(layer(("a", tarfile.REGTYPE, b"1"), ("b", tarfile.REGTYPE, b"2")))
+    cut = zlib.compressobj(wbits=31)
+    with pytest.raises(InvalidBundleError):
+        unpack_bundle(cut.compress(tar[:1024]) + cut.flush(zlib.Z_FULL_FLUSH))
+
+
+def test_headers_nested_without_end_are_refused() -> None:
+    header = tarfile.TarInfo("x")
+    header.type = tarfile.XHDTYPE
+    with pytest.raises(InvalidBundleError):
+        unpack_bundle(gzip.compress(header.tobuf(tarfile.USTAR_FORMAT) * 5000))

@@ -30,6 +30,7 @@ from homeostat.external.oci.manifest import (
     OCI_INDEX,
     OCI_MANIFEST,
     Descriptor,
+    Index,
     Manifest,
     encode_manifest,
     parse_manifest,
@@ -39,6 +40,7 @@ from homeostat.external.oci.registry import Registry, RegistryLimits, parse_refe
 from homeostat.external.rest.client import RestClient
 from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import CredentialHelperError, RegistryCredential, parse_docker_config
+from homeostat.testing.eventually import eventually
 from tests.external.servers import Handler, serving
 
 ANN = OneCredential(RegistryCredential(basic=BasicAuth("ann", "s3cret")))
@@ -195,7 +197,7 @@ async def test_a_password_is_not_sent_to_a_token_server_without_tls(client: Rest
     """The registry is asked over TLS, so its token server has to be too."""
     registry = Registry(client, keychain=ANN)
     authorizer = registry.connections._authorizer("registry.example.org")
-    assert authorizer.learn('Bearer realm="http://evil.example.org/t",service="x"', ("s",))
+    assert authorizer.learn('Bearer realm="http://evil.example.org/t",service="x"', ("s",), None)
     with pytest.raises(UnexpectedResponseError, match="not an https:// URL"):
         await authorizer.authorize("x", ("s",))
 
@@ -303,3 +305,88 @@ async def test_references_that_are_none(client: RestClient) -> None:
     for reference in ("", "a b", "x/Y", "ghcr.io/x:", "ghcr.io/x@sha256:1", "../x", "ghcr.io/x?y=1"):
         with pytest.raises(InvalidReferenceError):
             await Registry(client).resolve(reference)
+
+
+async def test_requests_that_are_challenged_at_once_are_all_answered(client: RestClient, host: Host) -> None:
+    waiting = asyncio.Barrier(3)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/token":
+            return web.json_response({"token": "t"})
+        if "Authorization" not in request.headers:
+            await waiting.wait()
+            challenge = f'Bearer realm="http://{request.host}/token"'
+            return web.Response(status=401, headers={"WWW-Authenticate": challenge})
+        return web.Response(body=b'{"tags": ["1"]}')
+
+    at = await host(answer)
+    registry = Registry(client)
+    assert await asyncio.gather(*(registry.tags(f"{at}/{name}") for name in "xxy")) == [["1"]] * 3
+
+
+async def test_pages_of_tags_without_end_are_given_up(client: RestClient, host: Host) -> None:
+    asked = 0
+
+    async def page(_: web.Request) -> web.StreamResponse:
+        nonlocal asked
+        asked += 1
+        return web.json_response({"tags": []}, headers={"Link": f'</v2/x/tags/list?last={asked}>; rel="next"'})
+
+    with pytest.raises(TooLargeError, match="pages"):
+        await Registry(client, limits=RegistryLimits(pages=20)).tags(f"{await host(page)}/x")
+    assert asked == 20
+
+
+async def test_a_tag_that_can_be_none_is_refused(client: RestClient, host: Host) -> None:
+    at = await host(answers(body=json.dumps({"tags": ["1", "x" * 129]}).encode()))
+    with pytest.raises(UnexpectedResponseError, match="tag"):
+        await Registry(client).tags(f"{at}/x")
+
+
+async def test_referrers_are_listed_over_several_pages(client: RestClient, host: Host) -> None:
+    async def page(request: web.Request) -> web.StreamResponse:
+        last = int(request.query.get("last", "0"))
+        headers = {"Link": f'<{request.path}?last={last + 1}>; rel="next"'} if last < 2 else {}
+        body = encode_manifest(Index(manifests=(Descriptor("x", digest_of(b"%d" % last), 1),)))
+        return web.Response(body=body, content_type=OCI_INDEX, headers=headers)
+
+    at = await host(page)
+    wanted = f"{at}/x@{digest_of(b'')}"
+    found = await Registry(client).referrers(wanted)
+    assert [each.digest for each in found] == [digest_of(b"0"), digest_of(b"1"), digest_of(b"2")]
+    with pytest.raises(TooLargeError):
+        await Registry(client, limits=RegistryLimits(referrers=2)).referrers(wanted)
+
+
+async def test_downloads_of_one_file_at_once_do_not_mix(client: RestClient, host: Host, tmp_path: Path) -> None:
+    both, first_is_done = asyncio.Barrier(2), asyncio.Event()
+    answered = 0
+
+    async def blob(request: web.Request) -> web.StreamResponse:
+        nonlocal answered
+        answered += 1
+        is_first = answered == 1
+        response = web.StreamResponse()
+        await response.prepare(request)
+        if is_first:
+            await response.write(b"1" * 100_000)
+        await both.wait()
+        await response.write(b"1" * 100_000 if is_first else b"1" * 50_000)
+        if not is_first:
+            await first_is_done.wait()
+            await response.write(b"1" * 150_000)
+        return response
+
+    data = b"1" * 200_000
+    registry, path = Registry(client), tmp_path / "blob"
+    descriptor, name = Descriptor("x", digest_of(data), len(data)), f"{await host(blob)}/x"
+    first = asyncio.create_task(registry.download(name, descriptor, path))
+    async with asyncio.timeout(10):
+        await eventually(lambda: [each for each in tmp_path.iterdir() if each.stat().st_size])
+        second = asyncio.create_task(registry.download(name, descriptor, path))
+        await first
+        assert path.read_bytes() == data
+        first_is_done.set()
+        await second
+    assert path.read_bytes() == data
+    assert os.listdir(tmp_path) == ["blob"]
