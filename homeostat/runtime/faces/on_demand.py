@@ -60,7 +60,7 @@ class OnDemand:
         except TimeoutError:
             return refuse(503, f"the {self._title} is still being opened")
         if self._app is None:
-            return refuse(503, f"the {self._title} cannot be served now: {self._trouble}")
+            return refuse(503, f"the {self._title} is unavailable: {self._trouble}")
         answer = self._app(request)
         return await answer if isinstance(answer, Awaitable) else answer
 
@@ -72,14 +72,22 @@ class OnDemand:
                     self._app, self._trouble = app, ""
                     self._changed.set()
                     await asyncio.Event().wait()
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                # Something that the app waits for was cancelled, and not this task: a failure like any other.
+                self._note("a part of it was cancelled", error)
             except Exception as error:
-                self._app = None
-                self._trouble = str(sole_error(error))
-                self._changed.set()
-                told = {"face": self._title, "reason": self._trouble}
-                log.error("face failed; opening it again", extra=told, exc_info=error)
+                self._note(str(sole_error(error)), error)
             await asyncio.sleep(self._again_after_s)
             self._changed.clear()
+
+    def _note(self, trouble: str, error: BaseException) -> None:
+        self._app, self._trouble = None, trouble
+        self._changed.set()
+        told = {"face": self._title, "reason": trouble}
+        log.error("face failed; opening it again", extra=told, exc_info=error)
 
 
 def refuse(status: int, message: str) -> Reply:

@@ -57,3 +57,28 @@ async def test_it_is_opened_once_when_somebody_asks_and_again_when_it_failed() -
         opening.trouble = ""
         await eventually(ask, lambda each: each[0] == 200)
         await server.stop()
+
+
+async def test_an_opening_that_is_cancelled_from_within_is_tried_again() -> None:
+    """As when it waits for a task that somebody else cancelled: then nobody asked this process to stop."""
+    opened = 0
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Handler]:
+        nonlocal opened
+        opened += 1
+        if opened == 1:
+            raise asyncio.CancelledError
+        yield lambda request: Reply(200, b"{}")
+
+    app = OnDemand("REST API", opening, again_after_s=0.01)
+    async with app.running(), aiohttp.ClientSession() as session:
+        server = await serve(app)
+
+        async def ask() -> int:
+            async with session.get(f"http://127.0.0.1:{server.port}/") as answer:
+                return answer.status
+
+        async with asyncio.timeout(10):
+            await eventually(ask, lambda status: status == 200)
+        await server.stop()
