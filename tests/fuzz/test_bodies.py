@@ -172,7 +172,7 @@ def test_many_unknown_fields_of_protobuf_do_not_take_long(driver: Driver) -> Non
     body = _envelope(_field(1, _META) + b"\xf8\x07\x01" * 900_000)
     answer = driver.send("POST", CONFIGMAPS, body, type=PROTOBUF, query="dryRun=All")
     assert_answered_well(answer)
-    assert answer.took_s < 2
+    assert answer.took_s < 10  # a second or two; quadratic work would take hours
 
 
 @pytest.mark.parametrize("media", ["text/plain", "application/cbor", "\xff", "x" * 5000, ";", "application/json, a/b"])
