@@ -74,7 +74,9 @@ class Supervisor:
         return self._awake.is_set()
 
     def wake(self) -> None:
-        """Sets the operator up, whether or not there is an object for it."""
+        """Sets the operator up for a write that it checks, whether or not there is an object for it."""
+        if not self.is_awake:
+            log.info("operator woke", extra={"operator": self.description.name, "seen": "a write that it checks"})
         self._awake.set()
 
     async def run(self) -> None:
@@ -111,7 +113,7 @@ class Supervisor:
     async def _run_once(self) -> None:
         await install_definitions(self._client, self.description.definitions())
         if not self.is_awake and await has_objects(self._client, self.description.wakes):
-            self.wake()
+            self._awake.set()
         self._tried.set()
         if not await self._woken():
             return
@@ -148,7 +150,7 @@ class Supervisor:
     async def _see(self) -> None:
         seen = await first_object(self._client, self.description.wakes)
         log.info("operator woke", extra={"operator": self.description.name, "seen": seen})
-        self.wake()
+        self._awake.set()
 
     def _complain(self, failures: int, error: Exception) -> None:
         """Where it went wrong is told once; as long as it goes wrong in the same way, only that it does."""

@@ -144,13 +144,17 @@ async def test_an_empty_plane_has_the_kinds_of_its_operators_and_none_is_awake(t
         assert [each.manager for each in plane.supervisors] == [None] * len(OURS)
 
 
-async def test_a_guarded_write_wakes_the_operator_and_is_checked(tmp_path: Path) -> None:
+async def test_a_guarded_write_wakes_the_operator_and_is_checked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "homeostat.runtime.supervisor")
     unfit = {**NOTE, "spec": {"name": "Note", "version": "v1", "schema": {"type": "nothing"}}}
     async with open_plane(plane_settings(tmp_path, "actions")) as plane:
         with pytest.raises(InvalidError, match="schema"):
             await plane.client.create(TYPES, unfit)
         assert await awake(plane) == ["actions"]
         await plane.client.create(TYPES, NOTE)
+    assert caplog.messages.count("operator woke") == 1
 
 
 async def test_a_pod_wakes_the_operator_that_exports_the_health_of_pods(tmp_path: Path) -> None:
