@@ -50,6 +50,7 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     rules: str
     settings: tuple[str, ...]
     check: str | None
+    opened_by: tuple[str, ...]
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

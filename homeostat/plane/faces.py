@@ -38,7 +38,8 @@ async def faces_served(
         return
     hosted = {face.name: _hosted(plane, each) for each in supervisors for face in each.description.faces}
     listeners = arrange((face for each in supervisors for face in each.description.faces), plane.settings.faces)
-    async with serve_faces(listeners, partial(_opened, hosted), ssl=context) as served:
+    environment = plane.settings.environment
+    async with serve_faces(listeners, partial(_opened, hosted), ssl=context, environment=environment) as served:
         yield served
 
 

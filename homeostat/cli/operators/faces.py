@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -276,7 +277,9 @@ async def serve_beside(
     }
     context = certificate.context if certificate is not None else None
     try:
-        served = await stack.enter_async_context(serve_faces(faces.listeners, partial(_opened, around), ssl=context))
+        opened = partial(_opened, around)
+        serving = serve_faces(faces.listeners, opened, ssl=context, environment=os.environ)
+        served = await stack.enter_async_context(serving)
     except FaceError as error:
         raise Failure(str(error)) from error
     if certificate is not None:

@@ -102,6 +102,8 @@ class Face:
     settings: tuple[str, ...] = ()
     """Variables of the environment that `check` is asked about, at the start and only if one of them is set."""
     check: Check | str | None = None
+    opened_by: tuple[str, ...] = ()
+    """Variables of the environment that open the face at the start: with one of them set it works without requests."""
 
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:

@@ -40,18 +40,28 @@ class ServedFace:
 
 @asynccontextmanager
 async def serve_faces(
-    listeners: Sequence[Listener], open_face: OpenFace, *, ssl: tls.SSLContext | None
+    listeners: Sequence[Listener],
+    open_face: OpenFace,
+    *,
+    ssl: tls.SSLContext | None,
+    environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[tuple[ServedFace, ...]]:
-    """Inside the block; at its end requests under way are finished. `FaceError` where a required port is taken."""
+    """Inside the block; at its end requests under way are finished. `environment` decides which faces are opened at
+    once. `FaceError` where a required port is taken.
+    """
     async with AsyncExitStack() as stack:
         served: list[ServedFace] = []
         for listener in listeners:
-            served += await _listen(stack, listener, open_face, ssl)
+            served += await _listen(stack, listener, open_face, ssl, environment or {})
         yield tuple(served)
 
 
 async def _listen(
-    stack: AsyncExitStack, listener: Listener, open_face: OpenFace, ssl: tls.SSLContext | None
+    stack: AsyncExitStack,
+    listener: Listener,
+    open_face: OpenFace,
+    ssl: tls.SSLContext | None,
+    environment: Mapping[str, str],
 ) -> list[ServedFace]:
     apps = {face.name: OnDemand(face.title, partial(open_face, face)) for face in listener.faces}
     prefixes, place = prefixes_of(listener.faces), listener.place
@@ -69,6 +79,9 @@ async def _listen(
         return [ServedFace(face=face, url="", trouble=trouble) for face in listener.faces]
     for app in apps.values():
         await stack.enter_async_context(app.running())
+    for face in listener.faces:
+        if any(environment.get(each) for each in face.opened_by):
+            apps[face.name].want()
     stack.push_async_callback(server.stop, grace_s=_GRACE_S)
     url = f"{'http' if ssl is None else 'https'}://{_callable(place.host)}:{server.port}"
     return [ServedFace(face=face, url=url) for face in listener.faces]

@@ -1,6 +1,6 @@
 """An app that is opened when the first request for it arrives, and again after it failed.
 
-Promises, each tested: an app that nobody asks for is never opened; requests that arrive while it opens wait for it; an
+Promises, each tested: an app that nobody wants is never opened; requests that arrive while it opens wait for it; an
 app that fails answers 503 with the reason and is opened again, and nothing else in the process ends with it.
 """
 
@@ -41,8 +41,12 @@ class OnDemand:
     def __call__(self, request: Request) -> Answer | Awaitable[Answer]:
         if self._app is not None:
             return self._app(request)
-        self._wanted.set()
+        self.want()
         return self._later(request)
+
+    def want(self) -> None:
+        """Opens the app although nobody has asked for it."""
+        self._wanted.set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -21,6 +22,7 @@ from homeostat.plane import FaceChoice, FaceError, Place, Settings, open_plane
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.faces.hosting import serve_faces
 from homeostat.runtime.faces.listeners import arrange
+from homeostat.testing.eventually import eventually
 
 PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 FILE = str(Path(__file__).with_name("greetingface.py"))
@@ -59,6 +61,19 @@ async def test_faces_share_a_port_and_each_is_opened_by_its_first_request() -> N
         assert await ask(f"{site.url}/") == (200, "site /")
         assert await ask(f"{site.url}/images") == (200, "images /images")
     assert opened.names == ["images", "site"]
+
+
+async def test_a_face_with_work_of_its_own_is_opened_without_a_request() -> None:
+    site, images = TWO
+    opened, listeners = (
+        Opened(),
+        arrange((replace(site, opened_by=("SYNC",)), images), FaceChoice(shared=Place(HERE, 0))),
+    )
+    async with serve_faces(listeners, opened, ssl=None, environment={"SYNC": "60", "OTHER": "1"}):
+        await eventually(lambda: opened.names == ["site"])
+    async with serve_faces(listeners, opened, ssl=None, environment={"SYNC": ""}) as (_, served):
+        assert await ask(f"{served.url}/images") == (200, "images /images")
+    assert opened.names == ["site", "images"]
 
 
 async def test_a_path_of_no_face_is_not_found() -> None:
