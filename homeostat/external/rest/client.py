@@ -28,6 +28,7 @@ from homeostat.external.rest.errors import (
     ResponseTooLargeError,
     RestError,
     TlsInvalidError,
+    TokenError,
     TooManyRedirectsError,
 )
 from homeostat.external.rest.oauth2 import OAuth2Tokens
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 _UNWELL: Final = frozenset({502, 503, 504})
 _NOT_THE_HOST: Final = (AddressRefusedError, TlsInvalidError, ResponseTooLargeError, InvalidResponseError)
 """Errors that say nothing about whether a host is well."""
-_FINAL: Final = (BreakerOpenError, *_NOT_THE_HOST)
+_FINAL: Final = (BreakerOpenError, TokenError, *_NOT_THE_HOST)
 """Errors that another attempt would only repeat."""
 
 Origin = tuple[str, str, int]
@@ -178,8 +179,9 @@ class RestClient:
         breaker = self._breaker
         try:
             origin = origin_of(request.url)
-        except ValueError as error:
-            raise NotSentError(f"{request.host}: {error}") from error
+        except ValueError:
+            # Its text may quote a password that is not percent-encoded.
+            raise NotSentError(f"{request.host}: the URL is invalid; expected http:// or https:// and a host") from None
         if breaker is None:
             return await step(request, progress)
         if after_s := breaker.admit(origin, self._timing.seconds()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -16,6 +17,8 @@ from homeostat.external.secrets.credentials import TlsCredentials
 LARGEST_RESPONSE: Final = 16 << 20
 _IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 _PORTS: Final = {"http": 80, "https": 443}
+
+_is_host = re.compile(r"(\[[^\]]+\]|[^:\[\]]+)(:\d*)?").fullmatch
 
 T = TypeVar("T")
 
@@ -73,7 +76,9 @@ class Response:
 
 def host_of(url: str) -> str:
     """Host and port as the URL has them, without credentials."""
-    return url.partition("://")[2].partition("/")[0].partition("?")[0].rpartition("@")[2] or "the address"
+    found = re.split(r"[/?#\\]", url.partition("://")[2], maxsplit=1)[0].rpartition("@")[2]
+    # What follows a colon and is no port is part of a password that is not percent-encoded.
+    return found if _is_host(found) else "the address"
 
 
 def origin_of(url: str) -> tuple[str, str, int]:

@@ -209,10 +209,11 @@ def _mapped(request: Request, is_sent: Callable[[], bool]) -> Any:
         raise NotSentError(f"{host}: cannot connect: timed out; check that the host is reachable") from error
     except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
         raise _not_connected(host, error) from error
-    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-        raise NotSentError(f"{host}: invalid URL; expected http:// or https:// and a host") from error
+    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
+        # The texts of these two hold the URL.
+        raise NotSentError(f"{host}: invalid URL; expected http:// or https:// and a host") from None
     except aiohttp.ClientResponseError as error:
-        raise _unreadable(host, error) from error
+        raise _unreadable(host, error) from None
     except (aiohttp.ClientError, OSError) as error:
         kind = ResponseLostError if is_sent() else NotSentError
         raise kind(f"{host}: the connection broke: {type(error).__name__}") from error

@@ -20,6 +20,7 @@ from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import NotSentError, RestError, TlsInvalidError, TokenError
 from homeostat.external.rest.request import Request
+from homeostat.external.rest.retry import RetryPolicy
 from homeostat.external.rest.settings import RestSettings, Timing
 from homeostat.external.secrets.credentials import BasicAuth, BearerToken, TlsCredentials
 from tests.external.servers import serving
@@ -222,3 +223,11 @@ async def test_credentials_that_are_no_pem_are_refused_without_showing_them() ->
         with pytest.raises(TlsInvalidError) as error:
             await client.send(Request("GET", "https://127.0.0.1:1/", tls=credentials))
     assert "s3cret" not in str(error.value)
+
+
+async def test_a_token_that_is_refused_is_not_asked_for_again(tokens: TokenServer) -> None:
+    tokens.refuses = True
+    async with RestClient(RestSettings(retry=RetryPolicy(attempts=3, first_s=0.001))) as client:
+        with pytest.raises(TokenError):
+            await client.send(Request("GET", f"{tokens.url}/data", auth=tokens.auth()))
+    assert len(tokens.forms) == 1

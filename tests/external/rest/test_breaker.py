@@ -137,3 +137,24 @@ async def test_a_caller_that_gives_up_says_nothing_about_the_host() -> None:
             assert isinstance((await asyncio.gather(task, return_exceptions=True))[0], asyncio.CancelledError)
         with pytest.raises(ResponseLostError):
             await client.send(Request("GET", url, timeout_s=0.1))
+
+
+async def test_a_probe_that_its_caller_cancels_does_not_keep_the_breaker_open() -> None:
+    now_s, asked = 0.0, asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/slow":
+            asked.set()
+            await asyncio.Event().wait()
+        return web.Response(status=503 if request.path == "/failing" else 200)
+
+    settings = RestSettings(breaker=BreakerPolicy(failures=1, open_s=30.0))
+    async with serving(answer) as url, RestClient(settings, timing=Timing(seconds=lambda: now_s)) as client:
+        assert (await client.send(Request("GET", f"{url}/failing"))).status == 503
+        now_s = 31.0
+        probe = asyncio.create_task(client.send(Request("GET", f"{url}/slow")))
+        await asked.wait()
+        probe.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await probe
+        assert (await client.send(Request("GET", f"{url}/"))).status == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import traceback
 import tracemalloc
 from collections.abc import Awaitable, Callable
 
@@ -208,3 +209,27 @@ async def test_a_stream_arrives_in_pieces_and_has_the_same_limits() -> None:
         async with client.stream(Request("GET", url)) as response:
             pass  # Not read: the connection goes, and the next request gets another.
         assert len((await client.send(Request("GET", url))).body) == 300_000
+
+
+async def not_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await read_head(reader)
+    writer.write(b"nonsense\r\n\r\n")
+
+
+async def test_no_traceback_shows_what_a_url_holds() -> None:
+    token = "s3cret"
+    async with speaking(not_http) as address, RestClient() as client:
+        with pytest.raises(InvalidResponseError) as caught:
+            await client.send(Request("GET", f"http://{address}/x?token={token}"))
+    assert token not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    "url", ["https://user:s3cret/x@host/", "https://user:s3cret?x@host/", "https://u:s3cret#@host/"]
+)
+async def test_a_password_that_is_not_quoted_is_not_taken_for_a_port(url: str) -> None:
+    async with RestClient() as client:
+        with pytest.raises(NotSentError) as caught:
+            await client.send(Request("GET", url))
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+    assert "s3cret" not in repr(Request("GET", url))
