@@ -1,15 +1,17 @@
 """Takes secrets out of texts on their way to a status, an Event, an error or a log.
 
-A secret is recognised as it stands, line by line, and in the encodings that programs print: base64 and URL quoting.
+A secret is recognised as it stands, line by line, and in the encodings that programs print: base64, also within a
+longer text such as `user:password`, URL quoting and JSON.
 Values shorter than four characters are not. Credentials in URLs go whether they are known or not.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import re
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from homeostat.objects.json import Json
 
@@ -33,8 +35,7 @@ class Scrubber:
     def hide(self, value: str) -> None:
         for each in (value, *(line for line in value.splitlines() if len(line) >= 2 * _SHORTEST)):
             if len(each) >= _SHORTEST:
-                encoded = base64.b64encode(each.encode()).decode()
-                self._known |= {each, quote(each, safe=""), encoded, encoded.rstrip("=")}
+                self._known |= {each, quote(each, safe=""), quote_plus(each), *_in_json(each), *_in_base64(each)}
 
     def scrub(self, text: str) -> str:
         for each in sorted(self._known, key=len, reverse=True):
@@ -51,3 +52,22 @@ class Scrubber:
                 return [self.scrub_json(each) for each in value]
             case _:
                 return value
+
+
+def _in_json(text: str) -> set[str]:
+    return {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)}
+
+
+def _in_base64(text: str) -> set[str]:
+    """Of both alphabets, whole or without padding; and what stays the same of it wherever it stands in a longer one."""
+    found, data = set[str](), text.encode()
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        whole = encode(data).decode()
+        found |= {whole, whole.rstrip("=")}
+        for before in range(3):
+            # A character holds six bits: those that share one with a neighbour depend on it.
+            first, last = (before * 8 + 5) // 6, (before + len(data)) * 8 // 6
+            inner = encode(bytes(before) + data + bytes(3)).decode()[first:last]
+            if len(inner) >= 2 * _SHORTEST:
+                found.add(inner)
+    return found

@@ -35,7 +35,11 @@ class FileStore:
         self._directory = directory.resolve()
 
     async def get_secret(self, key: str) -> str:
-        path = (self._directory / key).resolve()
-        if not path.is_relative_to(self._directory) or not path.is_file() or path.stat().st_size > LARGEST_SECRET:
-            raise KeyError(key)
-        return path.read_text().removesuffix("\n")
+        try:
+            path = (self._directory / key).resolve()
+            if path.is_relative_to(self._directory) and path.is_file() and path.stat().st_size <= LARGEST_SECRET:
+                return path.read_text().removesuffix("\n")
+        except (OSError, ValueError):
+            # A name that no file can have, a file that may not be read, or one that is not text.
+            raise KeyError(key) from None
+        raise KeyError(key)

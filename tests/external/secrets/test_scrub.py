@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
 import pytest
 
 from homeostat.external.secrets.scrub import Scrubber, scrub_urls
@@ -28,3 +32,23 @@ def test_a_scrubber_takes_out_what_it_knows_and_what_urls_show() -> None:
     scrubber = Scrubber()
     scrubber.hide("open-sesame")
     assert scrubber.scrub("open-sesame at ftp://me:unknown@host") == "*** at ftp://me:***@host"
+
+
+@pytest.mark.parametrize("secret", ['a"b\\c-secret', "two words+more", "üñï-secret??>>", "open-sesame"])
+def test_a_secret_is_recognised_in_the_encodings_that_programs_print(secret: str) -> None:
+    scrubber = Scrubber()
+    scrubber.hide(secret)
+    basic = base64.b64encode(f"user:{secret}".encode()).decode()
+    printed = [
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        quote(secret, safe=""),
+        quote_plus(secret),
+        base64.urlsafe_b64encode(secret.encode()).decode(),
+    ]
+    assert [scrubber.scrub(each) for each in printed] == ["***"] * len(printed)
+    for user in ("", "u", "us", "use"):
+        basic = base64.b64encode(f"{user}:{secret}".encode()).decode()
+        shown = scrubber.scrub(basic)
+        assert "***" in shown
+        assert len(shown) <= len(basic) - len(secret)

@@ -73,3 +73,10 @@ async def test_each_line_of_a_long_secret_is_hidden(tmp_path: Path) -> None:
 def test_a_reference_is_told_from_a_text_by_its_form() -> None:
     read = msgspec.convert({"a": "text", "b": {"key": "DB"}}, dict[str, SecretText])
     assert read == {"a": "text", "b": SecretReference("DB")}
+
+
+@pytest.mark.parametrize("key", ["x" * 300, "a\0b", "binary"])
+async def test_a_file_that_cannot_be_read_is_unavailable(tmp_path: Path, key: str) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    with pytest.raises(KeyError):
+        await FileStore(tmp_path).get_secret(key)
