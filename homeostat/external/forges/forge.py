@@ -73,11 +73,13 @@ class Forge:
         self._http, self._api, self._headers = http, api.rstrip("/"), {"User-Agent": "homeostat", **headers}
         self._limit_s, self._timeout_s = limit_s, timeout_s
 
-    async def ask(self, method: str, path: str, body: JsonObject | None = None) -> Response:
+    async def ask(
+        self, method: str, path: str, body: JsonObject | None = None, *, may_redirect: bool = False
+    ) -> Response:
         data = None if body is None else encode(body)
         headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
         answer = await self._sent(Request(method, f"{self._api}{path}", headers, data, self._timeout_s))
-        if answer.status < 400:
+        if answer.is_success or (may_redirect and answer.status in _REDIRECTS):
             return answer
         told = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {_message(answer)}"
         if answer.status >= 500:
@@ -88,7 +90,7 @@ class Forge:
 
     async def download(self, path: str, *, largest: int) -> bytes:
         """A file from where the forge keeps it. That address may be secret itself, and nothing of ours goes there."""
-        answer = await self.ask("GET", path)
+        answer = await self.ask("GET", path, may_redirect=True)
         if answer.status in _REDIRECTS and (url := answer.headers.get("location")):
             answer = await self._sent(Request("GET", url, timeout_s=self._timeout_s, largest=largest))
             if not answer.is_success:
@@ -115,7 +117,7 @@ def limit_s(answer: Response, now_s: float, *, reset: str) -> float | None:
 def read(answer: Response, shape: type[T]) -> T:
     try:
         found: T = msgspec.json.decode(answer.body, type=shape)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UncertainError(f"unexpected response: {error}") from error
     return found
 
@@ -128,7 +130,7 @@ class _Told(msgspec.Struct, frozen=True):
 def _message(answer: Response) -> str:
     try:
         told = msgspec.json.decode(answer.body, type=_Told)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return answer.body[:_LONGEST_TOLD].decode(errors="replace")
     message = told.message or told.error
     return (message if isinstance(message, str) else encode(message).decode())[:_LONGEST_TOLD]

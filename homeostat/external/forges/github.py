@@ -176,7 +176,7 @@ def _first_json(archive: bytes, name: str) -> JsonObject:
                         found: Any = msgspec.json.decode(member.read(_LARGEST_MEMBER))
                     if isinstance(found, dict):
                         return found
-    except (zipfile.BadZipFile, zlib.error, msgspec.DecodeError, UnicodeDecodeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, msgspec.DecodeError, ValueError, EOFError, RuntimeError) as error:
         told = f'the artifact "{name}" cannot be read: {type(error).__name__}'
         raise RefusedError(told, 200) from error
     raise RefusedError(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import socket
+import zipfile
 from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
 
 from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
-from homeostat.external.forges.github import GitHub, Repository
+from homeostat.external.forges.github import GitHub, Repository, _first_json
 from homeostat.external.rest.client import RestClient
 from tests.external.fake_github import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
@@ -143,3 +145,38 @@ async def test_errors_hold_no_token(fake: FakeGitHub) -> None:
         with pytest.raises(RefusedError) as error:
             await client.run(INFRA, 1)
     assert "wrong-token" not in str(error.value)
+
+
+@pytest.mark.parametrize("status", [301, 307])
+async def test_a_repository_that_moved_starts_nothing(status: int) -> None:
+    """GitHub answers so for one that was renamed."""
+
+    async def moved(_: web.Request) -> web.StreamResponse:
+        return web.json_response(
+            {"message": "Moved Permanently"}, status=status, headers={"Location": "/repositories/1"}
+        )
+
+    async with serving(moved) as url, RestClient() as http:
+        with pytest.raises(RefusedError, match="Moved"):
+            await GitHub(http, TOKEN, api=url).dispatch(INFRA, "apply.yml", "main", {})
+
+
+@pytest.mark.parametrize("status", [200, 422])
+async def test_a_body_that_is_not_text_is_an_error_of_the_forge(status: int) -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(body=b'{"message": "\xff"}', status=status)
+
+    async with serving(answer) as url, RestClient() as http:
+        with pytest.raises((UncertainError, RefusedError)):
+            await GitHub(http, TOKEN, api=url).run(INFRA, 1)
+
+
+def test_an_archive_with_a_password_is_refused() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.json", "{}")
+    data = bytearray(packed.getvalue())
+    for signature, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        data[data.index(signature) + at] |= 1
+    with pytest.raises(RefusedError, match="cannot be read"):
+        _first_json(bytes(data), "outputs")
