@@ -179,8 +179,9 @@ class Vault:
         except VaultRefusedError as error:
             if isinstance(self._settings.login, Token) or error.status == 400:
                 raise
-            # The token may have been revoked before its time.
-            self._lease = None
+            # The token may have been revoked before its time. Another request may have replaced it already.
+            if self._lease is lease:
+                self._lease = None
             return await self._ask(method, path, body, token=(await self._token()).token)
 
     async def _token(self) -> _Lease:
@@ -207,6 +208,8 @@ class Vault:
                     jwt = token_file.read_text().strip()
                 except OSError as error:
                     raise VaultError(f"cannot read {token_file}: {error.strerror}") from error
+                except UnicodeDecodeError:
+                    raise VaultError(f"cannot read {token_file}: it is not text") from None
                 return await self._exchange(f"{mount}/login", {"role": role, "jwt": jwt})
 
     async def _exchange(self, path: str, body: JsonObject) -> _Lease:
@@ -282,7 +285,7 @@ class _Refusal(msgspec.Struct, frozen=True):
 def _errors(response: Response) -> str:
     try:
         told = "; ".join(msgspec.json.decode(response.body, type=_Refusal).errors)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         told = ""
     return " ".join(told.split())[:_LONGEST_SHOWN] or "it does not say why"
 
@@ -290,7 +293,7 @@ def _errors(response: Response) -> str:
 def _member(response: Response, name: str) -> JsonObject:
     try:
         found: Any = msgspec.json.decode(response.body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = None
     member = found.get(name) if isinstance(found, dict) else None
     if not isinstance(member, dict):

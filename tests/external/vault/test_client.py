@@ -239,3 +239,16 @@ def test_without_an_address_there_is_no_vault_and_settings_hide_what_is_secret()
 def reads(served: Served) -> list[str]:
     """The tokens that secrets were read with."""
     return [token for _, path, token in served.fake.requests if path.startswith("/v1/secret/")]
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_a_vault_that_answers_nonsense_is_in_trouble(status: int) -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(body=b'{"errors": ["\xff"], "data": {"data": "\xff"}}', status=status)
+
+    async with serving(answer) as url:
+        settings = vault_settings({"VAULT_ADDR": url, **TOKEN})
+        assert settings is not None
+        async with Vault(settings) as vault:
+            with pytest.raises(VaultError):
+                await vault.get_secret("db")
