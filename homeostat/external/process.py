@@ -177,11 +177,14 @@ async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
     """Also while being cancelled: the wait is short, and then the program is gone."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, program.stop_signal)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(program.grace_s):
-            await _drain(process)
-            await process.wait()
-    _kill_group(process.pid)
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(program.grace_s):
+                await _drain(process)
+                await process.wait()
+    finally:
+        # Also if it is cancelled once more while it has time to end by itself.
+        _kill_group(process.pid)
     await process.wait()
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_S):

@@ -102,6 +102,22 @@ async def test_what_is_cancelled_is_gone(tmp_path: Path) -> None:
     await eventually(lambda: not is_alive(pid))
 
 
+async def test_what_is_cancelled_twice_is_gone(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, time; signal.signal(15, lambda *_: open('asked', 'w').close());"
+        "open('pid', 'w').write(str(os.getpid())); [time.sleep(1) for _ in range(60)]"
+    )
+    task = asyncio.create_task(run_program(python(code, tmp_path, grace_s=30.0)))
+    written = tmp_path / "pid"
+    pid = int(await eventually(lambda: written.exists() and written.read_text()))
+    task.cancel()
+    await eventually((tmp_path / "asked").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await eventually(lambda: not is_alive(pid))
+
+
 async def test_what_it_leaves_behind_goes_with_it(tmp_path: Path) -> None:
     code = (
         "import subprocess, sys; "
