@@ -120,7 +120,7 @@ def test_the_curl_examples_of_the_original_work_as_they_are(tmp_path: Path) -> N
         assert (entry["trigger_reason"], entry["success"], entry["resource_id"]) == ("initial", False, 1)
         assert served.run("curl http://localhost:8000/health")["status"] == "ok"
         foreign = served.run(SHOW_RESOURCE, "-H 'Host: evil.example'")
-        assert "own machine only" in foreign["detail"]
+        assert "local requests only" in foreign["detail"]
 
 
 def test_without_open_it_is_tls_and_asks_for_a_token(tmp_path: Path) -> None:
