@@ -48,11 +48,13 @@ class Listener:
     faces: tuple[Face, ...]
     is_required: bool
     """Whether a port that is taken is an error; otherwise the process goes on without."""
+    is_shared: bool = False
+    """Whether the place was chosen for all faces."""
 
     @property
     def option(self) -> str:
         """Chooses another port."""
-        return port_option(self.faces[0].name if len(self.faces) == 1 else SHARED)
+        return port_option(SHARED if self.is_shared or len(self.faces) > 1 else self.faces[0].name)
 
 
 def port_option(name: str) -> str:
@@ -74,7 +76,15 @@ def arrange(faces: Iterable[Face], choice: FaceChoice) -> list[Listener]:
         groups.setdefault(key, []).append(face)
         if face.name in choice.own or choice.shared is not None:
             required.add(key)
-    return [Listener(place=key[0], faces=_apart(group), is_required=key in required) for key, group in groups.items()]
+    return [
+        Listener(
+            place=key[0],
+            faces=_apart(group),
+            is_required=key in required,
+            is_shared=choice.shared is not None and any(each.name not in choice.own for each in group),
+        )
+        for key, group in groups.items()
+    ]
 
 
 def by_prefix(path: str, prefixes: Mapping[str, str]) -> str:

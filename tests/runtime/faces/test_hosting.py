@@ -93,6 +93,10 @@ async def test_a_taken_port_is_reported_if_nobody_asked_for_it_and_an_error_if_s
         with pytest.raises(FaceError, match=rf"the site and the images: {HERE}:{port} is in use; .* --faces-port"):
             async with serve_faces(asked, Opened(), ssl=None):
                 pass
+        single = arrange(TWO[:1], FaceChoice(shared=Place(HERE, port)))
+        with pytest.raises(FaceError, match=rf"the site: {HERE}:{port} is in use; .* --faces-port"):
+            async with serve_faces(single, Opened(), ssl=None):
+                pass
 
 
 async def test_a_plane_serves_the_faces_of_all_its_operators(tmp_path: Path) -> None:
