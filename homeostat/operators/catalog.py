@@ -188,7 +188,7 @@ def _module(name: str) -> ModuleType:
         return import_module(name)
     told = f"known operators: {', '.join(known)}" if (known := known_operators()) else "no operators are installed"
     raise UnknownOperatorError(
-        f'unknown operator "{name}"; {told}; name a file by its path with .py, a module by its dotted name'
+        f'unknown operator "{name}"; {told}; for one of your own pass a file (./{name}.py) or a module (package.{name})'
     )
 
 

@@ -83,4 +83,7 @@ def check_name(kind: str, name: str | None) -> None:
 
 def asleep_line(names: Sequence[str]) -> str:
     """Of a welcome; empty where all operators are awake."""
-    return f"  asleep      {', '.join(names)}: each starts with the first object of its kinds\n" if names else ""
+    if not names:
+        return ""
+    starts = "each starts" if len(names) > 1 else "starts"
+    return f"  asleep      {', '.join(names)}: {starts} with the first object of its kinds\n"

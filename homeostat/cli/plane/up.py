@@ -152,7 +152,7 @@ def _described(names: frozenset[str]) -> list[Description]:
         raise Failure(str(error)) from error
     except UnknownOperatorError as error:
         raise click.UsageError(
-            f"{error}; or say all or none; housekeeping runs also where it is not named, but not with none"
+            f"{error}; --operators also takes all and none (which leaves out housekeeping, too)"
         ) from error
 
 
@@ -206,10 +206,18 @@ def _welcome(plane: Plane) -> str:
         f"  use it      export KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
         f"{face_lines(plane.faces)}"
+        f"{_awake_line(plane)}"
         f"{asleep_line([each.description.name for each in plane.supervisors if not each.is_awake])}"
         f"{_housekeeping_line(plane)}"
         "  end it      Ctrl-C"
     )
+
+
+def _awake_line(plane: Plane) -> str:
+    names = [each.description.name for each in plane.supervisors if each.is_awake]
+    if HOUSEKEEPING in plane.settings.operators:
+        names.append(HOUSEKEEPING)
+    return f"  awake       {', '.join(sorted(names))}\n" if names else ""
 
 
 def _housekeeping_line(plane: Plane) -> str:

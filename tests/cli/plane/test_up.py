@@ -127,7 +127,8 @@ def test_the_database_may_be_elsewhere(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize("named", ["policy", str(GREETER), "housekeeping"])
 def test_housekeeping_runs_beside_whatever_operators_are_named(cli: Cli, named: str) -> None:
     with running(cli, "--no-rest", "--operators", named) as up:
-        assert up.welcome[-1].split()[0] == ("asleep" if named == "policy" else "end")
+        own = "greeter, " if named == str(GREETER) else ""
+        assert up.welcome[-1] == f"  awake       {own}housekeeping"
         assert cli.here("apply", "-f", "-", stdin=NAMESPACE).code == 0
         assert cli.here("delete", "ns", "passing", "--wait", "--timeout", "20").code == 0
 
