@@ -78,7 +78,7 @@ class FaceCommand(click.Command):
         return [each for each in found if not taken & {*each.opts}]
 
     def _options(self, name: str, title: str, taken: Set[str]) -> list[click.Option]:
-        what = "all faces that have no port of their own" if name == _SHARED else f"the {title}"
+        what = "all faces (HTTP apps of operators: REST API, dashboard) without a port of their own" if name == _SHARED else f"the {title}"
         aliases = [each for each in self.aliases(name) if each not in taken]
         port = click.Option(
             [f"--{name}-port", *aliases],
@@ -189,14 +189,14 @@ def credential_options(command: F) -> F:
             "--rest-open",
             "faces_open",
             is_flag=True,
-            help="Faces in plain HTTP without credentials, on loopback.",
+            help="Serve the faces in plain HTTP without credentials; on a loopback address only.",
         ),
         click.option(
             "--faces-cert",
             "--rest-cert",
             "faces_cert",
             type=_FILE,
-            help="Certificate of the faces; read again when it changes.",
+            help="Certificate to serve the faces with; reloaded when it changes.",
         ),
         click.option("--faces-key", "--rest-key", "faces_key", type=_FILE, help="Key of that certificate."),
     )
@@ -234,7 +234,7 @@ def run_faces(
             )
     if not is_open and (cert is None or key is None):
         raise click.UsageError(
-            f"{first} wants --faces-cert and --faces-key for TLS; or --faces-open, for this machine alone and in "
+            f"{first} needs --faces-cert and --faces-key for TLS; or --faces-open, for this machine alone and in "
             "plain HTTP"
         )
     faces = [face for each in operators for face in each.faces]

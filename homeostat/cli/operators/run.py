@@ -66,12 +66,12 @@ class Choice:
     help=KUBECONFIG_HELP,
 )
 @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
-@click.option("-n", "--namespace", default="", metavar="NS", help="Look at one namespace only.  [default: all]")
+@click.option("-n", "--namespace", default="", metavar="NS", help="Work on one namespace only.  [default: all]")
 @operators_option
 @programs_option
-@click.option("--leader-elect", "has_election", is_flag=True, help="Run beside others: one of them leads, by Leases.")
-@click.option("--lease-namespace", "leases", default="", metavar="NS", help="Of the Leases.  [default: the context's]")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be done, do nothing, and end.")
+@click.option("--leader-elect", "has_election", is_flag=True, help="Elect a leader among replicas, by Leases.")
+@click.option("--lease-namespace", "leases", default="", metavar="NS", help="Namespace of the Leases.  [default: the context's]")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Print what would be done, do nothing, and exit.")
 @click.option(
     "--health",
     default="127.0.0.1:8081",

@@ -33,7 +33,8 @@ class PlannedTypes:
         kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
         found = self._types.get((kind, version))
         if found is None:
-            known = ", ".join(sorted(f"{name} {each}" for name, each in self._types)) or "none"
+            known = ", ".join(sorted(f"{name} {each}" for name, each in self._types))
+            known = known or "none; to add one: homeostat type add -f FILE"
             raise Failure(f"there is no resource type {kind} {version}; there are: {known}")
         return found.spec
 

@@ -138,7 +138,7 @@ def _end(target: Awaited, obj: JsonObject | None) -> _End | None:
 def _failure(obj: JsonObject) -> str:
     status = status_of(obj)
     again = ahead(status.next_run, time.time())
-    return f"{status.message}{f'; tried again {again}' if again else ''}"
+    return f"{status.message}{f'; retrying {again}' if again else ''}"
 
 
 @contextmanager

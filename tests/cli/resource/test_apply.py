@@ -72,7 +72,7 @@ def test_a_failure_ends_the_wait_with_what_was_told(typed: Cli, shelf: Shelf) ->
     assert done.code == 1
     assert "error: crate/one failed: Refused: GET: HTTP 500" in done.err
     assert "the shelf is locked" in done.err
-    assert "; tried again in " in done.err
+    assert "; retrying in " in done.err
     failed = typed.here("resource", "list", "--phase", "failed", "-o", "name").out.split()
     assert failed == ["crate/one", "crate/two"]
     assert typed.here("resource", "list", "--phase", "ready").err == "No resources found in namespace default.\n"
