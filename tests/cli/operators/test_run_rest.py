@@ -24,11 +24,11 @@ PROGRAM = str(Path(sys.executable).with_name("homeostat"))
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--rest", "8000"], "--rest-port wants --faces-cert and --faces-key for TLS; or --faces-open"),
+        (["--rest", "8000"], "--rest-port needs --faces-cert and --faces-key for TLS; or --faces-open"),
         (["--rest", "0.0.0.0:8000", "--rest-open"], "0.0.0.0 is not a loopback address"),
         (["--rest", "example.com:8000", "--rest-open"], "--rest-port takes a port, or an IP address and a port"),
         (["--rest", "80000", "--rest-open"], "--rest-port takes a port"),
-        (["--rest-cert", "a"], "--faces-port wants --faces-cert and --faces-key for TLS"),
+        (["--rest-cert", "a"], "--faces-port needs --faces-cert and --faces-key for TLS"),
         (["--no-faces", "--rest", "8000", "--rest-open"], "--no-faces serves no face"),
         (["--images-port", "8000", "--faces-open"], 'no operator that is to run has a face "images"; there are: rest'),
         (["--rest", "8000", "--rest-open", "--rest-cert", "a", "--rest-key", "b"], "--faces-open is plain HTTP"),
