@@ -78,7 +78,11 @@ class FaceCommand(click.Command):
         return [each for each in found if not taken & {*each.opts}]
 
     def _options(self, name: str, title: str, taken: Set[str]) -> list[click.Option]:
-        what = "all faces (HTTP apps of operators: REST API, dashboard) without a port of their own" if name == _SHARED else f"the {title}"
+        what = (
+            "all faces (HTTP apps of operators: REST API, dashboard) without a port of their own"
+            if name == _SHARED
+            else f"the {title}"
+        )
         aliases = [each for each in self.aliases(name) if each not in taken]
         port = click.Option(
             [f"--{name}-port", *aliases],

@@ -70,7 +70,9 @@ class Choice:
 @operators_option
 @programs_option
 @click.option("--leader-elect", "has_election", is_flag=True, help="Elect a leader among replicas, by Leases.")
-@click.option("--lease-namespace", "leases", default="", metavar="NS", help="Namespace of the Leases.  [default: the context's]")
+@click.option(
+    "--lease-namespace", "leases", default="", metavar="NS", help="Namespace of the Leases.  [default: the context's]"
+)
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Print what would be done, do nothing, and exit.")
 @click.option(
     "--health",
