@@ -225,7 +225,7 @@ async def _check_namespace(client: Client, namespace: str) -> None:
     """It may come later, but one that is misspelt would look like one in which there is nothing to do."""
     if namespace and not await _may_exist(client, namespace):
         click.echo(
-            f'warning: there is no namespace "{namespace}" (--namespace), so there is nothing to look at; '
+            f'warning: there is no namespace "{namespace}" (--namespace), so there is nothing to reconcile; '
             f"create it (kubectl create namespace {namespace}) or end this and name another",
             err=True,
         )
@@ -343,7 +343,7 @@ def _print(plans: Sequence[Plan[Any]], output: str | None) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode([_record(each) for each in plans]), indent=2))
         return
     if not plans:
-        click.echo("nothing to look at")
+        click.echo("nothing to reconcile")
         return
     rows = [[each.request.kind, each.request.namespace, each.request.name, _summary(each)] for each in plans]
     Table(("KIND", "NAMESPACE", "NAME", "WOULD")).print(rows)

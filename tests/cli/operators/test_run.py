@@ -258,12 +258,12 @@ def test_one_who_may_not_read_namespaces_stands_for_the_lead_anyway(ready: Cli, 
 
 
 def test_a_namespace_that_is_not_there_is_warned_of(ready: Cli) -> None:
-    warning = 'warning: there is no namespace "shpo" (--namespace), so there is nothing to look at'
+    warning = 'warning: there is no namespace "shpo" (--namespace), so there is nothing to reconcile'
     with operating(ready, "--namespace", "shpo") as run:
         assert run.err[0].startswith(warning)
         assert run.end()[0] == 0
     dry = ready("run", "--operators", GREETER, "--namespace", "shpo", "--dry-run")
-    assert (dry.code, dry.out) == (0, "nothing to look at\n")
+    assert (dry.code, dry.out) == (0, "nothing to reconcile\n")
     assert dry.err.startswith(warning)
     assert ready("run", "--operators", GREETER, "--namespace", "default", "--dry-run").err == ""
 
