@@ -192,7 +192,7 @@ async def test_a_lost_key_of_secrets_is_not_replaced(tmp_path: Path) -> None:
     async with open_plane(settings):
         pass
     (tmp_path / "seal.key").rename(tmp_path / "moved")
-    with pytest.raises(StoreError, match="put it back"):
+    with pytest.raises(StoreError, match="restore it"):
         async with open_plane(settings):
             pass
     assert not (tmp_path / "seal.key").exists()

@@ -18,6 +18,7 @@ from tests.replicas.replica import Replica, open_clients, running_replicas
 
 NAMESPACES = "/api/v1/namespaces"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
 TAKEN_OVER_WITHIN_S = 25.0
 
 
@@ -77,6 +78,10 @@ class Load:
 async def test_a_killed_replica_loses_nothing_acknowledged_and_its_chores_are_taken_over(
     group: Sequence[Replica],
 ) -> None:
+    async with open_clients([group[0].endpoint]) as (first,):
+        # The operator sleeps until there is a Pod.
+        pod = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "nginx:1.27"}]}}
+        await first.create(PODS, pod)
     leader = await asyncio.to_thread(wait_for_leader, group, "policy")
     survivors = [each for each in group if each is not leader]
     async with open_clients([each.endpoint for each in group]) as clients:

@@ -87,7 +87,7 @@ async def test_without_its_database_a_plane_refuses_for_a_while_and_goes_on_by_i
         assert [each["metadata"]["name"] for each in cached["items"]] == ["before"]
         told = [await asyncio.to_thread(each.readiness) for each in pair]
         assert [status for status, _ in told] == [503, 503]
-        assert all("does not answer" in text for _, text in told)
+        assert all("does not respond" in text for _, text in told)
         server.start()
         for number, each in enumerate(pair):
             async with open_client(each.endpoint) as patient:
@@ -159,7 +159,7 @@ async def test_a_replica_of_a_database_that_was_set_back_ends_and_says_why(
     await owner.close()
     for each in pair:
         assert await asyncio.to_thread(each.wait) == 1
-        assert "start it again" in each.said()
+        assert "restart this replica" in each.said()
         assert "Traceback" not in each.said()
     # Who came second may find what the first has left.
-    assert any("an older state was restored; start it again" in each.said() for each in pair)
+    assert any("an older state was restored; restart this replica" in each.said() for each in pair)

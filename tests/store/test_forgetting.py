@@ -54,13 +54,13 @@ async def test_a_replica_that_missed_what_was_compacted_says_so_and_serves_nothi
             await put(one, pod("a"), str(step))
         await one.compact(8)
 
-        with pytest.raises(LostError, match="start it again"):
+        with pytest.raises(LostError, match="restart this replica"):
             await behind.sync()
         with pytest.raises(UnwritableError):
             await put(behind, pod("b"), "1")
         with pytest.raises(LostError):
             await behind.maintain()
-        assert "start it again" in behind.trouble
+        assert "restart this replica" in behind.trouble
         again = await factory.open()
         assert (again.revision, again.oldest) == (10, 8)
         await again.close()

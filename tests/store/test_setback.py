@@ -46,7 +46,7 @@ async def written(store: PostgresStore, count: int) -> None:
 
 async def follow_until_lost(store: PostgresStore) -> None:
     async with asyncio.timeout(10):
-        with pytest.raises(LostError, match="an older state was restored; start it again"):
+        with pytest.raises(LostError, match="an older state was restored; restart this replica"):
             await store.maintain(poll_s=0.05)
 
 
@@ -177,7 +177,7 @@ async def test_a_replica_that_had_not_seen_what_was_lost_cannot_follow_over_the_
         await set_back(tables, 3)
         await follow_until_lost(store)
 
-        with pytest.raises(LostError, match="start it again"):
+        with pytest.raises(LostError, match="restart this replica"):
             await behind.sync()
 
 

@@ -44,7 +44,7 @@ def test_a_sound_status_passes(obj: JsonObject) -> None:
         pytest.param(widget(condition(), observedGeneration="2"), "it is a number", id="generation as text"),
         pytest.param(widget(condition(), condition("Reconciling")), "Reconciling is True beside", id="reconciling"),
         pytest.param(widget(condition(), condition("Stalled")), "Stalled is True beside", id="stalled"),
-        pytest.param(widget(condition(), condition()), "Ready stands 2 times", id="twice"),
+        pytest.param(widget(condition(), condition()), "Ready appears 2 times", id="twice"),
         pytest.param(widget(condition(), {"status": "True"}), "1 of the conditions have no type", id="no type"),
         pytest.param(widget(condition(status="true")), "has status 'true'", id="status in small letters"),
         pytest.param(widget(condition(reason="not found")), "reason 'not found'", id="reason of two words"),

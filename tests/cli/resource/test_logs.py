@@ -156,7 +156,7 @@ def test_a_run_that_printed_nothing_stands_for_itself(pots: Cli, kiln: Kiln) -> 
 
 def test_one_object_is_not_followed(pots: Cli) -> None:
     refused = pots.here("resource", "logs", "vase/six", "-f", "-o", "json")
-    assert (refused.code, "give one of them" in refused.err) == (2, True)
+    assert (refused.code, "pass -f or -o, not both" in refused.err) == (2, True)
 
 
 def test_of_a_run_that_was_quick_the_record_tells(pots: Cli, kiln: Kiln) -> None:
