@@ -105,7 +105,7 @@ def test_the_mode_is_shown_also_where_the_policy_does_not_say_it(up: Up, monkeyp
 def test_manifests_for_a_cluster_are_printed_as_told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     commands = commands_of("In a cluster")
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command in commands:
         done = cli.here(*command)
         assert done.code == 0, (command, done.err)
