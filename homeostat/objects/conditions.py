@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 
 Status = Literal["True", "False", "Unknown"]
 

@@ -38,7 +38,7 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import LEASE
-from homeostat.objects.timestamp import format_micro_time
+from homeostat.objects.time.timestamp import format_micro_time
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from cronsim import CronSim, CronSimError
 
-from homeostat.objects.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_duration
 
 _ALIASES = {
     "@yearly": "0 0 1 1 *",

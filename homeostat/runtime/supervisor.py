@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.description import Description
 from homeostat.runtime.installation import install_definitions

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from homeostat.objects.conditions import ABNORMAL, READY
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.time.timestamp import TimestampError, parse_time
 
 _STATUSES = ("True", "False", "Unknown")
 _is_camel_case = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII).fullmatch

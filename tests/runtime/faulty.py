@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from homeostat.client.base import Client, Response, Transport
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError, status_of
 from homeostat.objects.json import encode
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.index import Name
 from homeostat.runtime.cache.informer import Informer

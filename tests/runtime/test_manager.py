@@ -10,11 +10,11 @@ import aiohttp
 import pytest
 
 from homeostat.client.base import Client, Response, Transport
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.decision import Receipt
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import LEASE
+from homeostat.objects.time.backoff import Backoff
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.installation import install

@@ -12,8 +12,8 @@ import pytest
 
 from homeostat.client.base import Client, Transport
 from homeostat.edge.exposition import exposition
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import UnavailableError
+from homeostat.objects.time.backoff import Backoff
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.description import describe
 from homeostat.runtime.setup import Setup

@@ -10,19 +10,19 @@ from functools import cache
 
 from homeostat.cel.functions.conversions import CONVERSIONS
 from homeostat.cel.functions.encoders import ENCODERS
-from homeostat.cel.functions.formats import FORMATS
+from homeostat.cel.functions.kubernetes.formats import FORMATS
+from homeostat.cel.functions.kubernetes.network import NETWORK
+from homeostat.cel.functions.kubernetes.quantities import QUANTITIES
+from homeostat.cel.functions.kubernetes.semvers import SEMVERS
+from homeostat.cel.functions.kubernetes.urls import URLS
 from homeostat.cel.functions.lists import LISTS
 from homeostat.cel.functions.maths import MATHS
-from homeostat.cel.functions.network import NETWORK
 from homeostat.cel.functions.operations import OPERATIONS
 from homeostat.cel.functions.optionals import OPTIONALS
-from homeostat.cel.functions.quantities import QUANTITIES
 from homeostat.cel.functions.regexes import REGEXES
-from homeostat.cel.functions.semvers import SEMVERS
 from homeostat.cel.functions.sets import SETS
 from homeostat.cel.functions.strings import STRINGS
 from homeostat.cel.functions.times import TIMES
-from homeostat.cel.functions.urls import URLS
 from homeostat.cel.registry import Overload, registry
 
 

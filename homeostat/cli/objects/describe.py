@@ -15,9 +15,9 @@ from homeostat.cli.objects.kinds import Kind, discover
 from homeostat.cli.objects.targets import parse_targets
 from homeostat.client.base import Client
 from homeostat.objects import yaml
-from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.time.age import epoch_of, human_duration
 
 _ENVELOPE = frozenset({"apiVersion", "kind", "metadata"})
 _SECTIONS = ("spec", "status")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from homeostat.cli.objects.kinds import Kind
 from homeostat.client.base import Client
-from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import epoch_of, human_duration
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _PAGE = 500

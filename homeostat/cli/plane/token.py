@@ -13,7 +13,7 @@ from homeostat.cli.console.failure import Failure
 from homeostat.cli.plane.data_directory import data_option
 from homeostat.client.endpoint.kubeconfig import Endpoint, KubeconfigError, load_endpoint
 from homeostat.objects import yaml
-from homeostat.objects.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.server.access.tokens import TokenFileError, Tokens
 from homeostat.server.pki.kubeconfig import kubeconfig
 

@@ -18,9 +18,9 @@ from homeostat.cli.resource.kinds import ResourceKinds, discover_resources
 from homeostat.cli.resource.state import changes_text
 from homeostat.cli.type.stored import no_types
 from homeostat.client.base import Client
-from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import epoch_of, human_duration
 from homeostat.operators.actions.api import RECONCILIATION, Reconciliation
 from homeostat.operators.actions.types.naming import kind_name, plural_of
 

@@ -19,10 +19,10 @@ from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.kinds import resources_of, title_of
 from homeostat.cli.resource.state import next_look, status_of
 from homeostat.client.base import Client
-from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import epoch_of, human_duration
 from homeostat.operators.actions.api import Phase
 
 HEADINGS: Final = ("TYPE", "NAME", "PHASE", "READY", "NEXT", "AGE", "MESSAGE")

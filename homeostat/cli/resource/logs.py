@@ -20,7 +20,7 @@ from homeostat.cli.resource.state import status_of
 from homeostat.client.base import Client
 from homeostat.objects.declared import Metadata
 from homeostat.objects.errors import NotFoundError
-from homeostat.objects.timestamp import format_time, parse_time
+from homeostat.objects.time.timestamp import format_time, parse_time
 from homeostat.operators.actions.api import Resource, ResourceStatus
 from homeostat.operators.actions.runs.last_output import LastOutput, last_output, recorded_output
 

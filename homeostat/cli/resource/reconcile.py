@@ -12,7 +12,7 @@ from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.each import Asked
 from homeostat.cli.resource.state import Goal
 from homeostat.cli.resource.wait import Awaited, awaited, wait_options
-from homeostat.objects.timestamp import format_micro_time
+from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.actions.api import REQUESTED
 
 

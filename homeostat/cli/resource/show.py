@@ -17,8 +17,8 @@ from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.kinds import named_resources
 from homeostat.cli.resource.state import changes_text, next_look, run_url, status_of
 from homeostat.objects import yaml
-from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.time.age import epoch_of, human_duration
 from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.runs.run import Run
 

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from homeostat.cli.console.failure import Failure
-from homeostat.objects.age import epoch_of, human_duration
 from homeostat.objects.conditions import READY, RECONCILING, find
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import epoch_of, human_duration
 from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.conditions import DESTROY_FAILED, FAILED
 from homeostat.operators.actions.runs.run import Changes, Run

@@ -10,9 +10,9 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.output import output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.type.stored import FoundType, found_type, list_types
-from homeostat.objects.age import Since, since
 from homeostat.objects.conditions import READY, find
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import Since, since
 from homeostat.operators.actions.api import ResourceTypeStatus
 from homeostat.operators.actions.types.naming import resource_kind
 

@@ -15,7 +15,7 @@ import msgspec
 
 from homeostat.client.endpoint.endpoint import ExecPlugin, KubeconfigError
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.time.timestamp import TimestampError, parse_time
 
 API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _LONGEST_COMPLAINT = 200

@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from homeostat.client.base import Response, Transport, UnreachableError
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 
 _READS = frozenset({"GET", "HEAD"})
 _UNWELL = frozenset({500, 502, 503, 504})

@@ -33,7 +33,7 @@ from homeostat.external.git.errors import (
 from homeostat.external.git.repository import Repository, check_ref
 from homeostat.external.git.snapshot import Snapshot
 from homeostat.external.process import Finished
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 
 Propose = Callable[[Snapshot], Awaitable[Change | None]]
 _BACKOFF: Final = Backoff(first_s=0.2, cap_s=5.0, spread=1.0)

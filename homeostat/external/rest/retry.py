@@ -18,7 +18,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 
 _LATER: Final = frozenset({429, 502, 503, 504})
 _MOST_DIGITS: Final = 9

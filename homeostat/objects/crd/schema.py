@@ -11,7 +11,7 @@ from homeostat.objects.json import Json
 from homeostat.objects.schema.explain import explain
 from homeostat.objects.schema.keywords import check_form, check_keywords
 from homeostat.objects.schema.prune import unknown_fields
-from homeostat.objects.schema.rule_check import check_rules
+from homeostat.objects.schema.rules.check import check_rules
 from homeostat.objects.schema.schema import UNSET, Schema
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.structure import check_structure
@@ -69,7 +69,7 @@ def _check_ruled_defaults(node: Schema, path: str) -> list[Cause]:
     causes: list[Cause] = []
     if node.default is not UNSET and _has_rules(node):
         # The language is only loaded for schemas that have rules.
-        from homeostat.objects.schema.rules import check_default
+        from homeostat.objects.schema.rules.evaluate import check_default
 
         causes += check_default(node, f"{path}.default")
     if node.items is not None:

@@ -12,8 +12,8 @@ from datetime import date
 from ipaddress import AddressValueError, IPv6Address
 from urllib.parse import urlsplit
 
-from homeostat.objects.duration import DurationError, parse_duration
-from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.time.duration import DurationError, parse_duration
+from homeostat.objects.time.timestamp import TimestampError, parse_time
 
 Check = Callable[[str], bool]
 

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from homeostat.objects.decision import Decision, Notice, Wait
-from homeostat.objects.timestamp import format_micro_time, parse_time
+from homeostat.objects.time.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions import conditions
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import REQUESTED, Resource, ResourceStatus

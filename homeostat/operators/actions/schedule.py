@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from homeostat.objects.timestamp import format_micro_time, parse_time
+from homeostat.objects.time.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions.api import ResourceStatus
 from homeostat.operators.actions.runs.run import Trigger
 

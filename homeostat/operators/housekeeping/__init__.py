@@ -9,7 +9,7 @@ import asyncio
 import logging
 
 from homeostat.client.base import Client
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.housekeeping.definitions import Definitions
 from homeostat.operators.housekeeping.garbage.collector import Collector
 from homeostat.operators.housekeeping.metadata.feed import Feed

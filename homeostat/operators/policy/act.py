@@ -14,7 +14,7 @@ from typing import assert_never
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
-from homeostat.objects.timestamp import parse_time
+from homeostat.objects.time.timestamp import parse_time
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
     DEVOPS_POLICY,

@@ -16,7 +16,7 @@ import msgspec
 
 from homeostat.objects.declared import owner_reference
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import TimestampError, format_time, parse_time
+from homeostat.objects.time.timestamp import TimestampError, format_time, parse_time
 from homeostat.operators.policy.api import (
     CLUSTER_DEVOPS_POLICY,
     DEVOPS_POLICY,

@@ -17,7 +17,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.prune import unknown_fields
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, GROUP
 from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import TimestampError, format_time, parse_time
+from homeostat.objects.time.timestamp import TimestampError, format_time, parse_time
 from homeostat.operators.policy.api import (
     HEARTBEAT_S,
     MOST_CHANGES,

@@ -24,7 +24,7 @@ from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import Generic, TypeVar
 
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 
 K = TypeVar("K", bound=Hashable)
 

@@ -30,7 +30,7 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.runtime.control.hot_loop_limit import Breaker
 
 log = logging.getLogger(__name__)

@@ -27,8 +27,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
 
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, error_of
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import (
     Added,

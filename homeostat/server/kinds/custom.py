@@ -11,7 +11,7 @@ from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.schema.default import apply_defaults
 from homeostat.objects.schema.prune import prune, unknown_fields
-from homeostat.objects.schema.rules import Rules
+from homeostat.objects.schema.rules.evaluate import Rules
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator

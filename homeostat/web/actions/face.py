@@ -11,7 +11,7 @@ from typing import Final
 from homeostat.client.base import Client
 from homeostat.edge.request import Request
 from homeostat.objects.json import Json, encode
-from homeostat.objects.timestamp import format_micro_time
+from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.plugins import Plugins

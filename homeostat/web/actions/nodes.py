@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import format_time, parse_time
+from homeostat.objects.time.timestamp import format_time, parse_time
 
 PREFIX: Final = "homeostat-"
 LEADS: Final = "homeostat-actions"

@@ -27,8 +27,8 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request as HttpRequest
 from homeostat.edge.routes import Routes
 from homeostat.edge.server import Server, serve
-from homeostat.objects.duration import DurationError, parse_duration
 from homeostat.objects.json import encode
+from homeostat.objects.time.duration import DurationError, parse_duration
 from homeostat.operators.policy.admission.review import ALLOWED, answer, judge, read_request
 from homeostat.operators.policy.admission.webhook_configuration import PATH
 from homeostat.operators.policy.engine.evaluator import Evaluator

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from homeostat.objects import yaml
 from homeostat.objects.json import Json
-from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.operators.actions.runs.run import Changes
 from homeostat.web.dashboard.markup import Markup, Node, el, text_of
 from homeostat.web.dashboard.secrecy import plain_text

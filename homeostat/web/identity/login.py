@@ -15,7 +15,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import encode
-from homeostat.objects.timestamp import format_micro_time
+from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.web.identity.bodies import token_claims, user_body
 from homeostat.web.identity.hashes import Hashes
 from homeostat.web.identity.password import Passwords

@@ -21,7 +21,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import encode
-from homeostat.objects.timestamp import format_micro_time
+from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.runtime.cache.unreadable import UnreadableError
 from homeostat.web.identity.api import RestUserSpec
 from homeostat.web.identity.forms import Username

@@ -27,7 +27,7 @@ from homeostat.external.git.push import Attempts, Propose, Pushed, push_change
 from homeostat.external.git.repository import Repository
 from homeostat.external.git.snapshot import Snapshot
 from homeostat.external.secrets.credentials import BasicAuth
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 from tests.external.git.opened import Open
 from tests.external.git_servers import Origin, Sshd, serving_git
 from tests.external.servers import own_authority

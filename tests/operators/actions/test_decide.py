@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from homeostat.objects.timestamp import parse_time
+from homeostat.objects.time.timestamp import parse_time
 from homeostat.operators.actions.api import Keep
 from homeostat.operators.actions.schedule import Delays
 from homeostat.operators.actions.world import Pace

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.api import Keep, ResourceStatus
 from homeostat.operators.actions.digest import declaration_digest, digest_of
 from homeostat.operators.actions.runs.history import HistorySweep, Kept, KeptMetadata, KeptSpec

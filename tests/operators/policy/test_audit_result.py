@@ -9,7 +9,7 @@ import pytest
 from homeostat.objects.declared import Metadata, OwnerReference
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.policy.api import (
     POLICY_AUDIT_RESULT,
     AuditSpec,

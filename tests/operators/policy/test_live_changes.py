@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.policy.api import FINALIZER
 from homeostat.testing.eventually import eventually
 from tests.cluster.fixtures import Api

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.timestamp import parse_time
+from homeostat.objects.time.timestamp import parse_time
 from homeostat.objects.views.pod import Pod, decode_pod
 from homeostat.operators.policy.enforcement.plan import Plan, plan_of
 from homeostat.operators.policy.enforcement.plans import Plans

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.control.queue import PATIENCE, Priority, QueueClosedError, WorkQueue
 from homeostat.testing.clock import virtual_time
 

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.control.queue import Priority, WorkQueue
 from homeostat.testing.clock import VirtualLoop
 

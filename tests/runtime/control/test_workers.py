@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from homeostat.client.base import UnreachableError
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError, ConflictError, TooManyRequestsError, UnavailableError
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 from homeostat.testing.clock import virtual_time

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ExpiredError, ForbiddenError, UnavailableError
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.watch.comparison import Comparison
 from homeostat.runtime.watch.watcher import Pace

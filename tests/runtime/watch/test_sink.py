@@ -8,8 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.json import encode
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import Projection, UnreadableObject
 from homeostat.runtime.watch.source import Source

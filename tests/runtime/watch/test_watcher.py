@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from homeostat.client.http.transport import UnreachableError
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import (
     ApiError,
     ExpiredError,
@@ -22,6 +21,7 @@ from homeostat.objects.errors import (
     status_of,
 )
 from homeostat.objects.json import encode
+from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import GarbledError, Projection
 from homeostat.runtime.watch.phase import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from homeostat.objects.age import epoch_of
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.time.age import epoch_of
 from homeostat.server.view.table import columns_of
 
 CREATED = "2026-01-02T03:04:05Z"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from homeostat.objects.timestamp import format_micro_time
+from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.web.actions.nodes import Lease, LeaseMetadata, LeaseSpec, age, nodes_body
 from tests.web.actions.calling import Api
 

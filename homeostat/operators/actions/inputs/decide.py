@@ -17,7 +17,7 @@ import msgspec
 from homeostat.objects.conditions import READY, Condition, find
 from homeostat.objects.decision import Decision, Notice, Wait
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
 from homeostat.operators.actions.inputs.reading import Declaration, Reading
 from homeostat.operators.actions.inputs.wanted import Live

@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.decision import Stalled
+from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
 from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
 from homeostat.operators.actions.inputs.jobs import InputDependencies, prepare, trouble_of

@@ -15,7 +15,7 @@ from homeostat.external.forges.forge import (
 )
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.plugins.plugin import Job
 from homeostat.operators.actions.runs.run import Outcome
 from homeostat.operators.actions.world import Lost, Underway

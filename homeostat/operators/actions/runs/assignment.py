@@ -15,7 +15,7 @@ import msgspec
 from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import NAMESPACED, Secrets
 from homeostat.objects.json import JsonObject, encode
-from homeostat.objects.timestamp import parse_time
+from homeostat.objects.time.timestamp import parse_time
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.digest import declaration_digest
 from homeostat.operators.actions.plugins.catalog import UnknownPluginError

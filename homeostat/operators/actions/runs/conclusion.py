@@ -7,7 +7,7 @@ from typing import Literal
 
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import format_micro_time, parse_time
+from homeostat.objects.time.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions import conditions
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus

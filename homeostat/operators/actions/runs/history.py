@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import format_micro_time
+from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.actions.api import ID, RECONCILIATION, RESOURCE_UID, Keep, ReconciliationSpec, Resource
 from homeostat.operators.actions.digest import digest_of
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.discovery import fetch_kinds
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
+from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Lost, News, Observer, Synced
 from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY, by_key, is_followed
 from homeostat.operators.housekeeping.metadata.metadata import Partial

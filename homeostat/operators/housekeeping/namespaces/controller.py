@@ -14,7 +14,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import NAMESPACE, Kind
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.housekeeping.metadata.client import MetadataClient
 from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed

@@ -16,7 +16,7 @@ import msgspec
 
 from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.objects.quantity import Quantity, QuantityError
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.objects.views.pod import Container
 from homeostat.objects.views.workload import Workload
 from homeostat.operators.policy.api import INJECTED, OPERATOR, PATCHED_AT, PATCHED_BY

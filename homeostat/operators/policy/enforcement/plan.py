@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import OwnerKey, Workload, owner_of
 from homeostat.operators.policy.api import LONGEST_CHANGE, OPT_OUT, PATCHED_AT

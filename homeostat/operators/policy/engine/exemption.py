@@ -11,7 +11,7 @@ from fnmatch import translate
 from math import inf
 from typing import NamedTuple
 
-from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import owner_of
 from homeostat.operators.policy.engine.check import CHECKS, Finding

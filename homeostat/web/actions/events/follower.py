@@ -24,7 +24,7 @@ from homeostat.edge.request import Request
 from homeostat.edge.stream import Stream, frame
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.web.actions.events.feed import Feed, Step
 from homeostat.web.actions.events.frame import KEEP_ALIVE, EventFrame, resync_lines
 from homeostat.web.actions.events.position import NOWHERE, Position, position_of

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Final, Never
 
 from homeostat.client.base import Client, UnreachableError
-from homeostat.objects.backoff import Backoff
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
+from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.actions.api import ID
 from homeostat.web.actions.index.changes import Series, Unnumbered
 from homeostat.web.actions.index.index import ResourceIndex

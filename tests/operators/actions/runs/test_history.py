@@ -13,7 +13,7 @@ import pytest
 
 from homeostat.client.base import Client
 from homeostat.objects.declared import Metadata
-from homeostat.objects.timestamp import format_time
+from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep, ResourceType, ResourceTypeSpec
 from homeostat.operators.actions.controllers import ResourceControls
 from homeostat.operators.actions.plugins.plugin import Job

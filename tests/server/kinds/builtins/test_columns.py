@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.objects.age import epoch_of
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.time.age import epoch_of
 from homeostat.server.view.table import columns_of
 from tests.server.kinds.builtins.manifests import (
     ADMISSION,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.objects.timestamp import TimestampError, parse_time
+from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.objects.views.pod import ContainerState, ContainerStatus, Pod
 from homeostat.operators.policy.engine.check import CRASH_LOOP, HIGH_RESTARTS, OOM_KILLED, PENDING, Finding
 from homeostat.operators.policy.engine.checks.base import Test

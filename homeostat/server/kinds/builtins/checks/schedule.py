@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from homeostat.objects.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_duration
 
 _MONTHS = {
     name: at + 1

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from homeostat.objects.age import Since, since
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import Since, since
 from homeostat.server.kinds.builtins.members import struct, structs, text
 
 Cell = str | int | float | bool | Since | None

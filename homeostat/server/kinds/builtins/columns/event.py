@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from homeostat.objects.age import UNKNOWN, since
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import UNKNOWN, since
 from homeostat.server.kinds.builtins.columns.column import Cell, Column, Printer, name_of, shown, wide
 from homeostat.server.kinds.builtins.convert import event_to_core
 from homeostat.server.kinds.builtins.members import integer, struct, text

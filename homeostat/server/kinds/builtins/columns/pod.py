@@ -5,8 +5,8 @@ STATUS is one word for the whole pod: its phase, until a container has something
 
 from __future__ import annotations
 
-from homeostat.objects.age import Since, epoch_of
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import Since, epoch_of
 from homeostat.server.kinds.builtins.columns.column import (
     AGE,
     NAME,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from homeostat.objects.age import epoch_of, human_duration, since
 from homeostat.objects.json import JsonObject
+from homeostat.objects.time.age import epoch_of, human_duration, since
 from homeostat.server.kinds.builtins.columns.column import (
     AGE,
     CONTAINERS,

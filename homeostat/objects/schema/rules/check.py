@@ -61,7 +61,7 @@ class _Check:
 
     def check_rule(self, rule: Rule, node: Schema, path: str, place: _Place) -> None:
         from homeostat.cel import ListType, size_limit
-        from homeostat.objects.schema.rule_program import RuleCompiler, RuleError
+        from homeostat.objects.schema.rules.program import RuleCompiler, RuleError
 
         compiler = RuleCompiler(node, is_root=place.is_root)
         try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from homeostat.cel.functions.urls import UrlError, parse_url
+from homeostat.cel.functions.kubernetes.urls import UrlError, parse_url
 from homeostat.cel.registry import Overload, function, member
 from homeostat.cel.values import NONE, Opaque, Optional
 

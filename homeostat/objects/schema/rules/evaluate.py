@@ -17,7 +17,7 @@ from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, in
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.explain import is_same
 from homeostat.objects.schema.list_types import identity
-from homeostat.objects.schema.rule_program import RuleCompiler, RuleError, RuleProgram
+from homeostat.objects.schema.rules.program import RuleCompiler, RuleError, RuleProgram
 from homeostat.objects.schema.schema import UNSET, Rule, Schema
 
 _LONGEST_MESSAGE_BYTES = 5 * 1024

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from homeostat.objects.crd.schema import check_schema
-from homeostat.objects.schema.rules import Rules
+from homeostat.objects.schema.rules.evaluate import Rules
 from homeostat.objects.schema.structural import schema_of
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}

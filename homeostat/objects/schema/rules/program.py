@@ -8,7 +8,7 @@ from typing import Any
 from homeostat.cel import BOOL, STRING, CompileError, Environment, Optional, OptionalType, Program, Type
 from homeostat.objects.crd.field_path import FieldPathError, resolve
 from homeostat.objects.json import Json
-from homeostat.objects.schema.cel_types import cel_type
+from homeostat.objects.schema.rules.types import cel_type
 from homeostat.objects.schema.schema import UNSET, Rule, Schema
 
 _NONE = Optional(None, False)

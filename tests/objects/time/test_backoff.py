@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.objects.backoff import Backoff
+from homeostat.objects.time.backoff import Backoff
 
 CHANCE = st.floats(0, 1, exclude_max=True)
 FAILURES = st.integers(1, 100_000)

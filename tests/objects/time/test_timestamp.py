@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.objects.timestamp import TimestampError, format_micro_time, format_time, parse_time
+from homeostat.objects.time.timestamp import TimestampError, format_micro_time, format_time, parse_time
 
 CASES = {
     "2024-02-29T12:30:45Z": datetime(2024, 2, 29, 12, 30, 45, tzinfo=UTC),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.objects.age import Since, epoch_of, human_duration, since
+from homeostat.objects.time.age import Since, epoch_of, human_duration, since
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _YEAR = 365 * _DAY

@@ -1,6 +1,6 @@
 import pytest
 
-from homeostat.objects.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_duration
 
 SECOND = 1_000_000_000
 CASES = {
