@@ -45,7 +45,7 @@ SEEDS: Final = [
     (OPERATORS, "operators.actions.api", "import homeostat.operators.housekeeping", "homeostat.operators.housekeeping"),
     (KIT, "web.kit.routing", "import homeostat.operators.catalog", "homeostat.operators.catalog"),
     (KIT, "web.kit.routing", "import homeostat.web.actions.face", "homeostat.web.actions.face"),
-    (KIT, "web.identity.api", "import homeostat.web.dashboard.markup", "homeostat.web.dashboard.markup"),
+    (KIT, "web.identity.api", "import homeostat.web.dashboard.html.markup", "homeostat.web.dashboard.html.markup"),
     (PURE, "objects.names", "import asyncio", "asyncio"),
     (PURE, "objects.names", "from os import environ", "os.environ"),
     (PURE, "objects.names", "import homeostat.edge.reply", "homeostat.edge.reply"),

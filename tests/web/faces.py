@@ -20,8 +20,8 @@ from homeostat.web.actions.access import KINDS
 from homeostat.web.actions.app import refuse
 from homeostat.web.actions.rights import kinds_of_types
 from homeostat.web.actions.webhooks.admission import Admission, open_hooks
+from homeostat.web.identity.credentials.password import Cost
 from homeostat.web.identity.identity import Identity, open_identity
-from homeostat.web.identity.password import Cost
 from homeostat.web.kit.refusal import RefusalError, refusal_of, refusal_reply
 from homeostat.web.kit.review_gate import ReviewGate
 

@@ -22,13 +22,13 @@ from homeostat.web.actions.plugins import PluginPages
 from homeostat.web.actions.resources import Resources
 from homeostat.web.actions.types import Types
 from homeostat.web.kit.answering import Answering
-from homeostat.web.kit.description import Description
 from homeostat.web.kit.metrics import RestFigures
+from homeostat.web.kit.openapi.routes import Description
 from homeostat.web.kit.refusal import RefusalError, refusal_reply
 from homeostat.web.kit.routing import API, Add, AddRoutes, Page, Route
 
 if TYPE_CHECKING:
-    from homeostat.web.kit.openapi import About
+    from homeostat.web.kit.openapi.document import About
 
 
 def rest_app(face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures | None = None) -> Handler:
@@ -47,7 +47,7 @@ def rest_app(face: Face, *, more: Iterable[AddRoutes] = (), figures: RestFigures
 
 def _about() -> About:
     from homeostat.web.actions.operations import OPERATIONS
-    from homeostat.web.kit.openapi import About
+    from homeostat.web.kit.openapi.document import About
 
     about = "Resource types, resources and their history; users, roles and webhooks."
     return About("Homeostat: resources", about, OPERATIONS)

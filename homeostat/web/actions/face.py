@@ -16,7 +16,7 @@ from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.plugins import Plugins
 from homeostat.web.kit.gate import Caller, Gate, Hooks, NoHooks, Operation
-from homeostat.web.kit.ids import Ids
+from homeostat.web.kit.records.ids import Ids
 from homeostat.web.kit.refusal import RefusalError, forbidden, unprocessable
 
 LARGEST_PART: Final = 1 << 20

@@ -31,7 +31,7 @@ from homeostat.web.identity.forms import (
     UserFilter,
 )
 from homeostat.web.identity.login import LoginForm
-from homeostat.web.kit.openapi import Operation
+from homeostat.web.kit.openapi.document import Operation
 from homeostat.web.kit.pages import PageQuery
 from homeostat.web.kit.routing import API, Route
 

@@ -24,8 +24,8 @@ from homeostat.web.actions.webhooks.admission import open_hooks
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.identity.identity import open_identity
 from homeostat.web.kit.gate import Gate, OpenGate
-from homeostat.web.kit.ids import Ids
 from homeostat.web.kit.metrics import RestFigures
+from homeostat.web.kit.records.ids import Ids
 from homeostat.web.kit.review_gate import ReviewGate
 
 GRACE_S: Final = 3.0

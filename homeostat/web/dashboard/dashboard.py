@@ -19,12 +19,12 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.census import Census
-from homeostat.web.dashboard.layout import Shown, Viewer, page_reply, redirect
+from homeostat.web.dashboard.html.layout import Shown, Viewer, page_reply, redirect
+from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.listing import Listing
 from homeostat.web.dashboard.login import LogIn, LoginPage, login_place, read_form
-from homeostat.web.dashboard.markup import el
 from homeostat.web.dashboard.overview import Overview
+from homeostat.web.dashboard.phase_counts import Census
 from homeostat.web.dashboard.policies import Policies
 from homeostat.web.dashboard.policy import PolicyPage
 from homeostat.web.dashboard.resource import ResourcePage

@@ -16,8 +16,8 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import encode
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.layout import Shown, Viewer, page_reply, redirect
-from homeostat.web.dashboard.markup import Markup, el
+from homeostat.web.dashboard.html.layout import Shown, Viewer, page_reply, redirect
+from homeostat.web.dashboard.html.markup import Markup, el
 from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized

@@ -11,12 +11,12 @@ from homeostat.objects.errors import ForbiddenError
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
-from homeostat.web.dashboard.census import PHASES, Census, Failure
-from homeostat.web.dashboard.layout import Shown
-from homeostat.web.dashboard.markup import Markup, Node, el
+from homeostat.web.dashboard.html.components import chip, moment, one_line, row, shares, table
+from homeostat.web.dashboard.html.layout import Shown
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.phase_counts import PHASES, Census, Failure
 from homeostat.web.dashboard.policies import Policies, policy_table
 from homeostat.web.dashboard.sessions import ROOT
-from homeostat.web.dashboard.shown import chip, moment, one_line, row, shares, table
 from homeostat.web.dashboard.visit import Visit, readable_types, type_title
 
 MOST_FAILURES: Final = 8

@@ -20,10 +20,10 @@ from homeostat.operators.policy.api import (
     PolicyStatus,
 )
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.layout import Shown
-from homeostat.web.dashboard.markup import Markup, Node, el
+from homeostat.web.dashboard.html.components import chip, many, moment, one_line, row, table
+from homeostat.web.dashboard.html.layout import Shown
+from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.sessions import ROOT
-from homeostat.web.dashboard.shown import chip, many, moment, one_line, row, table
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import forbidden
 

@@ -17,11 +17,11 @@ from homeostat.operators.policy.api import (
     Violation,
 )
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.layout import Shown
-from homeostat.web.dashboard.markup import Markup, Node, el
+from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line, row, table
+from homeostat.web.dashboard.html.layout import Shown
+from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.redaction import plain_text
 from homeostat.web.dashboard.policies import HERE, Policy, check_admin, class_chip, score_bar
-from homeostat.web.dashboard.secrecy import plain_text
-from homeostat.web.dashboard.shown import chip, facts, many, moment, one_line, row, table
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.refusal import unknown
 

@@ -21,12 +21,8 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.history import History
 from homeostat.web.actions.index.entry import phase_of
 from homeostat.web.actions.index.lookup import Found, find_numbered, no_resource
-from homeostat.web.dashboard.layout import Shown, proof_field
-from homeostat.web.dashboard.markup import Markup, Node, el, link
-from homeostat.web.dashboard.record import durations, history, printed
-from homeostat.web.dashboard.secrecy import plain_text, without_credentials, without_secrets
-from homeostat.web.dashboard.sessions import ROOT
-from homeostat.web.dashboard.shown import (
+from homeostat.web.dashboard.history import durations, history, printed
+from homeostat.web.dashboard.html.components import (
     changes_text,
     chip,
     facts,
@@ -37,6 +33,10 @@ from homeostat.web.dashboard.shown import (
     table,
     value_block,
 )
+from homeostat.web.dashboard.html.layout import Shown, proof_field
+from homeostat.web.dashboard.html.markup import Markup, Node, el, link
+from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
+from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit, type_title
 from homeostat.web.kit.form import read_number, read_query
 from homeostat.web.kit.refusal import RefusalError

@@ -9,7 +9,7 @@ import msgspec
 from homeostat.edge.request import Request
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
-from homeostat.web.dashboard.layout import Shown, Viewer
+from homeostat.web.dashboard.html.layout import Shown, Viewer
 from homeostat.web.kit.gate import Caller
 
 

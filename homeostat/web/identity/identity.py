@@ -18,17 +18,17 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.cache.informer import Informers
-from homeostat.web.identity.directory import read_directory, sync_interval_s
+from homeostat.web.identity.credentials.hashes import Hashes
+from homeostat.web.identity.credentials.password import USUAL, Cost, Passwords
+from homeostat.web.identity.credentials.throttle import Throttle
+from homeostat.web.identity.credentials.token import Tokens, expiry_hours, load_key
 from homeostat.web.identity.first_admin import FirstAdmin, first_admin, make_first_admin
-from homeostat.web.identity.hashes import Hashes
 from homeostat.web.identity.jwt_gate import JwtGate
+from homeostat.web.identity.ldap.directory import read_directory, sync_interval_s
+from homeostat.web.identity.ldap.sync import Directory, Sync
 from homeostat.web.identity.login import Login
-from homeostat.web.identity.password import USUAL, Cost, Passwords
 from homeostat.web.identity.records import Registers, make_registers
 from homeostat.web.identity.roles import Roles
-from homeostat.web.identity.sync import Directory, Sync
-from homeostat.web.identity.throttle import Throttle
-from homeostat.web.identity.token import Tokens, expiry_hours, load_key
 from homeostat.web.identity.users import Users
 from homeostat.web.kit.gate import Gate
 from homeostat.web.kit.refusal import RefusalError

@@ -17,12 +17,12 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.json import encode
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.web.identity.bodies import token_claims, user_body
-from homeostat.web.identity.hashes import Hashes
-from homeostat.web.identity.password import Passwords
+from homeostat.web.identity.credentials.hashes import Hashes
+from homeostat.web.identity.credentials.password import Passwords
+from homeostat.web.identity.credentials.throttle import Throttle
+from homeostat.web.identity.credentials.token import Tokens
+from homeostat.web.identity.ldap.sync import Directory, DirectoryError
 from homeostat.web.identity.records import Registers, User
-from homeostat.web.identity.sync import Directory, DirectoryError
-from homeostat.web.identity.throttle import Throttle
-from homeostat.web.identity.token import Tokens
 from homeostat.web.kit.form import read_body
 from homeostat.web.kit.gate import Gate
 from homeostat.web.kit.refusal import RefusalError, unauthorized, unknown

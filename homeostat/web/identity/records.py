@@ -8,7 +8,7 @@ from homeostat.client.base import Client
 from homeostat.runtime.cache.informer import Informers
 from homeostat.web.identity.api import REST_ROLE, REST_USER, Permission, RestRoleSpec, RestUserSpec, RestUserStatus
 from homeostat.web.identity.rights import numbered
-from homeostat.web.kit.register import Record, Register
+from homeostat.web.kit.records.register import Record, Register
 
 
 class User(Record, frozen=True, kw_only=True):

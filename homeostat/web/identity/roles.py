@@ -22,8 +22,8 @@ from homeostat.web.kit.callers import require_admin
 from homeostat.web.kit.form import read_body, read_number, read_query
 from homeostat.web.kit.gate import Gate
 from homeostat.web.kit.pages import PageQuery, page_of
+from homeostat.web.kit.records.titles import TakenError, add_titled, edit_titled
 from homeostat.web.kit.refusal import RefusalError, unknown
-from homeostat.web.kit.titles import TakenError, add_titled, edit_titled
 
 
 class Roles:

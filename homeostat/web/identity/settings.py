@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homeostat.web.identity.directory import read_directory, sync_interval_s
+from homeostat.web.identity.credentials.token import expiry_hours, given_key
 from homeostat.web.identity.first_admin import first_admin
-from homeostat.web.identity.token import expiry_hours, given_key
+from homeostat.web.identity.ldap.directory import read_directory, sync_interval_s
 
 
 def check_settings(environment: Mapping[str, str]) -> None:

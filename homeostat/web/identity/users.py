@@ -19,9 +19,9 @@ from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
 from homeostat.objects.json import encode
 from homeostat.web.identity.api import RestUserSpec
 from homeostat.web.identity.bodies import user_body
+from homeostat.web.identity.credentials.hashes import Hashes
+from homeostat.web.identity.credentials.password import Passwords
 from homeostat.web.identity.forms import NewUser, UserChange, UserFilter
-from homeostat.web.identity.hashes import Hashes
-from homeostat.web.identity.password import Passwords
 from homeostat.web.identity.records import Registers, User
 from homeostat.web.kit.callers import require_admin
 from homeostat.web.kit.form import read_body, read_number, read_query

@@ -18,7 +18,7 @@ from homeostat.client.base import Client
 from homeostat.web.actions import answers
 from homeostat.web.actions.operations import OPERATIONS
 from homeostat.web.actions.serving import serve_rest
-from homeostat.web.kit.openapi import operation_id
+from homeostat.web.kit.openapi.document import operation_id
 from tests.web.actions.calling import NOTE_TYPE, Api, note
 
 WEB = Path(sys.modules["homeostat.web.actions"].__path__[0]).parent

@@ -18,8 +18,8 @@ from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions import serving
 from homeostat.web.actions.access import KINDS as FACE_KINDS
 from homeostat.web.actions.serving import serve_rest
+from homeostat.web.identity.credentials.token import SettingError
 from homeostat.web.identity.identity import open_identity
-from homeostat.web.identity.token import SettingError
 from tests.web.actions.shelf import ShelfPlugin, World
 from tests.web.actions.webhooks.hook_server import HookServer, add, open_hook_server
 from tests.web.faces import ADMIN, CHEAP, Caller

@@ -12,7 +12,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.plane import Plane
 from homeostat.server.access.tokens import Tokens as ServerTokens
 from homeostat.testing.eventually import eventually
-from homeostat.web.identity.token import SettingError, load_key
+from homeostat.web.identity.credentials.token import SettingError, load_key
 from tests.web.faces import ADMIN, Caller, Face, open_face
 
 GOOD: JsonObject = {"username": "admin", "password": "correct horse"}

@@ -17,7 +17,7 @@ from homeostat.operators.actions.api import (
     ResourceStatus,
     ResourceType,
 )
-from homeostat.web.kit.ids import number_in
+from homeostat.web.kit.records.ids import number_in
 
 VERSION: Final = TYPE_VERSION
 TYPE_STATUS: Final = f"{GROUP}/type-status"

@@ -45,7 +45,7 @@ from homeostat.web.actions.index.changes import (
 )
 from homeostat.web.actions.index.entry import Entry, TypeEntry
 from homeostat.web.actions.type_facts import age_of, identity_of, is_defined, is_settled, kind_of
-from homeostat.web.kit.numbered import Numbered
+from homeostat.web.kit.records.numbered import Numbered
 
 _SEEN_WITHIN_S: Final = 2.0
 

@@ -19,7 +19,7 @@ from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.actions.api import ID
 from homeostat.web.actions.index.changes import Series, Unnumbered
 from homeostat.web.actions.index.index import ResourceIndex
-from homeostat.web.kit.ids import Ids
+from homeostat.web.kit.records.ids import Ids
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from homeostat.web.actions.webhooks.api import (
     Write,
 )
 from homeostat.web.kit.pages import PageQuery
-from homeostat.web.kit.register import Record
+from homeostat.web.kit.records.register import Record
 
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
 Operations = Annotated[tuple[Write, ...], Meta(min_length=1, max_length=16)]

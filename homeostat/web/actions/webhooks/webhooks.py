@@ -23,9 +23,9 @@ from homeostat.web.kit.callers import require, require_admin
 from homeostat.web.kit.form import read_body, read_number, read_query
 from homeostat.web.kit.gate import Gate
 from homeostat.web.kit.pages import page_of
+from homeostat.web.kit.records.register import Register
+from homeostat.web.kit.records.titles import TakenError, add_titled, edit_titled
 from homeostat.web.kit.refusal import RefusalError, unknown, unprocessable
-from homeostat.web.kit.register import Register
-from homeostat.web.kit.titles import TakenError, add_titled, edit_titled
 
 
 class Webhooks:

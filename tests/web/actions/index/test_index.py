@@ -17,7 +17,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.actions.index.changes import ResourceChange
 from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.index.numbering import number_objects
-from homeostat.web.kit.ids import COUNTERS, Ids
+from homeostat.web.kit.records.ids import COUNTERS, Ids
 
 NOTES = "/apis/resources.homeostat.dev/v1/namespaces/default/notes"
 

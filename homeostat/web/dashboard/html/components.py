@@ -12,8 +12,8 @@ from homeostat.objects import yaml
 from homeostat.objects.json import Json
 from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.operators.actions.runs.run import Changes
-from homeostat.web.dashboard.markup import Markup, Node, el, text_of
-from homeostat.web.dashboard.secrecy import plain_text
+from homeostat.web.dashboard.html.markup import Markup, Node, el, text_of
+from homeostat.web.dashboard.html.redaction import plain_text
 
 _LONGEST_LINE = 240
 

@@ -28,7 +28,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source
-from homeostat.web.kit.ids import ID, Ids, number_in
+from homeostat.web.kit.records.ids import ID, Ids, number_in
 from homeostat.web.kit.refusal import RefusalError
 
 log = logging.getLogger(__name__)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from homeostat.operators.actions.api import Reconciliation, ReconciliationSpec
-from homeostat.web.dashboard.markup import Markup, Node, el, link
-from homeostat.web.dashboard.secrecy import without_credentials
-from homeostat.web.dashboard.shown import changes_text, chip, facts, moment, one_line, seconds, text_block
+from homeostat.web.dashboard.html.components import changes_text, chip, facts, moment, one_line, seconds, text_block
+from homeostat.web.dashboard.html.markup import Markup, Node, el, link
+from homeostat.web.dashboard.html.redaction import without_credentials
 
 MOST_BARS: Final = 40
 _BAR, _GAP, _HEIGHT, _LEAST = 9, 3, 44, 3

@@ -7,7 +7,14 @@ import pytest
 
 from homeostat.objects.kind import SECRET
 from homeostat.plane import Plane
-from homeostat.web.identity.token import KEY_SECRET, SettingError, TokenError, Tokens, expiry_hours, load_key
+from homeostat.web.identity.credentials.token import (
+    KEY_SECRET,
+    SettingError,
+    TokenError,
+    Tokens,
+    expiry_hours,
+    load_key,
+)
 
 KEY = b"k" * 32
 CLAIMS = {"sub": "7", "username": "anna", "is_admin": False, "source": "manual", "custom_role_id": None}

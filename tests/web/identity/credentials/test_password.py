@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from homeostat.web.identity.password import BusyError, Cost, Passwords, is_match, make_hash, nobodys_hash
+from homeostat.web.identity.credentials.password import BusyError, Cost, Passwords, is_match, make_hash, nobodys_hash
 
 CHEAP = Cost(4, 8, 1)
 NO_HASHES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.web.identity.throttle import ADDRESS, PAIR, USER, Throttle
+from homeostat.web.identity.credentials.throttle import ADDRESS, PAIR, USER, Throttle
 
 
 class Clock:

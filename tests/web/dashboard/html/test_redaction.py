@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.web.dashboard.secrecy import HIDDEN, plain_text, without_secrets
+from homeostat.web.dashboard.html.redaction import HIDDEN, plain_text, without_secrets
 
 SCHEMA: JsonObject = {
     "properties": {

@@ -19,8 +19,8 @@ from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.api import KINDS, REST_ROLE, RestRoleSpec
 from homeostat.web.identity.records import Role
+from homeostat.web.kit.records.register import Register
 from homeostat.web.kit.refusal import RefusalError
-from homeostat.web.kit.register import Register
 from tests.operators.policy.test_live_faults import Obstacle
 
 PATH = REST_ROLE.kind.path("default")
@@ -119,7 +119,7 @@ async def test_numbers_go_on_where_the_counter_was_lost(roles: Register[Role], p
 
 
 async def test_what_is_not_known_yet_is_503_and_not_nothing(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("homeostat.web.kit.register._SEEN_WITHIN_S", 0.05)
+    monkeypatch.setattr("homeostat.web.kit.records.register._SEEN_WITHIN_S", 0.05)
     register = Register(plane.client, Informers(plane.client), REST_ROLE, Role, namespace="default")
     with pytest.raises(RefusalError) as caught:
         await register.ready()
@@ -148,7 +148,7 @@ async def test_who_is_cancelled_while_waiting_ends_whatever_comes_at_that_moment
 async def test_a_record_that_cannot_be_read_any_more_waits_for_its_number_and_ends_nothing(
     plane: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("homeostat.web.kit.register._AGAIN_AFTER_S", 0.01)
+    monkeypatch.setattr("homeostat.web.kit.records.register._AGAIN_AFTER_S", 0.01)
     obstacle = Obstacle()
     obstacle.refuses = lambda method, path: (method, path) == ("PATCH", f"{PATH}/a")
     obstacle.garbled = (b'"description":"odd"', b'"description":7')

@@ -10,7 +10,7 @@ import msgspec
 from homeostat import __version__
 from homeostat.edge.reply import Fields, Reply
 from homeostat.edge.request import Request
-from homeostat.web.dashboard.markup import Markup, Node, el, text_of
+from homeostat.web.dashboard.html.markup import Markup, Node, el, text_of
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.static import Static
 

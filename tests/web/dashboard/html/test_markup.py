@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.web.dashboard.markup import Markup, Node, el, link, text_of
+from homeostat.web.dashboard.html.markup import Markup, Node, el, link, text_of
 from tests.web.dashboard.site import Document
 
 HOSTILE = "<script>alert('1')</script>\"&"

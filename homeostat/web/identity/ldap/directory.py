@@ -18,8 +18,8 @@ from typing import Final
 from homeostat.external.ldap.client import Entry, LdapError, Server, open_ldap
 from homeostat.external.ldap.filter import FilterError, encode_filter
 from homeostat.external.secrets.credentials import BasicAuth
-from homeostat.web.identity.sync import DirectoryError, Person
-from homeostat.web.identity.token import SettingError
+from homeostat.web.identity.credentials.token import SettingError
+from homeostat.web.identity.ldap.sync import DirectoryError, Person
 
 INTERVAL: Final = "LDAP_SYNC_INTERVAL"
 _FILTER: Final = "LDAP_USER_FILTER"

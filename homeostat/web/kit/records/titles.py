@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from homeostat.web.kit.register import Record, Register
+from homeostat.web.kit.records.register import Record, Register
 
 R = TypeVar("R", bound=Record)
 

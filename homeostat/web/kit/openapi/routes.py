@@ -15,7 +15,7 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.web.kit.routing import API, Add, Route
 
 if TYPE_CHECKING:
-    from homeostat.web.kit.openapi import About
+    from homeostat.web.kit.openapi.document import About
 
 
 class Description:
@@ -34,7 +34,7 @@ class Description:
         return Reply(200, encode(await self._made()))
 
     async def show_docs(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        from homeostat.web.kit.docs_page import HEADERS, docs_page
+        from homeostat.web.kit.openapi.page import HEADERS, docs_page
 
         scheme = "https" if request.peer.is_tls else "http"
         page = docs_page(await self._made(), where=f"{scheme}://{request.headers.get('host', 'localhost')}")
@@ -46,6 +46,6 @@ class Description:
         return self._document
 
     def _make(self) -> JsonObject:
-        from homeostat.web.kit.openapi import document
+        from homeostat.web.kit.openapi.document import document
 
         return document([each for each in self._routes if not each[1].endswith("/openapi.json")], self._about())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from itertools import islice
 
-from homeostat.web.kit.numbered import Numbered
+from homeostat.web.kit.records.numbered import Numbered
 
 
 def filled(*objects: tuple[int, str]) -> Numbered[str]:
