@@ -18,11 +18,11 @@ from types import CoroutineType
 from typing import cast
 
 from homeostat.edge.parser import Refusal, RequestParser
-from homeostat.edge.patience import Patience
 from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of, pieces_of
 from homeostat.edge.request import Peer, Request
 from homeostat.edge.service import Answer, Service
 from homeostat.edge.stream import HttpStream
+from homeostat.edge.timer import Patience
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ import socket
 import ssl as tls
 
 from homeostat.edge.connection import Connection
-from homeostat.edge.counters import Counters
 from homeostat.edge.limits import Limits
+from homeostat.edge.metrics.counters import Counters
 from homeostat.edge.service import Answer, Handler, Refuse, Service, plain_refusal
 
 __all__ = ["Answer", "Handler", "Limits", "Refuse", "Server", "serve"]

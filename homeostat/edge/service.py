@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from homeostat.edge.counters import Counters
 from homeostat.edge.limits import Limits
+from homeostat.edge.metrics.counters import Counters
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 

@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from homeostat.edge.counters import Counters
+from homeostat.edge.metrics.counters import Counters
 
 LAST_CHUNK = b"0\r\n\r\n"
 

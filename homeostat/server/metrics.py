@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from homeostat.edge.exposition import CONTENT_TYPE, Collector, exposition
-from homeostat.edge.tally import Tally
+from homeostat.edge.metrics.exposition import CONTENT_TYPE, Collector, exposition
+from homeostat.edge.metrics.histogram import Tally
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric

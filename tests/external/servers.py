@@ -14,7 +14,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from homeostat.edge.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

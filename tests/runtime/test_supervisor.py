@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.client.base import Client, Transport
-from homeostat.edge.exposition import exposition
+from homeostat.edge.metrics.exposition import exposition
 from homeostat.objects.errors import UnavailableError
 from homeostat.objects.time.backoff import Backoff
 from homeostat.plane import Settings, open_plane

@@ -7,7 +7,7 @@ import ssl
 from urllib.parse import urlsplit
 
 from homeostat.client.endpoint.endpoint import Endpoint, KubeconfigError
-from homeostat.edge.tls import client_context
+from homeostat.edge.tls.context import client_context
 
 
 class Trust:

@@ -7,7 +7,7 @@ import ssl
 from dataclasses import replace
 from typing import Final
 
-from homeostat.edge.tls import client_context
+from homeostat.edge.tls.context import client_context
 from homeostat.external.rest.errors import TlsInvalidError
 from homeostat.external.secrets.credentials import TlsCredentials
 

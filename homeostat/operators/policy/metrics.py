@@ -11,7 +11,7 @@ from homeostat.operators.policy.engine.tally import Totals
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from homeostat.edge.tally import Tally
+    from homeostat.edge.metrics.histogram import Tally
 
 _LABELS = ("namespace", "policy")
 _ERRORS = frozenset({"failed"})

@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import Any, Final, TypeVar
 
 from homeostat.client.base import Client
-from homeostat.edge.exposition import Collector
+from homeostat.edge.metrics.exposition import Collector
 from homeostat.edge.server import Handler
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject

@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs
 
-from homeostat.edge.exposition import CONTENT_TYPE, Collector, exposition
 from homeostat.edge.limits import KIB, Limits
+from homeostat.edge.metrics.exposition import CONTENT_TYPE, Collector, exposition
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.edge.routes import Routes

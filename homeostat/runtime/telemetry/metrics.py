@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from homeostat.edge.exposition import Collector, exposition
-from homeostat.edge.tally import Tally
+from homeostat.edge.metrics.exposition import Collector, exposition
+from homeostat.edge.metrics.histogram import Tally
 from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.control.hot_loop_limit import Breaker
 from homeostat.runtime.control.queue import WorkQueue

@@ -32,7 +32,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.samples import Sample
 
 from homeostat import __version__
-from homeostat.edge.exposition import Collector, Families
+from homeostat.edge.metrics.exposition import Collector, Families
 
 _SCOPE = InstrumentationScope("homeostat", __version__)
 _CUMULATIVE = AggregationTemporality.CUMULATIVE

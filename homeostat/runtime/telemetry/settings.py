@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from homeostat import __version__
-from homeostat.edge.exposition import Collector
+from homeostat.edge.metrics.exposition import Collector
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 
 if TYPE_CHECKING:

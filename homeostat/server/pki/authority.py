@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cryptography import x509
 
-from homeostat.edge.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
 from homeostat.server.pki.keys import load_key
 
 __all__ = ["AUTHORITY_LIFE", "LEAF_LIFE", "Authority", "Subject", "issue", "make_authority"]

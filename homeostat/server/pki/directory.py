@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from homeostat.edge import tls
+from homeostat.edge.tls import context as tls
 from homeostat.server.access.user import MASTERS
 from homeostat.server.pki.certificate import Certificate, read_pem
 from homeostat.server.pki.private_file import make_private_directory, read_private, write_private

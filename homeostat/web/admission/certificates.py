@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from homeostat.edge.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
 from homeostat.operators.policy.admission.webhook_configuration import service_names
 
 AUTHORITY_NAME: Final = "kube-devops-webhook-ca"

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from homeostat.edge.tally import Tally
+from homeostat.edge.metrics.histogram import Tally
 from homeostat.operators.policy.admission.review import Verdict
 from homeostat.operators.policy.engine.check import CHECKS
 

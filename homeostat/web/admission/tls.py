@@ -12,7 +12,7 @@ import ssl
 from pathlib import Path
 from typing import Never
 
-from homeostat.edge.tls import server_context
+from homeostat.edge.tls.context import server_context
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from typing import Protocol
 from urllib.parse import parse_qs
 
 from homeostat.client.base import Client
-from homeostat.edge.exposition import CONTENT_TYPE, exposition
 from homeostat.edge.limits import KIB, MIB, Limits
+from homeostat.edge.metrics.exposition import CONTENT_TYPE, exposition
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request as HttpRequest
 from homeostat.edge.routes import Routes

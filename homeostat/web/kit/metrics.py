@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from homeostat.edge.tally import Tally
+from homeostat.edge.metrics.histogram import Tally
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -14,7 +14,7 @@ import pytest
 
 from homeostat.cli.operators.deploy.signals import PANELS, alerts_of
 from homeostat.cli.operators.deploy.site import Site
-from homeostat.edge.tally import Tally
+from homeostat.edge.metrics.histogram import Tally
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT

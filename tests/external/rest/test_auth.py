@@ -15,7 +15,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from homeostat.edge.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
 from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import NotSentError, RestError, TlsInvalidError, TokenError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.client.base import Client, Response, Transport
-from homeostat.edge.exposition import exposition
+from homeostat.edge.metrics.exposition import exposition
 from homeostat.objects.decision import Decision, Receipt
 from homeostat.objects.errors import TooManyRequestsError, UnavailableError, status_of
 from homeostat.objects.json import encode

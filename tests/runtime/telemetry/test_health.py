@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from homeostat.edge.exposition import CONTENT_TYPE
+from homeostat.edge.metrics.exposition import CONTENT_TYPE
 from homeostat.runtime.telemetry.health import Check, Checks, serve_health
 from homeostat.runtime.telemetry.metrics import Metrics
 

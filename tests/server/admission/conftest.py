@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.edge.tls import server_context
+from homeostat.edge.tls.context import server_context
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.pki.authority import Authority, Subject, issue, make_authority
 from homeostat.server.pki.keys import new_key

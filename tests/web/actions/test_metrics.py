@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from homeostat.client.base import Client
-from homeostat.edge.exposition import exposition
+from homeostat.edge.metrics.exposition import exposition
 from homeostat.testing.eventually import eventually
 from homeostat.web.actions.serving import serve_rest
 from homeostat.web.kit.metrics import RestFigures

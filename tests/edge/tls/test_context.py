@@ -18,7 +18,7 @@ from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.server import Limits
 from homeostat.edge.stream import Stream, frame
-from homeostat.edge.tls import server_context
+from homeostat.edge.tls.context import server_context
 from tests.edge.wire import connected, eventually, request, running
 
 

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client import Counter, Gauge
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from homeostat.edge.exposition import exposition
-from homeostat.edge.tally import Tally
+from homeostat.edge.metrics.exposition import exposition
+from homeostat.edge.metrics.histogram import Tally
 
 
 class Depths:

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from homeostat.edge.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 SPAN = Span(NOW, NOW + timedelta(days=30))
