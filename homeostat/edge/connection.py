@@ -1,11 +1,11 @@
-"""One peer: its requests are answered in the order they came, one at a time.
+"""One HTTP connection. Requests are answered one at a time, in the order in which they arrived.
 
-Promises, each with a test: a handler that answers at once costs no task; a peer that goes away takes its task with
-it; a peer that does not read, or sends more than is being answered, is no longer read from; every wait for the peer
-has an end, found by the server's sweep and not by a timer of its own.
+Promises, each with a test: a handler that answers at once costs no task; a client that disconnects cancels its task;
+the server stops reading from a client that does not read, or that sends requests faster than they are answered; every
+wait for the client has a timeout, which the server's sweep checks, without a timer for each connection.
 
-The end of the peer's input is the end of the peer: a half-closed connection is closed once what is written is taken,
-as Go's server does, because a client that hung up looks the same.
+The end of the client's input ends the connection: a half-closed connection is closed once everything written has been
+sent, as Go's server does, because a client that disconnected looks the same.
 """
 
 from __future__ import annotations
@@ -22,41 +22,57 @@ from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, en
 from homeostat.edge.request import Peer, Request
 from homeostat.edge.service import Answer, Service
 from homeostat.edge.stream import HttpStream
-from homeostat.edge.timer import Patience
+from homeostat.edge.timer import StateTimer
 
 log = logging.getLogger(__name__)
 
-# Read in slices, so that one packet of tiny requests does not become thousands of them before the first is answered.
+# Input is parsed in slices, so that one packet of tiny requests does not become thousands of them at once.
 SLICE = 16 * 1024
-# Beyond it a transport asks to be given no more.
+# Beyond this the transport calls pause_writing.
 WRITE_HIGH_WATER = 64 * 1024
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-# States named for Patience; those of the parser are its count of messages and a digit.
+# States for the StateTimer; those of the parser are its message count times four plus a digit.
 _CLOSING = -2
 _FULL = -3
 
 
 class Connection(asyncio.Protocol):
     __slots__ = (
-        "_is_busy", "_is_closing", "_is_full", "_is_last", "_is_lingering", "_is_paused", "_is_serving",
-        "_least_unread", "_note", "_outgoing", "_parser", "_patience", "_request", "_service", "_stream",
-        "_task", "_transport", "_unfed", "counters",
+        "_is_busy",
+        "_is_closing",
+        "_is_full",
+        "_is_last",
+        "_is_lingering",
+        "_is_paused",
+        "_is_serving",
+        "_least_unread",
+        "_outgoing",
+        "_parser",
+        "_request",
+        "_service",
+        "_stream",
+        "_task",
+        "_timer",
+        "_track",
+        "_transport",
+        "_unparsed",
+        "counters",
     )  # fmt: skip
 
     _transport: asyncio.Transport
     _parser: RequestParser
     _request: Request
 
-    def __init__(self, service: Service, note: Callable[[Connection, bool], None]) -> None:
+    def __init__(self, service: Service, track: Callable[[Connection, bool], None]) -> None:
         self._service = service
-        self._note = note
+        self._track = track
         self.counters = service.counters
         self._task: asyncio.Future[Answer] | None = None
         self._stream: HttpStream | None = None
         self._outgoing: Iterator[bytes | memoryview] | None = None
-        self._unfed = b""
+        self._unparsed = b""
         self._is_busy = False
         self._is_serving = False
         self._is_full = False
@@ -64,16 +80,16 @@ class Connection(asyncio.Protocol):
         self._is_closing = False
         self._is_lingering = False
         self._is_last = False
-        self._patience = Patience()
+        self._timer = StateTimer()
         self._least_unread = 0
 
-    # What the transport tells.
+    # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(WRITE_HIGH_WATER)
         self._parser = RequestParser(self._service.limits, Peer.of(transport))
-        self._note(self, True)
+        self._track(self, True)
         self.counters.accepted += 1
         self.counters.connections += 1
         if self._service.is_stopping or self.counters.connections > self._service.limits.max_connections:
@@ -84,20 +100,20 @@ class Connection(asyncio.Protocol):
         self.counters.bytes_in += len(data)
         if self._is_closing:
             return
-        if self._unfed or len(data) > SLICE:
-            self._feed(self._unfed + data if self._unfed else data)
+        if self._unparsed or len(data) > SLICE:
+            self._feed(self._unparsed + data if self._unparsed else data)
         else:
             self._parser.feed(data)
             self._serve()
 
     def eof_received(self) -> None:
-        self._give_up()
+        self._disconnect()
 
     def connection_lost(self, _error: Exception | None) -> None:
-        self._give_up()
+        self._disconnect()
         self.counters.connections -= 1
         self._parser.release()
-        self._note(self, False)
+        self._track(self, False)
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -108,7 +124,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._is_full = False
         if self._stream is not None:
-            self._stream.room()
+            self._stream.resume()
         if self._outgoing is not None:
             self._push()
         self._serve()
@@ -124,10 +140,10 @@ class Connection(asyncio.Protocol):
             self._serve()
             if self._parser.is_backlogged:
                 break
-        self._unfed = bytes(view[at:])
+        self._unparsed = bytes(view[at:])
 
     def _pace_reading(self) -> None:
-        """Stop reading while enough waits to be answered, and go on when it is not enough any more."""
+        """Stop reading while enough requests wait to be answered; resume afterwards."""
         is_backlogged = self._parser.is_backlogged
         if is_backlogged and not self._is_paused:
             self._is_paused = True
@@ -135,14 +151,14 @@ class Connection(asyncio.Protocol):
         elif self._is_paused and not is_backlogged:
             self._is_paused = False
             self._transport.resume_reading()
-            if self._unfed:
-                unfed, self._unfed = self._unfed, b""
-                self._feed(unfed)
+            if self._unparsed:
+                unparsed, self._unparsed = self._unparsed, b""
+                self._feed(unparsed)
 
     # Answering.
 
     def _serve(self) -> None:
-        """Answer what has arrived, until something takes time or the peer stops reading."""
+        """Answer requests that have arrived, until one takes time or the client stops reading."""
         if self._is_serving:
             return
         self._is_serving = True
@@ -236,7 +252,7 @@ class Connection(asyncio.Protocol):
         self._push()
 
     def _push(self) -> None:
-        """As much of a large body as the peer takes now; the rest follows when it has."""
+        """Write a large body until the transport is full; `resume_writing` continues."""
         assert self._outgoing is not None
         for piece in self._outgoing:
             self._put(piece)
@@ -246,7 +262,7 @@ class Connection(asyncio.Protocol):
         self._release()
 
     def _write_last(self, refusal: Refusal) -> None:
-        """Refuse, and keep reading for a while: a close with unread input resets the connection under the answer."""
+        """Send an error, then read on for a while: closing with unread input would reset the connection."""
         reply = self._service.refusal(refusal.status, refusal.message)
         head, body = encode(reply, is_head=False, is_http10=False, is_last=True)
         self._put(head + (body if isinstance(body, bytes) else b"".join(body)))
@@ -285,7 +301,7 @@ class Connection(asyncio.Protocol):
         self._release()
 
     def _release(self) -> None:
-        """The answer is complete; the next one may begin."""
+        """The response is complete; go on with the next request."""
         self._is_busy = False
         if self._is_last or self._service.is_stopping:
             self._close()
@@ -299,7 +315,7 @@ class Connection(asyncio.Protocol):
     # Ending.
 
     def shutdown(self) -> None:
-        """The server stops: end at once if nothing is under way, else after the answer being made."""
+        """The server stops: close at once if idle, otherwise after the current response."""
         if self._stream is not None:
             self._stream.close()
         elif not self._is_busy and not self._is_closing and not self._parser.is_midway:
@@ -309,27 +325,27 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def sweep(self, now: float) -> None:
-        """Look whether the peer has used up its time."""
-        limits, patience = self._service.limits, self._patience
+        """Check the timeout of the current state."""
+        limits, timer = self._service.limits, self._timer
         if self._is_closing:
-            if patience.has_run_out(_CLOSING, now, limits.linger_s if self._is_lingering else limits.stall_timeout_s):
+            if timer.has_expired(_CLOSING, now, limits.linger_s if self._is_lingering else limits.stall_timeout_s):
                 self._transport.abort()
         elif self._is_full:
             self._least_unread = min(self._least_unread, self._transport.get_write_buffer_size())
-            if patience.has_run_out(_FULL - self._least_unread, now, limits.stall_timeout_s):
+            if timer.has_expired(_FULL - self._least_unread, now, limits.stall_timeout_s):
                 self.counters.cut_off += 1
                 self._transport.abort()
         elif self._is_busy:
-            patience.reset()
+            timer.reset()
         elif not self._parser.is_midway:
-            if patience.has_run_out(self._parser.count * 4, now, limits.idle_timeout_s):
+            if timer.has_expired(self._parser.count * 4, now, limits.idle_timeout_s):
                 self._close()
         elif self._parser.in_body:
-            self._hurry(patience.has_run_out(self._parser.count * 4 + 1, now, limits.body_timeout_s), "body")
+            self._refuse_late(timer.has_expired(self._parser.count * 4 + 1, now, limits.body_timeout_s), "body")
         else:
-            self._hurry(patience.has_run_out(self._parser.count * 4 + 2, now, limits.header_timeout_s), "headers")
+            self._refuse_late(timer.has_expired(self._parser.count * 4 + 2, now, limits.header_timeout_s), "headers")
 
-    def _hurry(self, is_late: bool, part: str) -> None:
+    def _refuse_late(self, is_late: bool, part: str) -> None:
         if is_late:
             self._parser.refuse(408, f"timed out waiting for the request {part}")
             self._serve()
@@ -338,11 +354,11 @@ class Connection(asyncio.Protocol):
         self._is_closing = True
         self._transport.close()
 
-    def _give_up(self) -> None:
-        """Nobody is there to answer any more."""
+    def _disconnect(self) -> None:
+        """The client is gone: cancel what runs for it."""
         self._is_closing = True
         self._outgoing = None
         if self._task is not None:
             self._task.cancel()
         if self._stream is not None:
-            self._stream.lost()
+            self._stream.disconnected()

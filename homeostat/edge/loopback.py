@@ -1,7 +1,7 @@
-"""Whether a request was meant for this machine: for servers that ask for no credentials.
+"""Checks that a request was meant for this machine, for servers that require no credentials.
 
-A web page from elsewhere can make a browser call a server on loopback. It cannot choose the Host header freely, and the
-browser tells where it came from.
+A web page of another site can make a browser call a server on loopback. The page cannot choose the Host header freely,
+and the browser sends the page's origin.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^:\[\]]+))(?::[0-9]*)?")
 
 
 def host_is_loopback(host: str) -> bool:
-    """Whether a Host header names this machine's loopback, so that no web page can have got it by its own name."""
+    """Whether a Host header names this machine's loopback, so that it cannot be the host name of a web site."""
     found = _HOST.fullmatch(host)
     if found is None:
         return False
@@ -27,5 +27,5 @@ def host_is_loopback(host: str) -> bool:
 
 
 def origin_is_loopback(origin: str | None) -> bool:
-    """Whether a request comes from no web page or from one of this machine: a browser names the page's origin."""
+    """Whether a request comes from no web page, or from a page of this machine."""
     return origin is None or host_is_loopback(origin.partition("://")[2])

@@ -1,9 +1,9 @@
-"""Bytes in, requests out: HTTP/1.1 as strict as a server must read it, without a socket.
+"""Parses HTTP/1.1 requests strictly, without a socket.
 
-httptools (llhttp) reads the grammar and refuses most of what request smuggling is made of: bare CR or LF, folded
-lines, control characters, a second or malformed Content-Length, Content-Length beside Transfer-Encoding. Checked here
-is what it leaves: sizes and counts, versions, Host, transfer codings other than chunked, targets, Expect, and
-upgrades, which are ignored as if they had not been offered. After the first refusal nothing more is read.
+httptools (llhttp) parses the grammar and refuses most of what request smuggling uses: bare CR or LF, folded lines,
+control characters, a second or malformed Content-Length, Content-Length together with Transfer-Encoding. This module
+checks the rest: sizes and counts, versions, Host, transfer codings other than chunked, targets and Expect. It ignores
+upgrades as if the client had not offered them. After the first error it reads nothing more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from homeostat.edge.limits import Limits
 from homeostat.edge.request import Headers, Peer, Request
 
-# Enough framing for a body whose every byte comes as a chunk of its own; more is not there to carry data.
+# Enough framing for a body in chunks of one byte; more framing carries no data.
 _FRAMING_PER_BYTE = 7
 _KEPT_NAMES = 1024
 _SPECIAL = frozenset({"connection", "content-length", "expect", "proxy-connection", "transfer-encoding", "upgrade"})
@@ -29,26 +29,26 @@ _names: dict[bytes, str] = {}
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why a peer is not served; the connection ends with it."""
+    """The error that ends a connection."""
 
     status: int
     message: str
 
 
 class _RefusedError(Exception):
-    """Leaves an httptools callback, which keeps the refusal for itself."""
+    """Leaves an httptools callback; the parser keeps the refusal itself."""
 
 
 class RequestParser:
-    """One connection's input. `feed` appends to `arrived`, in order, and never raises for what a peer sends."""
+    """Parses one connection's input. `feed` appends to `arrived`, in order, and never raises because of the input."""
 
     def __init__(self, limits: Limits, peer: Peer) -> None:
         self.arrived: deque[Request | Refusal] = deque()
         self.count = 0
-        """Messages completed."""
+        """Complete messages so far."""
         self.in_body = False
         self.awaits_continue = False
-        """The peer holds its body back until it is told to go on."""
+        """The client sends its body only after a 100 Continue."""
         self._limits = limits
         self._peer = peer
         self._scratch: dict[str, Any] = {}
@@ -62,19 +62,19 @@ class RequestParser:
 
     @property
     def is_midway(self) -> bool:
-        """Part of a message is here and the rest is not."""
+        """Part of a message has arrived."""
         return bool(self._fed or self._target)
 
     @property
     def is_backlogged(self) -> bool:
-        """Enough waits to be answered; nothing more should be fed until some of it is."""
+        """Enough requests wait to be answered; feed nothing more until some are."""
         if len(self.arrived) >= self._limits.pipelined:
             return True
         waiting = sum(len(request.body) for request in self.arrived if isinstance(request, Request))
         return waiting >= self._limits.body_bytes
 
     def feed(self, data: bytes | memoryview) -> None:
-        """Best fed in slices: what one call completes is all put into `arrived`."""
+        """Feed slices: all requests that one call completes go into `arrived`."""
         if self._is_done:
             return
         before = self.count
@@ -93,13 +93,13 @@ class RequestParser:
                 self.refuse(431, f"request headers are larger than {self._limits.header_bytes} bytes")
 
     def refuse(self, status: int, message: str) -> None:
-        """End the input here, as if the peer had sent something unacceptable."""
+        """End the input with an error."""
         if not self._is_done:
             self._is_done = True
             self.arrived.append(Refusal(status, message))
 
     def release(self) -> None:
-        """Nothing will be fed any more. httptools and this object hold each other, which only this ends soon."""
+        """End parsing. It breaks the reference cycle between httptools and this object, which frees both at once."""
         self._is_done = True
         self.arrived.clear()
         del self._machine
@@ -124,7 +124,7 @@ class RequestParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.in_body:
-            return  # A trailer: nothing here may change what the head said.
+            return  # Trailers may not change the headers.
         key = _names.get(name) or _lower(name)
         headers = self._headers
         text = value.decode("latin-1").rstrip(" \t")
@@ -216,7 +216,7 @@ class RequestParser:
         self._host = host
 
     def _origin_form(self) -> str:
-        """The target as path and query, whichever form it came in."""
+        """Path and query of the target, which may be in absolute form."""
         target = self._target.decode("latin-1")
         if target[0] == "/" and "#" not in target:
             return target
@@ -225,7 +225,7 @@ class RequestParser:
         absolute = _ABSOLUTE.fullmatch(target)
         if absolute is None or not absolute[1] or not _HOST.fullmatch(absolute[1]):
             self._fail(400, "request target is not a path")
-        # The target wins over Host: RFC 9112, 3.2.2.
+        # The target takes precedence over Host: RFC 9112, 3.2.2.
         self._headers["host"] = absolute[1]
         rest = absolute[2]
         return rest if rest.startswith("/") else "/" + rest
@@ -235,7 +235,7 @@ class RequestParser:
         return len(self._target) + lines
 
     def _ignore_upgrade(self, data: bytes | memoryview, upgrade: httptools.HttpParserUpgrade | None) -> None:
-        """Read the message again without its Upgrade header: httptools now takes its body for another protocol."""
+        """Parse the message again without its Upgrade header: httptools stops at it and leaves the body unread."""
         while upgrade is not None:
             data = self._head_again() + bytes(data[upgrade.args[0] :])
             upgrade = None

@@ -1,6 +1,6 @@
-"""Which proxy a request goes through: as HTTP_PROXY, HTTPS_PROXY and NO_PROXY say, or as given. Pure.
+"""Chooses the proxy of an outbound request from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, or from settings. Pure.
 
-The lower-case variable wins over the upper-case one, as in curl. This machine itself is always reached directly.
+The lower-case variable takes precedence over the upper-case one, as in curl. Loopback is always reached directly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ipaddress import ip_address, ip_network
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxies:
-    """Proxy URLs by the scheme of the request, empty for none; they may hold a password, so they are not shown."""
+    """Proxy URLs by the scheme of the request, empty for none. They may contain a password, so `repr` hides them."""
 
     http: str = field(default="", repr=False)
     https: str = field(default="", repr=False)

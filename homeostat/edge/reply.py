@@ -1,8 +1,8 @@
-"""What a handler answers, and its first bytes on the wire.
+"""Responses, and how their status line and headers are encoded.
 
-A head is rendered once for each (status, type, headers) and then kept, since a server says the same few things all
-day. Rendering refuses whatever would let a value break out of its line, and the fields that decide where a message
-ends, which are the connection's alone.
+The head of a response is encoded once for each (status, type, headers) and then cached, because a server repeats the
+same few heads. Encoding refuses values that would break out of their line, and the fields that decide where a message
+ends: only the connection sets those.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Fields = tuple[tuple[str, str], ...]
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A whole answer. A body in parts is written part by part, so a large list is never copied into one piece."""
+    """A complete response. A body in parts is written part by part, so a large list is never copied into one piece."""
 
     status: int
     body: bytes | Sequence[bytes] = b""
@@ -28,7 +28,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class StreamReply(msgspec.Struct, frozen=True):
-    """An answer without an end yet: `start` gets the stream once the head is written."""
+    """A response that stays open: `start` is called with the stream once the head is written."""
 
     status: int
     start: Callable[[Stream], None]
@@ -36,9 +36,9 @@ class StreamReply(msgspec.Struct, frozen=True):
     headers: Fields = ()
 
 
-# Up to here a copy is cheaper than a second write.
+# Up to this size, copying the body behind the head is cheaper than a second write.
 JOINED = 64 * 1024
-# One write of a large body: enough to keep a connection busy, little enough to hold for a slow reader.
+# The size of one write of a large body: large enough for throughput, small enough to buffer for a slow reader.
 PIECE = 256 * 1024
 
 _BODILESS = frozenset({204, 304})
@@ -53,7 +53,7 @@ _heads: dict[tuple[int, str, Fields], bytes] = {}
 
 
 def head_of(status: int, content_type: str, headers: Fields) -> bytes:
-    """Status line and fields, up to where the length is to be said; ValueError for what cannot be sent safely."""
+    """Status line and fields, without the length; `ValueError` for values that cannot be sent safely."""
     key = (status, content_type, headers)
     head = _heads.get(key)
     if head is None:
@@ -65,7 +65,7 @@ def head_of(status: int, content_type: str, headers: Fields) -> bytes:
 
 
 def encode(reply: Reply, *, is_head: bool, is_http10: bool, is_last: bool) -> tuple[bytes, bytes | Sequence[bytes]]:
-    """The head, complete, and what is to follow it."""
+    """The complete head, and the body to send after it."""
     head = head_of(reply.status, reply.content_type, reply.headers)
     body = reply.body
     if isinstance(body, bytes):
@@ -88,7 +88,7 @@ def connection_line(*, is_http10: bool, is_last: bool) -> bytes:
 
 
 def pieces_of(body: bytes | Sequence[bytes]) -> Iterator[bytes | memoryview]:
-    """A large body in writes of about `PIECE` bytes: small parts joined, large ones cut, never the whole copied."""
+    """A large body in writes of about `PIECE` bytes: small parts are joined, large ones are split."""
     if isinstance(body, bytes):
         body = (body,)
     batch: list[bytes] = []

@@ -1,4 +1,4 @@
-"""A request as a handler sees it: read whole, checked, and bound to the peer that sent it."""
+"""A request as a handler sees it: read completely, checked, with the peer that sent it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import msgspec
 class Headers(dict[str, str]):
     """Header fields by lower-case name.
 
-    A field sent more than once reads as one value joined by commas, which for `Authorization` or `Content-Type` is a
-    value nobody accepts; `get_all` gives the lines apart, for the fields that may repeat and hold commas themselves.
+    A field that was sent more than once reads as one value joined by commas. For `Authorization` or `Content-Type` such
+    a value is never accepted. `get_all` returns the lines separately, for fields that may repeat and contain commas.
     """
 
     __slots__ = ("_lines",)
@@ -40,7 +40,7 @@ class Headers(dict[str, str]):
         return [self[name]] if name in self else []
 
     def count(self) -> int:
-        """Lines, not names."""
+        """The number of lines, not of names."""
         if self._lines is None:
             return len(self)
         return len(self) + sum(len(lines) - 1 for lines in self._lines.values())
@@ -65,9 +65,9 @@ class Peer:
 
     @property
     def certificate(self) -> bytes | None:
-        """DER of the certificate the peer proved to own and the client CA signed; None without one."""
+        """DER of the client certificate that the TLS handshake verified; None without one."""
         if self._tls is not None:
-            # Neither renegotiation nor a later TLS 1.3 request can change it, so one look is enough.
+            # Neither renegotiation nor a later TLS 1.3 request can change it, so it is read once.
             self._certificate = self._tls.getpeercert(binary_form=True)
             self._tls = None
         return self._certificate
@@ -82,7 +82,7 @@ class Request(msgspec.Struct, frozen=True):
     body: bytes
     peer: Peer
     connection: dict[str, Any]
-    """Scratch space that lives as long as the connection, for what need not be worked out for each request."""
+    """A cache that lives as long as the connection, for what would be the same for each of its requests."""
     is_last: bool = False
-    """The peer wants the connection closed after the answer."""
+    """The client asked to close the connection after the response."""
     is_http10: bool = False

@@ -1,8 +1,9 @@
-"""A table of routes for servers with a handful of pages; the plane has its own way to read paths.
+"""A table of routes for servers with a handful of pages; the API server parses paths itself.
 
-A pattern is literal text with `{name}` for one path segment and, at its end, `{name:path}` for all the rest, possibly
-nothing. Captures are percent-decoded after the path is split, so an encoded slash stays inside its segment. Literal
-text wins over a capture. A path that only other methods know is 405 with `Allow`; HEAD is answered by GET.
+A pattern is literal text with `{name}` for one path segment and, at its end, `{name:path}` for the rest of the path,
+which may be empty. Captures are percent-decoded after the path is split, so an encoded slash stays inside its segment.
+Literal text takes precedence over a capture. A path that exists only for other methods is a 405 with `Allow`; a HEAD is
+handled by the GET route.
 """
 
 from __future__ import annotations

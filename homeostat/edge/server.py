@@ -1,8 +1,7 @@
-"""Listening, sweeping and stopping: the life of a server around its connections.
+"""An HTTP server: listens, closes connections whose time is up, and stops gracefully.
 
-One timer sweeps all connections for those out of time. `stop` promises: nobody new is let in, idle connections are
-closed, requests being worked on are finished and streams ended properly if that takes no longer than the grace given,
-and when it returns no connection and no task is left.
+One timer checks the timeouts of all connections. `stop` promises: it accepts no new connections, closes idle ones, lets
+running requests finish and ends streams properly within the grace period, and leaves no connection and no task behind.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from homeostat.edge.service import Answer, Handler, Refuse, Service, plain_refus
 __all__ = ["Answer", "Handler", "Limits", "Refuse", "Server", "serve"]
 
 BACKLOG = 1024
-# For what was cut off to be gone; only a task that holds on against its cancellation takes any time.
+# How long to wait for aborted connections and cancelled tasks; only a task that resists cancellation takes time.
 _ABORT_WAIT_S = 5.0
-# A peer that vanished without a word is found by the kernel: asked after 30 s of silence, given up 60 s later.
+# The kernel finds peers that vanished: it probes after 30 s of silence and closes the connection 60 s later.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 
@@ -35,7 +34,7 @@ async def serve(
     limits: Limits | None = None,
     refuse: Refuse = plain_refusal,
 ) -> Server:
-    """Listen, and answer until stopped. Port 0 takes a free one, to be read from `Server.port`."""
+    """Listen, and serve until `stop`. Port 0 chooses a free port, which `Server.port` then has."""
     server = Server(handler, limits or Limits(), refuse)
     await server.listen(host, port, ssl)
     return server
@@ -62,7 +61,7 @@ class Server:
     async def listen(self, host: str, port: int, ssl: tls.SSLContext | None) -> None:
         limits = self._service.limits
         self._listener = await self._service.loop.create_server(
-            lambda: Connection(self._service, self._note),
+            lambda: Connection(self._service, self._track),
             sock=_listening_socket(host, port),
             ssl=ssl,
             backlog=BACKLOG,
@@ -91,12 +90,12 @@ class Server:
         if self._sweeper is not None:
             self._sweeper.cancel()
         with contextlib.suppress(TimeoutError):
-            # Since Python 3.12 this also waits for peers still shaking hands, whose time is limited apart.
+            # Since Python 3.12 this also waits for TLS handshakes in progress, which have a timeout of their own.
             async with asyncio.timeout(_ABORT_WAIT_S):
                 await self._listener.wait_closed()
         self._listener = None
 
-    def _note(self, connection: Connection, is_open: bool) -> None:
+    def _track(self, connection: Connection, is_open: bool) -> None:
         if is_open:
             self._open.add(connection)
             self._emptied.clear()
@@ -122,7 +121,7 @@ class Server:
 def _listening_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=host == "::")
-    # Accepted sockets inherit these from the one they were accepted on.
+    # Accepted sockets inherit these options.
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE.items():
         if hasattr(socket, name):

@@ -1,4 +1,4 @@
-"""What all connections of one server share."""
+"""What all connections of one server share: handler, limits, counters and running requests."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ log = logging.getLogger(__name__)
 
 Answer = Reply | StreamReply
 Handler = Callable[[Request], Answer | Awaitable[Answer]]
-"""An answer given at once is written at once. An awaitable gets a task, unless it is one or a future; it is the
-connection's from then on, and cancelled if the peer goes away."""
+"""A handler returns an answer, which is written at once, or an awaitable of one. The connection runs the awaitable in a
+task and cancels it if the client disconnects."""
 Refuse = Callable[[int, str], Reply]
-"""Words an error of the protocol, or of a handler that raised, in the owner's format."""
+"""Formats an error of the protocol, or of a handler that raised, as the owner of the server wants it."""
 
 
 def plain_refusal(status: int, message: str) -> Reply:
@@ -36,10 +36,10 @@ class Service:
         self.counters = Counters()
         self.is_stopping = False
         self.tasks: set[asyncio.Future[Answer]] = set()
-        """Requests being worked on; held here so that none is lost and `stop` can wait for all."""
+        """Running requests: kept here so that none is garbage-collected and `stop` can wait for all."""
 
     def failure(self, request: Request) -> Reply:
-        """The answer to a request whose handler just raised; the error goes to the log and not to the peer."""
+        """The response to a request whose handler just raised. The error is logged and not sent to the client."""
         self.counters.failed += 1
         log.exception("request failed", extra={"method": request.method, "path": request.path})
         return self.refusal(500, "internal error")

@@ -1,10 +1,10 @@
-"""An answer that goes on: watch events, logs, server-sent events.
+"""Streaming responses: watch events, logs, server-sent events.
 
-An event is framed once by `frame` and the same bytes go to every stream: `send` is one `transport.write`, with no
-task and no queue of ours between. Promises, each with a test:
+`frame` encodes an event once, and the same bytes go to every stream: `send` is one `transport.write`, without a task or
+a queue. Promises, each with a test:
 
-- what is sent is delivered in order or the stream ends; nothing is dropped in between;
-- a reader that leaves more than the limit untaken is cut off at the next send, and no other reader notices;
+- data is delivered in order or the stream ends; nothing in between is dropped;
+- a reader with more unread data than the limit is disconnected at the next send, and no other reader notices;
 - `on_close` callbacks run once, whatever ended the stream, and never from inside `send`, `close` or `abort`: a loop
   over streams may remove them there.
 """
@@ -21,12 +21,12 @@ LAST_CHUNK = b"0\r\n\r\n"
 
 
 def frame(data: bytes) -> bytes:
-    """`data` as one HTTP chunk; nothing for nothing, since an empty chunk would end the stream."""
+    """`data` as one HTTP chunk. Empty data gives no chunk, because an empty chunk would end the stream."""
     return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
 
 def unframe(chunks: bytes) -> bytes:
-    """What `frame` was given, also of several chunks in a row."""
+    """The data of one or several chunks that `frame` made."""
     parts, at = [], 0
     while at < len(chunks):
         start = chunks.index(b"\r\n", at) + 2
@@ -37,33 +37,33 @@ def unframe(chunks: bytes) -> bytes:
 
 
 class Stream(Protocol):
-    """What a `StreamReply` writes to: `HttpStream` on a connection, or a reader in the same process."""
+    """The target of a `StreamReply`: an `HttpStream` on a connection, or a reader in the same process."""
 
     @property
     def closed(self) -> bool: ...
 
     @property
     def buffered(self) -> int:
-        """Bytes the reader has not taken."""
+        """Bytes that the reader has not read."""
         ...
 
     def send(self, chunk: bytes) -> None:
         """Chunks as made by `frame`, one or several joined. Nothing happens once the stream is closed."""
 
     async def drain(self) -> None:
-        """Return when there is room again or the stream is closed; for a sender of more than a reader can hold."""
+        """Wait until the reader has caught up or the stream is closed; for senders of much data."""
 
     def close(self) -> None:
-        """End well: the reader sees the end of the answer."""
+        """End the response properly: the reader sees its end."""
 
     def abort(self) -> None:
-        """Cut off: what the reader has not taken is thrown away."""
+        """Break the connection and discard unread data."""
 
     def on_close(self, callback: Callable[[], None]) -> None: ...
 
 
 class CloseCallbacks:
-    """What is to be called when a stream has ended: each once, and never from inside the call that ends it."""
+    """Callbacks for the end of a stream: each runs once, and never from inside the call that ends the stream."""
 
     __slots__ = ("_callbacks", "_is_over")
 
@@ -87,7 +87,7 @@ class CloseCallbacks:
 
 
 class Host(Protocol):
-    """What a stream needs of the connection it runs on."""
+    """The connection that a stream runs on."""
 
     counters: Counters
 
@@ -95,7 +95,7 @@ class Host(Protocol):
 
 
 class HttpStream:
-    """A stream on a connection. Not made by handlers: a `StreamReply` is given one."""
+    """A stream on a connection. The connection makes it and passes it to `StreamReply.start`."""
 
     __slots__ = (
         "_callbacks",
@@ -119,7 +119,7 @@ class HttpStream:
         self._waiters: list[asyncio.Future[None]] = []
         self.closed = False
         self.is_full = False
-        """The peer takes less than it is sent; kept by the connection."""
+        """The transport's buffer is above its high-water mark; the connection sets this."""
 
     def send(self, chunk: bytes) -> None:
         """Chunks as made by `frame`, one or several joined. Nothing happens once the stream is closed."""
@@ -135,18 +135,18 @@ class HttpStream:
 
     @property
     def buffered(self) -> int:
-        """Bytes the peer has not taken; under TLS those of the last writes may be missing from it."""
+        """Bytes that wait in the transport. Under TLS the newest ones may be missing from it."""
         return 0 if self.closed else self._transport.get_write_buffer_size()
 
     async def drain(self) -> None:
-        """Return when there is room again or the stream is closed; for a sender of more than a reader can hold."""
+        """Wait until the reader has caught up or the stream is closed; for senders of much data."""
         if self.is_full and not self.closed:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter
 
     def close(self) -> None:
-        """End well: the peer sees the end of the answer and may use the connection again."""
+        """End the response properly: the client may use the connection again."""
         if self.closed:
             return
         if self._is_chunked:
@@ -155,18 +155,18 @@ class HttpStream:
         self._host.stream_ended()
 
     def abort(self) -> None:
-        """Cut off: the peer sees a broken connection, and what it has not taken is thrown away."""
+        """Break the connection and discard unread data."""
         if not self.closed:
             self._end()
             self._transport.abort()
 
-    def lost(self) -> None:
-        """The connection is gone; called by it."""
+    def disconnected(self) -> None:
+        """The connection calls this when it is lost."""
         if not self.closed:
             self._end()
 
-    def room(self) -> None:
-        """The peer has caught up; called by the connection."""
+    def resume(self) -> None:
+        """The connection calls this when the transport's buffer is below its low-water mark."""
         self.is_full = False
         self._wake()
 

@@ -1,27 +1,28 @@
-"""How long a state has lasted, as seen by looking now and then.
+"""Measures how long a connection has been in one state, from periodic checks.
 
-The sweep names the state it finds with a number; as long as the number stays, time adds up. A connection therefore
-needs no timer and no clock of its own, and bytes that trickle in without changing the state buy no time.
+Each check passes a number for the state. While the number stays the same, time adds up. A connection therefore needs no
+timer and no clock of its own, and bytes that trickle in without changing the state do not extend its time.
 """
 
 from __future__ import annotations
 
-UNTIMED = -1
+_NONE = -1
 
 
-class Patience:
-    __slots__ = ("_mark", "_since")
+class StateTimer:
+    __slots__ = ("_since", "_state")
 
     def __init__(self) -> None:
-        self._mark = UNTIMED
+        self._state = _NONE
         self._since = 0.0
 
     def reset(self) -> None:
-        self._mark = UNTIMED
+        self._state = _NONE
 
-    def has_run_out(self, mark: int, now: float, timeout_s: float) -> bool:
-        if mark != self._mark:
-            self._mark = mark
+    def has_expired(self, state: int, now: float, timeout_s: float) -> bool:
+        """Whether the connection has been in `state` for at least `timeout_s`."""
+        if state != self._state:
+            self._state = state
             self._since = now
             return False
         return now - self._since >= timeout_s

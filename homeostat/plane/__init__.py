@@ -1,4 +1,6 @@
-"""The embedded control plane: store, server and in-process client in one object. The one place where both halves meet.
+"""The embedded control plane: store, server and in-process client in one object.
+
+It is the only package that imports both the server half and the controller half.
 
 async with open_plane(Settings(data=Path("data"))) as plane:
     print(plane.url)
@@ -17,12 +19,12 @@ from homeostat.edge.server import serve
 from homeostat.objects.errors import AlreadyExistsError, error_of, status_of
 from homeostat.objects.json import JsonObject, encode
 from homeostat.plane.assembly import assemble
-from homeostat.plane.background import OPERATORS_GRACE_S, host_operators, keep_house, tick
+from homeostat.plane.background import OPERATORS_GRACE_S, host_operators, run_housekeeping, run_timers
 from homeostat.plane.credentials import prepare_credentials, renew_credentials, write_kubeconfig
 from homeostat.plane.faces import faces_served
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import OPERATORS, Settings
-from homeostat.plane.storage import KeptStore, open_store
+from homeostat.plane.storage import PlaneStore, open_store
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
@@ -40,20 +42,20 @@ _KINDS_WITHIN_S = 5.0
 
 @asynccontextmanager
 async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterator[Plane]:
-    """A plane that serves until the block is left; then watches are closed and running requests finished.
+    """Run a plane until the block ends; then close its watches and finish running requests.
 
-    `StoreError` where the store cannot be had, and when it is lost for good: whoever runs the plane starts it again.
-    `FaceError` where faces cannot be served as they were asked for.
+    `StoreError` if the store cannot be opened, and if it is lost for good: the caller starts the plane again.
+    `FaceError` if faces cannot be served as configured.
     """
     make_private_directory(settings.data)
     store = await open_store(settings)
     try:
-        # Behind the store's lock: a start that is refused must not renew what the running plane shows.
+        # Only with the store's lock: a start that is refused must not renew the certificates of the running plane.
         pki = prepare_credentials(settings)
         async with _running(settings, pki, store, tracer) as plane:
             yield plane
     except BaseExceptionGroup as group:
-        # Of all that ends with it, the store's end is what there is to tell, or what was missing from the start.
+        # Everything ends with a lost store, so its error is the one to report; likewise a face that cannot start.
         lost = group.subgroup((StoreError, FaceError))
         raise (group if lost is None else sole_error(lost)) from None
     finally:
@@ -61,12 +63,12 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
 
 
 @asynccontextmanager
-async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Tracer) -> AsyncIterator[Plane]:
+async def _running(settings: Settings, pki: Pki, store: PlaneStore, tracer: Tracer) -> AsyncIterator[Plane]:
     plane = await assemble(settings, pki, store)
     await _bootstrap(plane.client)
-    # Only now: a webhook that is away must not keep a plane from starting.
+    # After bootstrap: an unreachable webhook must not keep a plane from starting.
     await plane.admission.follow(store)
-    # Before it serves: what operators guard is not written until they are there.
+    # Before the server listens: nothing that an operator guards may be written until the operator runs.
     supervisors = host_operators(plane, tracer)
     context = None if settings.is_open else server_context(pki)
     plane.server = await serve(
@@ -78,7 +80,7 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
         refuse=_refuse,
     )
     write_kubeconfig(plane, pki)
-    work = [store.maintain(), tick(plane), keep_house(plane, pki), *(each.run() for each in supervisors)]
+    work = [store.maintain(), run_timers(plane), run_housekeeping(plane, pki), *(each.run() for each in supervisors)]
     if context is not None:
         work.append(renew_credentials(plane, pki, context))
     async with asyncio.TaskGroup() as tasks:
@@ -91,7 +93,7 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
             await asyncio.gather(*(each.stop() for each in supervisors))
             for task in running:
                 task.cancel()
-            # Whoever watches from inside ends before the watches do, and takes their end for no failure.
+            # Clients inside the process stop before their watches do, so that they do not report the end as a failure.
             await asyncio.wait(running, timeout=OPERATORS_GRACE_S)
             plane.watches.close()
             await plane.server.stop(grace_s=3.0)
@@ -99,7 +101,7 @@ async def _running(settings: Settings, pki: Pki, store: KeptStore, tracer: Trace
 
 
 async def _installed(supervisors: Sequence[Supervisor]) -> None:
-    """Who is told that the plane serves should find the operators' kinds."""
+    """Wait for the operators' kinds, so that clients find them once the plane reports that it serves."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_KINDS_WITHIN_S):
             for supervisor in supervisors:
@@ -120,6 +122,6 @@ def _refuse(code: int, message: str) -> Reply:
     error = error_of({"code": code, "message": message})
     if error.code == code:
         return refusal(error)
-    # HTTP has refusals that Kubernetes has no error for.
+    # HTTP has status codes that Kubernetes has no error for.
     reason = HTTPStatus(code).phrase.replace(" ", "")
     return Reply(code, encode({**status_of(error), "reason": reason, "code": code}))

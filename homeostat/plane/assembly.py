@@ -1,4 +1,4 @@
-"""The server's parts put together over a store."""
+"""Builds the server and its parts over a store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from homeostat.operators.catalog import operator_name
 from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
-from homeostat.plane.storage import KeptStore
+from homeostat.plane.storage import PlaneStore
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.authn import Authenticator
 from homeostat.server.access.authz import Authorizer
@@ -41,7 +41,7 @@ from homeostat.store.base import Key, Store
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
-async def assemble(settings: Settings, pki: Pki, store: KeptStore) -> Plane:
+async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     registry, watches, metrics = Registry(), Watches(), Metrics()
     supervisors: list[Supervisor] = []
     registry.add(builtin_kinds(builtin_behaviours(registry)))
@@ -105,7 +105,7 @@ def _uids(store: Store) -> Callable[[str, str, str], str | None]:
     return uid
 
 
-def _measure(metrics: Metrics, store: KeptStore, watches: Watches) -> None:
+def _measure(metrics: Metrics, store: PlaneStore, watches: Watches) -> None:
     metrics.gauge("homeostat_watches", "Open watches", lambda: len(watches))
     metrics.gauge("homeostat_store_revision", "Newest revision", lambda: store.revision)
     metrics.gauge("homeostat_store_oldest_revision", "Oldest revision a watch may start at", lambda: store.oldest)

@@ -1,7 +1,7 @@
-"""What a plane does beside answering: ticks, the end of old Events, housekeeping, operators.
+"""Background work of a plane: timers, expiry of Events, housekeeping, operators.
 
-Where replicas share a database, one of them does each chore: whoever holds its Lease. A chore with a Lease of its own
-may be done by another replica than the next, so the load spreads.
+Where replicas share a database, one replica does each job: the holder of its Lease. Jobs with different Leases may run
+on different replicas, which spreads the load.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _TICK_S = 1.0
 _EXPIRE_EVERY_S = 60.0
 
 
-async def tick(plane: Plane) -> None:
+async def run_timers(plane: Plane) -> None:
     while True:
         await asyncio.sleep(_TICK_S)
         plane.watches.tick()
         plane.app.deadlines.tick(asyncio.get_running_loop().time())
 
 
-async def keep_house(plane: Plane, pki: Pki) -> None:
+async def run_housekeeping(plane: Plane, pki: Pki) -> None:
     """Until cancelled."""
 
-    async def chores() -> None:
+    async def jobs() -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_expire(plane))
             if "housekeeping" in plane.settings.operators:
                 tasks.create_task(housekeeping.run(plane.client, authority=pki.authority.read_text()))
 
     if plane.settings.is_shared:
-        await _by_turns(plane, "homeostat-housekeeping", chores)
+        await _run_elected(plane, "homeostat-housekeeping", jobs)
     else:
-        await chores()
+        await jobs()
 
 
 def host_operators(plane: Plane, tracer: Tracer) -> list[Supervisor]:
@@ -75,7 +75,7 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
     return supervisor
 
 
-async def _by_turns(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:
+async def _run_elected(plane: Plane, lease: str, work: Callable[[], Awaitable[None]]) -> None:
     election = Election(plane.client, LEASES, lease, unique_identity())
     while True:
         try:

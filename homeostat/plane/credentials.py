@@ -1,7 +1,7 @@
-"""The keys and certificates of a plane, and the kubeconfig that leads to it.
+"""The keys and certificates of a plane, and the kubeconfig for it.
 
-Replicas on one database share a data directory: authority, keys and tokens are the same for all, and each shows a
-certificate of its own. The first start makes what is missing, one replica at a time.
+Replicas on one database share a data directory: they have the same authority, keys and tokens, and a server certificate
+each. The first start creates what is missing, one replica at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RENEW_EVERY_S = 12 * 3600.0
 
 
 def prepare_credentials(settings: Settings) -> Pki:
-    """Blocking. `PkiError` for what is there and cannot be used."""
+    """Create or read keys and certificates; blocks. `PkiError` for files that exist and cannot be used."""
     with exclusive(settings.data / "pki.lock"):
         return prepare_pki(_pki(settings), hosts=_hosts(settings), now=datetime.now(UTC))
 

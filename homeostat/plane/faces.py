@@ -1,4 +1,4 @@
-"""The faces of a plane's operators, served from the plane's own process. Every replica serves them."""
+"""Serves the faces of a plane's operators from the plane's process. Every replica serves them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMESPACE = "default"
 
 @dataclass(frozen=True, slots=True)
 class _Hosted:
-    """A face, and the operator that it belongs to."""
+    """The operator of a face, and what the face is opened with."""
 
     supervisor: Supervisor
     surroundings: Surroundings
@@ -32,7 +32,7 @@ class _Hosted:
 async def faces_served(
     plane: Plane, supervisors: Sequence[Supervisor], context: ssl.SSLContext | None
 ) -> AsyncIterator[tuple[ServedFace, ...]]:
-    """Inside the block. `FaceError` where faces cannot be served as they were asked for."""
+    """Serve the faces while the block runs. `FaceError` if they cannot be served as configured."""
     if plane.settings.faces is None:
         yield ()
         return
@@ -59,7 +59,7 @@ def _hosted(plane: Plane, supervisor: Supervisor) -> _Hosted:
 
 @asynccontextmanager
 async def _opened(hosted: dict[str, _Hosted], face: Face) -> AsyncIterator[Handler]:
-    # Some tenths of a second of imports, which would hold up everybody else in this process.
+    # The imports take some tenths of a second, which would block the event loop.
     open_app = await asyncio.to_thread(opener_of, face)
     found = hosted[face.name]
     await found.supervisor.installed()

@@ -1,4 +1,4 @@
-"""What operators have to say about writes, brought to the server: where both halves meet."""
+"""Registers the admission checks of operators with the server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from homeostat.server.admission.guards import Guards
 
 
 def expect_guards(guards: Guards, supervisor: Supervisor) -> None:
-    """Before the operator is set up: nothing that it guards is written until then, and a write wakes it."""
+    """Refuse writes of what the operator guards until it is set up. Such a write wakes the operator."""
     for resource in supervisor.description.guarded:
         guards.expect(_owner(supervisor.description.name), resource, supervisor.wake)
 

@@ -1,4 +1,4 @@
-"""A running plane."""
+"""The running plane: its settings, parts and addresses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from homeostat.client.base import Client
 from homeostat.client.in_process import InProcess
 from homeostat.edge.server import Server
 from homeostat.plane.settings import Settings
-from homeostat.plane.storage import KeptStore
+from homeostat.plane.storage import PlaneStore
 from homeostat.runtime.faces.hosting import ServedFace
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.user import SELF
@@ -18,12 +18,12 @@ from homeostat.server.verbs.watch import Watches
 
 
 class Plane:
-    """`client` is its own, with all rights."""
+    """A running plane. Its `client` has all permissions."""
 
     def __init__(
         self,
         settings: Settings,
-        store: KeptStore,
+        store: PlaneStore,
         app: App,
         watches: Watches,
         admission: AdmissionChain,
@@ -46,7 +46,7 @@ class Plane:
         return self._url(self.server.port if self.server else self.settings.port)
 
     def face_url(self, name: str) -> str:
-        """Empty where it is not served."""
+        """The URL of a face; empty if it is not served."""
         return next((each.url for each in self.faces if each.face.name == name), "")
 
     def _url(self, port: int) -> str:

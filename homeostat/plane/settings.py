@@ -1,4 +1,4 @@
-"""What a plane is started with."""
+"""The settings of a plane."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Settings:
     is_open: bool = False
     """Plain HTTP without credentials; loopback only."""
     database: Path | str | None = None
-    """Where the objects are kept: a file, or a `postgresql://` URL; unless told `homeostat.db` in `data`."""
+    """Where objects are stored: a file, or a `postgresql://` URL. The default is `homeostat.db` in `data`."""
     address: str = ""
-    """What clients call the plane, if that is not where it listens: `https://plane.example:7443`."""
+    """The URL for clients, if it is not the address that the plane listens on: `https://plane.example:7443`."""
     operators: frozenset[str] = OPERATORS
-    """Which operators run in the plane's process: housekeeping, and whatever `operators/catalog.py` finds by name."""
+    """The operators that run in the plane's process: housekeeping, and those that `operators/catalog.py` finds."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
-    """What operators read their settings from; it may hold secrets."""
+    """Operators read their settings from it; it may contain secrets."""
     faces: FaceChoice | None = None
-    """Where the faces of the operators are served; None for nowhere."""
+    """Where the faces of the operators are served; None if they are not."""
 
     @property
     def is_shared(self) -> bool:

@@ -1,7 +1,7 @@
-"""The store of a plane: a file of its own, or a database that it shares with its replicas.
+"""Opens the store of a plane: a file of its own, or a database that replicas share.
 
-Secrets are sealed with the key in `seal.key`, made at the first start. Nothing else opens them, so it is never made
-anew for a database that is there; replicas need the same one.
+Secrets are encrypted with the key in `seal.key`, which the first start creates. No other key decrypts them, so the key
+is never recreated for an existing database. Replicas need the same key.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from homeostat.store.counters import Counters
 SEALED_RESOURCES = frozenset({"secrets"})
 
 
-class KeptStore(Store, Protocol):
-    """A store with what a plane wants to know and do beside it."""
+class PlaneStore(Store, Protocol):
+    """A store with the figures and the maintenance that a plane needs."""
 
     @property
     def counters(self) -> Counters: ...
@@ -30,8 +30,8 @@ class KeptStore(Store, Protocol):
     async def maintain(self) -> None: ...
 
 
-async def open_store(settings: Settings) -> KeptStore:
-    """`StoreError` where it cannot be had; says what to do."""
+async def open_store(settings: Settings) -> PlaneStore:
+    """`StoreError` if the store cannot be opened; it says what to do."""
     path = settings.data / "seal.key"
     if isinstance(settings.database, str):
         return await _open_shared(settings.database, path)
@@ -41,12 +41,12 @@ async def open_store(settings: Settings) -> KeptStore:
     return await SqliteStore.open(database, sealed=SEALED_RESOURCES, key=_sealing_key(path, database))
 
 
-async def _open_shared(url: str, path: Path) -> KeptStore:
+async def _open_shared(url: str, path: Path) -> PlaneStore:
     try:
         from homeostat.store.postgres import PostgresStore
     except ImportError as error:
         raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat[postgres]'") from error
-    # Whether this is the database's key is known to the database.
+    # The database knows whether this is its key.
     key = read_private(path) or keep_private(path, secrets.token_bytes(32))
     return await PostgresStore.open(url, sealed=SEALED_RESOURCES, key=key)
 

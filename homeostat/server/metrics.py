@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from homeostat.edge.metrics.exposition import CONTENT_TYPE, Collector, exposition
-from homeostat.edge.metrics.histogram import Tally
+from homeostat.edge.metrics.histogram import Histogram
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -32,18 +32,18 @@ class _Gauge(NamedTuple):
 
 class Metrics:
     def __init__(self) -> None:
-        self._tallies: dict[tuple[Labels, int], Tally] = {}
+        self._histograms: dict[tuple[Labels, int], Histogram] = {}
         self._gauges: list[_Gauge] = []
         self._included: list[Collector] = []
 
     def request(self, labels: Labels, code: int, seconds: float) -> None:
-        (self._tallies.get((labels, code)) or self._tally(labels, code)).add(seconds)
+        (self._histograms.get((labels, code)) or self._histogram(labels, code)).add(seconds)
 
-    def _tally(self, labels: Labels, code: int) -> Tally:
+    def _histogram(self, labels: Labels, code: int) -> Histogram:
         # Resources come and go with their definitions: past a bound, new ones are counted together.
-        if len(self._tallies) >= _MOST_SORTS:
+        if len(self._histograms) >= _MOST_SORTS:
             labels = (labels[0], "other", "")
-        return self._tallies.setdefault((labels, code), Tally(_BOUNDS))
+        return self._histograms.setdefault((labels, code), Histogram(_BOUNDS))
 
     def gauge(self, name: str, told: str, read: Callable[[], float]) -> None:
         """A figure that is read when Prometheus asks."""
@@ -74,8 +74,8 @@ class Metrics:
             "API requests by verb, resource, subresource and HTTP code",
             labels=("verb", "resource", "subresource", "code"),
         )
-        for (labels, code), tally in self._tallies.items():
-            family.add_metric([*labels, str(code)], sum(tally.counts))
+        for (labels, code), histogram in self._histograms.items():
+            family.add_metric([*labels, str(code)], sum(histogram.counts))
         return family
 
     def _durations(self) -> HistogramMetricFamily:
@@ -86,9 +86,9 @@ class Metrics:
             "Time from a request to its answer (for a watch: to its start)",
             labels=("verb", "resource", "subresource"),
         )
-        together: dict[Labels, Tally] = {}
-        for (labels, _), tally in self._tallies.items():
-            together.setdefault(labels, Tally(_BOUNDS)).take(tally)
-        for labels, tally in together.items():
-            family.add_metric(labels, tally.buckets(), tally.seconds)
+        together: dict[Labels, Histogram] = {}
+        for (labels, _), histogram in self._histograms.items():
+            together.setdefault(labels, Histogram(_BOUNDS)).merge(histogram)
+        for labels, histogram in together.items():
+            family.add_metric(labels, histogram.buckets(), histogram.seconds)
         return family

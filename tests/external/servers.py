@@ -14,7 +14,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Subject, Validity, name_of, sign_authority, sign_leaf
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -42,7 +42,7 @@ async def serving(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncI
 def own_authority(folder: Path) -> tuple[ssl.SSLContext, str]:
     """What a server of this machine needs for TLS, and the authority that its clients have to trust."""
     now = datetime.now(UTC)
-    span, subject = Span(now, now + timedelta(days=1)), Subject("127.0.0.1", hosts=frozenset({"127.0.0.1"}))
+    span, subject = Validity(now, now + timedelta(days=1)), Subject("127.0.0.1", hosts=frozenset({"127.0.0.1"}))
     signer = Signer(name_of(Subject("authority")), ec.generate_private_key(ec.SECP256R1()))
     key = ec.generate_private_key(ec.SECP256R1())
     plain = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

@@ -1,4 +1,4 @@
-"""What a server has seen, as plain numbers for whoever exposes metrics."""
+"""Counters of an HTTP server, as plain numbers that a metrics page reads."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ class Counters:
     def __init__(self) -> None:
         self.accepted = 0
         self.connections = 0
-        """Open now; all others only grow."""
+        """Open connections; all other counters only grow."""
         self.requests = 0
         self.refused = 0
-        """Answered by the edge itself: malformed, too large, too slow, too many."""
+        """Requests that the server refused before the handler: malformed, too large, too slow, too many."""
         self.failed = 0
-        """Handlers that raised."""
+        """Requests whose handler raised."""
         self.cut_off = 0
-        """Readers that did not take what was sent to them."""
+        """Connections closed because the client did not read."""
         self.bytes_in = 0
         self.bytes_out = 0

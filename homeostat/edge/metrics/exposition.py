@@ -1,7 +1,7 @@
-"""Figures in the text format that Prometheus reads, from collectors that are no part of a registry of the process.
+"""Metrics in the text format of Prometheus, from collectors that belong to no process-wide registry.
 
-Prometheus takes a page only if each name stands on it once: families of several collectors that share a name are
-shown as one.
+Prometheus accepts a page only if each metric name occurs once, so families of several collectors that share a name are
+merged.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Collector(Protocol):
-    """Whatever has figures; the collectors of prometheus-client are such."""
+    """Anything that has metrics, such as a collector of prometheus-client."""
 
     def collect(self) -> Iterable[Metric]: ...
 
 
 class Families:
-    """What several collectors have, each name once."""
+    """The metrics of several collectors, each name once."""
 
     def __init__(self, *collectors: Collector) -> None:
         self._collectors = collectors
@@ -33,14 +33,14 @@ class Families:
         found: dict[str, Metric] = {}
         for collector in self._collectors:
             for family in collector.collect():
-                held = found.get(family.name)
-                if held is None:
-                    held = found[family.name] = Metric(family.name, family.documentation, family.type)
-                elif held.type != family.type:
+                merged = found.get(family.name)
+                if merged is None:
+                    merged = found[family.name] = Metric(family.name, family.documentation, family.type)
+                elif merged.type != family.type:
                     raise ValueError(
-                        f"metric {family.name} is a {held.type} of one collector, a {family.type} of another"
+                        f"metric {family.name} is a {merged.type} of one collector, a {family.type} of another"
                     )
-                held.samples += family.samples
+                merged.samples += family.samples
         return list(found.values())
 
 

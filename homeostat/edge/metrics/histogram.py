@@ -1,4 +1,4 @@
-"""Durations counted in buckets: numbers in a list, since every request is counted and few are ever read."""
+"""A histogram of durations. Buckets are numbers in a list: every request is counted, and the counts are rarely read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import accumulate
 from operator import add
 
 
-class Tally:
-    """How many took at most as long as each bound says and longer than the one before it; the last longer than all."""
+class Histogram:
+    """Counts durations by bucket: up to its bound and longer than the bound before; the last has no bound."""
 
     __slots__ = ("_bounds", "counts", "seconds")
 
@@ -21,11 +21,11 @@ class Tally:
         self.counts[bisect_left(self._bounds, seconds)] += 1
         self.seconds += seconds
 
-    def take(self, other: Tally) -> None:
-        """Counts in what another of the same bounds has counted."""
+    def merge(self, other: Histogram) -> None:
+        """Add the counts of another histogram with the same bounds."""
         self.counts = list(map(add, self.counts, other.counts))
         self.seconds += other.seconds
 
     def buckets(self) -> list[tuple[str, int]]:
-        """As Prometheus has them: each bound with all that took no longer."""
+        """Cumulative, as Prometheus expects: each bound with the count of all durations up to it."""
         return list(zip([*map(str, self._bounds), "+Inf"], accumulate(self.counts), strict=True))

@@ -1,7 +1,7 @@
-"""X.509 certificates as all of ours are: an authority that signs for itself, and leaves that it vouches for.
+"""Issues X.509 certificates: self-signed certificate authorities, and server and client certificates signed by them.
 
-Keys and names in, PEM out; no files, no clock. It needs the cryptography package's X.509 half, so it is imported only
-when something is to be made.
+The functions take keys and names and return PEM. They touch no files and no clock. Importing the module loads the X.509
+part of the cryptography package, so callers import it only when they issue a certificate.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _SKEW = timedelta(hours=1)
-"""Certificates begin a little before they are made: clocks differ."""
+"""A certificate is valid from a little before it is issued, because clocks differ."""
 
 
 class Subject(NamedTuple):
-    """Whom a certificate names. With hosts it is a server's, without a client's; a name that is empty is left out."""
+    """The subject of a certificate: with hosts a server, without a client. An empty name is left out."""
 
     common_name: str
     organizations: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
 
 
-class Span(NamedTuple):
-    """When a certificate is made, and when it ends."""
+class Validity(NamedTuple):
+    """When a certificate is issued, and when it expires."""
 
     now: datetime
     end: datetime
@@ -46,16 +46,16 @@ def name_of(subject: Subject) -> x509.Name:
     return x509.Name(attributes)
 
 
-def sign_authority(signer: Signer, span: Span) -> bytes:
-    """For the signer itself. It may vouch for leaves, and for no other authority."""
-    builder = _builder(signer.name, signer.name, signer.key.public_key(), span)
+def sign_authority(signer: Signer, validity: Validity) -> bytes:
+    """The signer's own certificate. It may sign server and client certificates, and no other authority."""
+    builder = _builder(signer.name, signer.name, signer.key.public_key(), validity)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     return _signed(builder.add_extension(_usage(signs_certificates=True), critical=True), signer.key)
 
 
-def sign_leaf(signer: Signer, subject: Subject, key: ec.EllipticCurvePublicKey, span: Span) -> bytes:
+def sign_leaf(signer: Signer, subject: Subject, key: ec.EllipticCurvePublicKey, validity: Validity) -> bytes:
     purpose = ExtendedKeyUsageOID.SERVER_AUTH if subject.hosts else ExtendedKeyUsageOID.CLIENT_AUTH
-    builder = _builder(name_of(subject), signer.name, key, span)
+    builder = _builder(name_of(subject), signer.name, key, validity)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     builder = builder.add_extension(_usage(signs_certificates=False), critical=True)
     builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
@@ -67,7 +67,7 @@ def sign_leaf(signer: Signer, subject: Subject, key: ec.EllipticCurvePublicKey, 
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, span: Span
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, validity: Validity
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
@@ -75,8 +75,8 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(span.now - _SKEW)
-        .not_valid_after(span.end)
+        .not_valid_before(validity.now - _SKEW)
+        .not_valid_after(validity.end)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
 

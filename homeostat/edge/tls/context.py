@@ -1,8 +1,8 @@
 """TLS contexts of servers and clients.
 
-A server speaks TLS 1.2 or newer and offers HTTP/1.1 by ALPN. With a client CA a certificate is asked for but not
-demanded, since a client may come with a token instead; one that the CA did not sign ends the handshake, so whatever
-`Peer.certificate` shows has been verified.
+A server speaks TLS 1.2 or newer and offers HTTP/1.1 by ALPN. With a client CA it requests a certificate but does not
+require one, because a client may use a token instead. A certificate that the CA did not sign ends the handshake, so
+`Peer.certificate` is always verified.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def client_context(
 
 
 def _present(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    # OpenSSL's binding reads a client's certificate from files alone.
+    # Python's ssl module loads a client certificate only from files.
     with TemporaryDirectory(prefix="homeostat-") as directory:
         chain = Path(directory) / "client.pem"
         chain.touch(mode=0o600)

@@ -11,13 +11,13 @@ from homeostat.operators.policy.engine.tally import Totals
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from homeostat.edge.metrics.histogram import Tally
+    from homeostat.edge.metrics.histogram import Histogram
 
 _LABELS = ("namespace", "policy")
 _ERRORS = frozenset({"failed"})
 
 Key = tuple[str, str]
-Counted = Callable[[], tuple[Mapping[str, int], "Tally"]]
+Counted = Callable[[], tuple[Mapping[str, int], "Histogram"]]
 """How the looks at policies ended, and how long they took."""
 
 

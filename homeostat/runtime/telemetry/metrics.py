@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from homeostat.edge.metrics.exposition import Collector, exposition
-from homeostat.edge.metrics.histogram import Tally
+from homeostat.edge.metrics.histogram import Histogram
 from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.control.hot_loop_limit import Breaker
 from homeostat.runtime.control.queue import WorkQueue
@@ -99,7 +99,7 @@ class Metrics:
     """The figures of one manager."""
 
     def __init__(self) -> None:
-        self._tallies: dict[tuple[str, str], Tally] = {}
+        self._histograms: dict[tuple[str, str], Histogram] = {}
         self._queues: dict[str, WorkQueue[Any]] = {}
         self._breakers: dict[str, Breaker[Any]] = {}
         self._informers: list[Informers] = []
@@ -112,7 +112,7 @@ class Metrics:
         """The figures of several managers as of one, where each series stands once. Their controllers' names differ."""
         whole = cls()
         for each in several:
-            whole._tallies |= each._tallies
+            whole._histograms |= each._histograms
             whole._queues |= each._queues
             whole._breakers |= each._breakers
             whole._elections |= each._elections
@@ -122,19 +122,19 @@ class Metrics:
         return whole
 
     def reconciled(self, controller: str, outcome: str, seconds: float) -> None:
-        tally = self._tallies.get((controller, outcome))
-        if tally is None:
-            tally = self._tallies[controller, outcome] = Tally(_BOUNDS)
-        tally.add(seconds)
+        histogram = self._histograms.get((controller, outcome))
+        if histogram is None:
+            histogram = self._histograms[controller, outcome] = Histogram(_BOUNDS)
+        histogram.add(seconds)
 
-    def counted(self, controllers: Collection[str]) -> tuple[dict[str, int], Tally]:
+    def counted(self, controllers: Collection[str]) -> tuple[dict[str, int], Histogram]:
         """Of these controllers together: how many reconciles by outcome, and how long they took."""
         counts: dict[str, int] = {}
-        times = Tally(_BOUNDS)
-        for (controller, outcome), tally in self._tallies.items():
+        times = Histogram(_BOUNDS)
+        for (controller, outcome), histogram in self._histograms.items():
             if controller in controllers:
-                counts[outcome] = counts.get(outcome, 0) + sum(tally.counts)
-                times.take(tally)
+                counts[outcome] = counts.get(outcome, 0) + sum(histogram.counts)
+                times.merge(histogram)
         return counts, times
 
     def watch_queue(self, controller: str, queue: WorkQueue[Any]) -> None:
@@ -147,7 +147,7 @@ class Metrics:
         """It has gone and is not coming back; one that takes its name begins anew."""
         self._queues.pop(controller, None)
         self._breakers.pop(controller, None)
-        self._tallies = {key: tally for key, tally in self._tallies.items() if key[0] != controller}
+        self._histograms = {key: histogram for key, histogram in self._histograms.items() if key[0] != controller}
 
     def watch_informers(self, informers: Informers) -> None:
         """Also those that are asked for later."""
@@ -187,12 +187,12 @@ class Metrics:
         times = HistogramMetricFamily(
             "homeostat_reconcile_seconds", "How long a reconcile took", labels=("controller",)
         )
-        together: dict[str, Tally] = {}
-        for (controller, outcome), tally in self._tallies.items():
-            counts.add_metric((controller, outcome), sum(tally.counts))
-            together.setdefault(controller, Tally(_BOUNDS)).take(tally)
-        for controller, tally in together.items():
-            times.add_metric((controller,), tally.buckets(), tally.seconds)
+        together: dict[str, Histogram] = {}
+        for (controller, outcome), histogram in self._histograms.items():
+            counts.add_metric((controller, outcome), sum(histogram.counts))
+            together.setdefault(controller, Histogram(_BOUNDS)).merge(histogram)
+        for controller, histogram in together.items():
+            times.add_metric((controller,), histogram.buckets(), histogram.seconds)
         return counts, times
 
 

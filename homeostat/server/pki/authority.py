@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cryptography import x509
 
-from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Subject, Validity, name_of, sign_authority, sign_leaf
 from homeostat.server.pki.keys import load_key
 
 __all__ = ["AUTHORITY_LIFE", "LEAF_LIFE", "Authority", "Subject", "issue", "make_authority"]
@@ -27,7 +27,7 @@ class Authority(NamedTuple):
 def make_authority(key_pem: bytes, *, now: datetime) -> bytes:
     """A self-signed certificate of its own name: certificates of an earlier authority do not pass for this one's."""
     name = name_of(Subject(f"homeostat-ca@{int(now.timestamp())}"))
-    return sign_authority(Signer(name, load_key(key_pem)), Span(now, now + AUTHORITY_LIFE))
+    return sign_authority(Signer(name, load_key(key_pem)), Validity(now, now + AUTHORITY_LIFE))
 
 
 def issue(authority: Authority, subject: Subject, *, key: bytes, now: datetime) -> bytes:
@@ -36,5 +36,5 @@ def issue(authority: Authority, subject: Subject, *, key: bytes, now: datetime) 
     signing_key = load_key(authority.key)
     if signer.public_key() != signing_key.public_key():
         raise ValueError("the key of the certificate authority does not match its certificate")
-    span = Span(now, min(now + LEAF_LIFE, signer.not_valid_after_utc))
-    return sign_leaf(Signer(signer.subject, signing_key), subject, load_key(key).public_key(), span)
+    validity = Validity(now, min(now + LEAF_LIFE, signer.not_valid_after_utc))
+    return sign_leaf(Signer(signer.subject, signing_key), subject, load_key(key).public_key(), validity)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Subject, Validity, name_of, sign_authority, sign_leaf
 from homeostat.operators.policy.admission.webhook_configuration import service_names
 
 AUTHORITY_NAME: Final = "kube-devops-webhook-ca"
@@ -43,11 +43,11 @@ def make_certificates(
     # What is longer is no valid common name. The alternative names are what counts.
     common_name = names[0] if len(names[0]) <= _LONGEST_NAME else ""
     subject = Subject(common_name, (ORGANIZATION,), hosts)
-    signer, span = Signer(name_of(Subject(AUTHORITY_NAME, (ORGANIZATION,))), signing_key), Span(now, now + life)
+    signer, validity = Signer(name_of(Subject(AUTHORITY_NAME, (ORGANIZATION,))), signing_key), Validity(now, now + life)
     encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
     return Certificates(
-        sign_authority(signer, span),
-        sign_leaf(signer, subject, key.public_key(), span),
+        sign_authority(signer, validity),
+        sign_leaf(signer, subject, key.public_key(), validity),
         key.private_bytes(encoding, form, serialization.NoEncryption()),
     )
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from homeostat.edge.metrics.histogram import Tally
+from homeostat.edge.metrics.histogram import Histogram
 from homeostat.operators.policy.admission.review import Verdict
 from homeostat.operators.policy.engine.check import CHECKS
 
@@ -30,7 +30,7 @@ class AdmissionMetrics:
         self.hurried = 0
         self._requests: Counter[tuple[str, str]] = Counter()
         self._denials: dict[str, Counter[str]] = {}
-        self._times = Tally(_BOUNDS)
+        self._times = Histogram(_BOUNDS)
 
     def answered(self, operation: str, namespace: str, verdict: Verdict, seconds: float) -> None:
         """`namespace` is empty for one that nobody knows."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from homeostat.edge.metrics.histogram import Tally
+from homeostat.edge.metrics.histogram import Histogram
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -23,15 +23,15 @@ class RestFigures:
         self.streams: Callable[[], int] = lambda: 0
         """How many follow events now."""
         self._counts: Counter[tuple[str, str, int]] = Counter()
-        self._times: dict[tuple[str, str], Tally] = {}
+        self._times: dict[tuple[str, str], Histogram] = {}
 
     def answered(self, method: str, pattern: str, code: int, seconds: float) -> None:
         """`pattern` is empty for what is no route."""
         self._counts[method, pattern, code] += 1
-        tally = self._times.get((method, pattern))
-        if tally is None:
-            tally = self._times[method, pattern] = Tally(_BOUNDS)
-        tally.add(seconds)
+        histogram = self._times.get((method, pattern))
+        if histogram is None:
+            histogram = self._times[method, pattern] = Histogram(_BOUNDS)
+        histogram.add(seconds)
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -46,7 +46,7 @@ class RestFigures:
             "Duration of REST requests, until the response or the start of a stream",
             labels=("method", "route"),
         )
-        for labels, tally in self._times.items():
-            times.add_metric(labels, tally.buckets(), tally.seconds)
+        for labels, histogram in self._times.items():
+            times.add_metric(labels, histogram.buckets(), histogram.seconds)
         yield from (requests, times)
         yield GaugeMetricFamily("homeostat_rest_event_streams", "Open event streams", value=self.streams())

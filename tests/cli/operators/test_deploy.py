@@ -14,7 +14,7 @@ import pytest
 
 from homeostat.cli.operators.deploy.signals import PANELS, alerts_of
 from homeostat.cli.operators.deploy.site import Site
-from homeostat.edge.metrics.histogram import Tally
+from homeostat.edge.metrics.histogram import Histogram
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
@@ -219,7 +219,7 @@ def metric_names(expression: str) -> set[str]:
 
 def test_panels_and_alerts_are_about_metrics_that_exist() -> None:
     source = Path(runtime_metrics.__file__).read_text()
-    series = (Series(lambda: ({}, Tally((1.0,)))), PodHealth(), AdmissionMetrics())
+    series = (Series(lambda: ({}, Histogram((1.0,)))), PodHealth(), AdmissionMetrics())
     # A counter's family is named without its suffix.
     known = {family.name for each in series for family in each.collect()}
     known |= {f"{each}_total" for each in known} | set(re.findall(r'"(homeostat_\w+)"', source))

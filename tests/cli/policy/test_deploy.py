@@ -163,11 +163,11 @@ def test_an_operator_alone_has_an_account_a_role_of_seven_rules_and_a_binding(
 
 
 def test_the_dashboard_shows_every_metric_in_places_that_do_not_overlap() -> None:
-    from homeostat.edge.metrics.histogram import Tally
+    from homeostat.edge.metrics.histogram import Histogram
     from homeostat.web.admission.metrics import AdmissionMetrics
 
     text = monitoring_documents(SITE)[-1]["data"]["kube-devops.json"]
-    series = Series(lambda: ({}, Tally((1.0,))))
+    series = Series(lambda: ({}, Histogram((1.0,))))
     for each in (series, PodHealth(), AdmissionMetrics()):
         for family in each.collect():
             assert family.name in text

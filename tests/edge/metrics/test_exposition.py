@@ -9,7 +9,7 @@ from prometheus_client import Counter, Gauge
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from homeostat.edge.metrics.exposition import exposition
-from homeostat.edge.metrics.histogram import Tally
+from homeostat.edge.metrics.histogram import Histogram
 
 
 class Depths:
@@ -56,16 +56,16 @@ def test_a_name_of_two_types_is_refused() -> None:
     ],
 )
 def test_a_duration_counts_in_every_bucket_that_it_fits(seconds: float, buckets: list[int]) -> None:
-    tally = Tally((0.1, 1.0))
-    tally.add(seconds)
-    assert [count for _, count in tally.buckets()] == buckets
+    histogram = Histogram((0.1, 1.0))
+    histogram.add(seconds)
+    assert [count for _, count in histogram.buckets()] == buckets
 
 
-def test_tallies_add_up() -> None:
-    first, second = Tally((0.1, 1.0)), Tally((0.1, 1.0))
+def test_merging_histograms_adds_their_counts() -> None:
+    first, second = Histogram((0.1, 1.0)), Histogram((0.1, 1.0))
     for seconds in (0.05, 0.5):
         first.add(seconds)
     second.add(5.0)
-    first.take(second)
+    first.merge(second)
     assert first.buckets() == [("0.1", 1), ("1.0", 2), ("+Inf", 3)]
     assert first.seconds == pytest.approx(5.55)

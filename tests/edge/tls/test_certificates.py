@@ -10,10 +10,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Subject, Validity, name_of, sign_authority, sign_leaf
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
-SPAN = Span(NOW, NOW + timedelta(days=30))
+SPAN = Validity(NOW, NOW + timedelta(days=30))
 KEY = ec.generate_private_key(ec.SECP256R1())
 SIGNER = Signer(name_of(Subject("authority", ("tests",))), ec.generate_private_key(ec.SECP256R1()))
 

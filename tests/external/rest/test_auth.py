@@ -15,7 +15,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from homeostat.edge.tls.certificates import Signer, Span, Subject, name_of, sign_authority, sign_leaf
+from homeostat.edge.tls.certificates import Signer, Subject, Validity, name_of, sign_authority, sign_leaf
 from homeostat.external.rest.auth import Auth, HeaderAuth, OAuth2
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import NotSentError, RestError, TlsInvalidError, TokenError
@@ -160,7 +160,7 @@ class Authority:
 
     def __init__(self, name: str) -> None:
         now = datetime.now(UTC)
-        self._span = Span(now, now + timedelta(days=1))
+        self._span = Validity(now, now + timedelta(days=1))
         self._signer = Signer(name_of(Subject(name)), ec.generate_private_key(ec.SECP256R1()))
         self.pem = sign_authority(self._signer, self._span).decode()
 
