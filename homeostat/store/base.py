@@ -55,7 +55,7 @@ class Record(msgspec.Struct, gc=False):
     created: int
     """Revision of the record's creation."""
     note: Any = None
-    """What a reader has worked out of `value` and wants to keep with it; not stored."""
+    """Data that a reader derived from `value` and caches with the record; not stored."""
 
 
 class Put(NamedTuple):
@@ -66,11 +66,11 @@ class Put(NamedTuple):
     expect: int
     note: Any = None
     tag: str = ""
-    """What the writer tells subscribers of the change; not stored, so those who read the log later are told nothing."""
+    """A remark of the writer for the current subscribers. Not stored, so readers of the log never see it."""
 
 
 class Delete(NamedTuple):
-    """Remove; `draft` is the last state, which watchers see at the deletion's revision."""
+    """Delete the key. Watchers get `draft`, the last state, at the revision of the deletion."""
 
     key: Key
     draft: Draft
@@ -89,23 +89,23 @@ class Event(msgspec.Struct, gc=False):
     frames: dict[Any, bytes] | None = None
     """Encodings of this event that readers share; not stored."""
     tag: str = ""
-    """As its `Put` had it."""
+    """The `tag` of its `Put`."""
 
 
 class Page(NamedTuple):
     records: Sequence[Record]
     revision: int
-    """The snapshot that the page is of."""
+    """The revision of the snapshot."""
     remaining: int
-    """How many records of the snapshot follow."""
+    """The number of records after this page."""
 
 
 class StoreError(Exception):
-    """What a store refuses; the server turns each into its API error."""
+    """The store refused a request. The server maps each type to an API error."""
 
 
 class RevisionMismatchError(StoreError):
-    """The key's revision is not the expected one; `current` is what is there (None: nothing)."""
+    """The key does not have the expected revision. `current` is its record, or None if there is none."""
 
     def __init__(self, key: Key, expect: int, current: Record | None) -> None:
         super().__init__(f"{key}: expected revision {expect}, found {current.revision if current else 'nothing'}")
@@ -113,7 +113,7 @@ class RevisionMismatchError(StoreError):
 
 
 class CompactedError(StoreError):
-    """History before `oldest` is gone."""
+    """The requested revision was compacted; history starts at `oldest`."""
 
     def __init__(self, asked: int, oldest: int) -> None:
         super().__init__(f"revision {asked} is compacted; the oldest kept is {oldest}")
@@ -121,7 +121,7 @@ class CompactedError(StoreError):
 
 
 class FutureRevisionError(StoreError):
-    """A revision that was not reached in time."""
+    """The store did not reach the revision in time."""
 
     def __init__(self, asked: int, current: int) -> None:
         super().__init__(f"revision {asked} is not reached; the newest is {current}")
@@ -129,19 +129,19 @@ class FutureRevisionError(StoreError):
 
 
 class UnwritableError(StoreError):
-    """The database refused the commit (full, locked, gone); nothing of the batch was stored."""
+    """The database refused the commit (disk full, locked, unreachable). No change of the batch was stored."""
 
 
 class UncertainError(UnwritableError):
-    """The database was lost during the commit and cannot be asked: the change may be stored, now or a moment later."""
+    """The connection was lost during the commit, so it is unknown whether the change was, or will be, stored."""
 
 
 class UnreachableError(StoreError):
-    """The database does not answer, so what is in memory cannot be called fresh. It may answer again soon."""
+    """The database does not respond, so the state in memory may be stale. It may respond again soon."""
 
 
 class LostError(StoreError):
-    """The log went on without this replica and what it missed is gone: only opening the store again helps."""
+    """This replica missed changes that were compacted meanwhile. The store has to be opened again."""
 
 
 class Subscription(Protocol):
@@ -153,46 +153,46 @@ Flush = Callable[[], None]
 
 
 class Store(Protocol):
-    """See the module's promises. Reads are of memory and never wait; to be fresh, call `sync` or `reach` first."""
+    """Promises: see the module. Reads come from memory and never wait. Call `sync` or `reach` first for fresh ones."""
 
     @property
     def is_shared(self) -> bool:
-        """Others write to the same log: what is in memory may be behind until `sync`."""
+        """Whether other processes write to the same log, so that the state in memory may be stale until `sync`."""
 
     @property
     def revision(self) -> int:
-        """The newest revision that reads here show."""
+        """The newest revision that reads show."""
 
     @property
     def oldest(self) -> int:
-        """Watches and snapshots may start here or later."""
+        """The oldest revision at which a watch or a snapshot may start."""
 
     async def sync(self) -> int:
         """Catch up with every write acknowledged before this call, on any replica.
 
-        `UnreachableError` while the database cannot be asked; `LostError` once this replica cannot follow any more.
+        `UnreachableError` while the database does not respond; `LostError` if this replica cannot follow any more.
         """
 
     async def reach(self, revision: int, *, timeout_s: float) -> None:
-        """Wait until reads show `revision`; `FutureRevisionError` after the time."""
+        """Wait until reads show `revision`; `FutureRevisionError` after the timeout."""
 
     def get(self, key: Key) -> Record | None: ...
 
     def select(self, scope: Scope) -> Sequence[Record]:
-        """The current records of a scope, ordered by namespace and name. Later writes do not show in it."""
+        """A snapshot of the scope's current records, ordered by namespace and name."""
 
     def count(self, scope: Scope) -> int: ...
 
     def resources(self) -> Sequence[str]:
-        """Names of the resources that have records now."""
+        """The resources that have records."""
 
     async def page(self, scope: Scope, *, at: int, after: tuple[str, str] | None = None, limit: int = 0) -> Page:
-        """The scope as it was at revision `at`, beginning behind (namespace, name) `after`; `CompactedError`."""
+        """The scope at revision `at`, starting after (namespace, name) `after`; `CompactedError`."""
 
     async def write(self, change: Change) -> Record:
-        """Commit a change and return the record it made (for a `Delete`: its last state).
+        """Commit a change and return its record; for a `Delete`, the last state.
 
-        `RevisionMismatchError` only once the record it lost to is visible to `get`, so a retry makes progress.
+        `RevisionMismatchError` is raised only when `get` shows the newer record, so that a retry makes progress.
         """
 
     async def subscribe(
@@ -200,12 +200,13 @@ class Store(Protocol):
     ) -> Subscription:
         """Call `deliver` for each change of the scope after `since`, in order, until closed.
 
-        Changes already in the log are delivered before this returns; later ones in the event loop at commit. `flush` is
-        called after those of one commit, for readers that pass them on together. Neither may block or raise.
+        Changes already in the log are delivered before this returns; later ones in the event loop, at their commit.
+        `flush` is called after the changes of each commit, for readers that send them together. Neither may block or
+        raise.
         `CompactedError`, `FutureRevisionError` if `since` is ahead of the store.
         """
 
     async def compact(self, before: int) -> None:
-        """Forget history older than `before`, in small batches; current records stay."""
+        """Drop history older than `before`, in small batches. Current records stay."""
 
     async def close(self) -> None: ...

@@ -1,7 +1,7 @@
-"""Who hears of a change: subscribers by scope, called in the event loop at commit.
+"""Delivers each change to the subscribers of its scope, in the event loop, at its commit.
 
-A change is looked up by resource, by namespace and by name, so that a subscriber of anything else costs nothing. One
-may close itself or others while being called: who is closed is not called again.
+Subscribers are found by resource, by namespace and by name, so a subscriber of another scope costs nothing. A subscriber
+may close itself or others during a delivery. A closed one is not called again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Broadcast:
         self.count -= 1
 
     def publish(self, events: Sequence[Event]) -> None:
-        """All of one commit."""
+        """Deliver the events of one commit."""
         if not self._listeners:
             return
         told: dict[Listener, None] = {}
@@ -87,6 +87,6 @@ class Broadcast:
                     told[listener] = None
 
     def _close_failed(self, listener: Listener) -> None:
-        """One reader's fault must not cost the others their event, nor the writer its answer."""
+        """An error of one reader must not affect other readers or the writer."""
         _log.exception("subscriber failed; closing it", extra={"scope": listener.scope})
         listener.close()

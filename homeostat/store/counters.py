@@ -1,4 +1,4 @@
-"""What a store counts of its commits, as plain numbers for whoever serves metrics."""
+"""Counters of a store's commits, as plain numbers for metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 
 
 class Counters:
-    """`buckets[i]` counts batches that took at most `BUCKETS_S[i]` and more than the one before; the last, the rest."""
+    """`buckets[i]` counts batches that took at most `BUCKETS_S[i]` seconds; the last bucket counts slower ones."""
 
     __slots__ = ("batches", "buckets", "failures", "rows", "seconds")
 

@@ -1,4 +1,4 @@
-"""Files on which much depends: written whole or not at all, for their owner alone, one process at a time. Blocking."""
+"""Atomic, private files and locks between processes. Blocking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 @contextmanager
 def private_beside(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A new file next to where it is wanted, to be moved there once it is synced; gone afterwards unless it was."""
+    """A private temporary file in the directory of `path`, for the caller to rename. It is removed if it was not."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -24,13 +24,13 @@ def private_beside(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
 
 
 def sync_file(file: BinaryIO) -> None:
-    """What was written to it is on disk."""
+    """Flush the file to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def sync_directory(directory: Path) -> None:
-    """What was moved into it is on disk."""
+    """Make renames in the directory durable."""
     opened = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -40,7 +40,7 @@ def sync_directory(directory: Path) -> None:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """One at a time, whichever process it is. The lock goes with the open file, also where the process dies."""
+    """Hold an exclusive lock between processes. The kernel releases it if the process dies."""
     opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
 """Group commit: all changes that wait when a commit starts go into it, so throughput grows with load.
 
-One batch is under way at a time. A change of the next batch is planned only when this one has settled, so it is judged
-by what is durable and never by what may still fail.
+There is one batch at a time. The next one is planned when this one has settled, so a change is checked against durable
+state and never against a commit that may still fail.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Begin = Callable[[Sequence[Change]], None]
 
 
 class GroupCommit:
-    """`begin` is given each batch and must have `settle` or `fail` called once for it, now or later.
+    """Calls `begin` for each batch, which must lead to one call of `settle` or `fail`.
 
-    A batch has values of `max_bytes` at most, or one change; what does not fit waits for the next.
+    The values of a batch have `max_bytes` at most, unless it is a single change. The other changes wait.
     """
 
     __slots__ = ("_batch", "_begin", "_is_busy", "_is_idle", "_is_open", "_loop", "_max_bytes", "_waiting")
@@ -47,12 +47,12 @@ class GroupCommit:
         if not self._is_busy:
             self._is_busy = True
             self._is_idle.clear()
-            # Not at once: what else is written in this turn of the loop shares the commit.
+            # Deferred, so that all writes of this turn of the loop share the commit.
             self._loop.call_soon(self._start)
         return future
 
     def settle(self, outcomes: Sequence[Outcome]) -> None:
-        """Answer the batch, one outcome a change, and start the next."""
+        """Resolve the batch with one outcome per change, and start the next."""
         for (_, future), outcome in zip(self._batch, outcomes, strict=True):
             if future.done():
                 continue
@@ -65,17 +65,17 @@ class GroupCommit:
         self._start()
 
     def fail(self, cause: BaseException) -> None:
-        """Tell the batch that nothing of it was stored, or that nobody knows, and start the next."""
+        """Fail all changes of the batch and start the next."""
         for _, future in self._batch:
             if not future.done():
-                # Each caller gets its own: a shared one would collect the tracebacks of all.
+                # One error per caller: a shared one would collect all their tracebacks.
                 error = _refusal(cause)
                 error.__cause__ = cause
                 future.set_exception(error)
         self._start()
 
     async def close(self) -> None:
-        """Refuse further changes and wait for those already here."""
+        """Refuse new changes and wait for the submitted ones."""
         self._is_open = False
         await self._is_idle.wait()
 
@@ -90,7 +90,7 @@ class GroupCommit:
             self._is_idle.set()
 
     def _end(self, waiting: Sequence[tuple[Change, asyncio.Future[Record]]]) -> int:
-        """How many of them are the next batch."""
+        """The size of the next batch."""
         if self._max_bytes == inf:
             return len(waiting)
         size = 0

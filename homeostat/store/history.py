@@ -1,7 +1,7 @@
-"""The newest events in memory, and how to see an older state through them.
+"""The newest events in memory, and the reconstruction of an older state from them.
 
-The ring is bounded by the number of events and by the bytes that only it keeps alive. Events after `floor` are all in
-it; older ones are read from the log on disk.
+The ring is bounded by the number of events and by the bytes that only it keeps alive. It has all events after `floor`.
+Older ones are read from the log on disk.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from homeostat.store.base import Event, Key, Record, Scope
 from homeostat.store.state import State
 
 Past = Record | int | None
-"""What a key held at an older revision: the record, the revision under which the log has it, or nothing."""
+"""The value of a key at an older revision: the record, the revision under which the log has it, or None."""
 
 
 def covers(scope: Scope, key: Key) -> bool:
@@ -61,7 +61,7 @@ def _superseded_bytes(event: Event) -> int:
 
 
 def add_undo(undo: dict[Key, Past], events: Iterable[Event]) -> None:
-    """Note what each key held before the events, which come in order, first ones first."""
+    """Collect the value that each key had before the events, which are given in order."""
     for event in events:
         undo.setdefault(event.record.key, event.previous)
 
@@ -69,15 +69,15 @@ def add_undo(undo: dict[Key, Past], events: Iterable[Event]) -> None:
 def rewind(
     state: State, scope: Scope, undo: dict[Key, Past], *, after: tuple[str, str] | None, limit: int
 ) -> tuple[Sequence[Record | int], int]:
-    """The first `limit` (0: all) records of an older state behind `after`, and how many follow them.
+    """The first `limit` (0: all) records of an older state after `after`, and the number of records that follow.
 
-    `undo` has every key of the scope that changed since, with what it held then.
+    `undo` has every key of the scope that changed since, with its value at that time.
     """
     table = state.table(scope.resource)
     start, stop = state.span(scope, after)
     if after is not None:
         undo = {key: past for key, past in undo.items() if key[1:] > after}
-    # Whatever the undo takes away, this many current records still hold `limit` of the older state.
+    # Even if the undo removes a record per key, this many current records include `limit` of the older state.
     window = table[start : min(stop, start + limit + len(undo)) if limit else stop]
     if not undo:
         return window, stop - start - len(window)

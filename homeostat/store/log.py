@@ -1,8 +1,8 @@
-"""What a batch of changes does to the log: the algorithm that every store shares, without I/O.
+"""Plans a batch of changes: the algorithm that every store shares. Pure.
 
-A batch is planned against the state it will be committed on. Each change sees the changes before it in the batch, so
-two writers that expect the same revision cannot both win. The caller commits the events and shows nothing of the plan
-before that; if the commit fails, the plan is void and its revisions are given again.
+A batch is planned against the state on which it will be committed. Each change sees the earlier changes of the batch, so
+two writers that expect the same revision cannot both succeed. The caller commits the events before readers see them. If
+the commit fails, the plan is discarded and its revisions are assigned again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable
 from homeostat.store.base import Change, Delete, Event, Key, Put, Record, RevisionMismatchError
 
 Outcome = Event | Record | RevisionMismatchError
-"""A change made, the record that a change left as it is, or a refusal."""
+"""The event of a change, the record of a change that changed nothing, or the error."""
 
 
 def plan(batch: Iterable[Change], revision: int, current: Callable[[Key], Record | None]) -> list[Outcome]:
-    """One outcome a change, in order; the events take the revisions after `revision`, without a gap."""
+    """One outcome per change, in order. The events get consecutive revisions after `revision`."""
     outcomes: list[Outcome] = []
     overlay: dict[Key, Record | None] = {}
     for change in batch:
@@ -58,5 +58,5 @@ def _is_same(change: Put, current: Record) -> bool:
 
 
 def canonical(resource: str, namespace: str, name: str) -> Key:
-    """The key, with one string object for all records of a resource and of a namespace."""
+    """The key with interned resource and namespace, so that all records share the strings."""
     return Key(sys.intern(resource), sys.intern(namespace), name)

@@ -1,4 +1,4 @@
-"""Numbered files that bring a database's tables up to date: forward only, each once, in order."""
+"""Schema migrations: numbered SQL files that are applied once each, in order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import resources
 
 
 def migrations(database: str) -> list[tuple[int, str]]:
-    """Number and text of each for a kind of database (a folder of `migrations`), in order."""
+    """The number and the SQL text of each migration of a database (a folder of `migrations`), in order."""
     folder = resources.files("homeostat.store") / "migrations" / database
     files = [each for each in folder.iterdir() if each.name.endswith(".sql")]
     return sorted((int(each.name.partition("_")[0]), each.read_text("utf-8")) for each in files)

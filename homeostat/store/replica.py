@@ -1,7 +1,7 @@
-"""The log as one process knows it: current records and newest events in memory, subscribers told of each change.
+"""The state of the log in one process: current records and newest events in memory, and the subscribers.
 
-All reads of every store are here; what is older than memory comes from an `Archive`. A replica moves in single steps of
-the event loop (`absorb`), so no reader sees half a batch and a subscriber turns from history to live without a gap.
+It serves the reads of every store. Older changes come from an `Archive`. A batch is applied in one step of the event
+loop (`absorb`), so no reader sees half a batch, and a subscriber gets live events right after history, without a gap.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from homeostat.store.broadcast import Broadcast
 from homeostat.store.history import History, Past, add_undo, rewind
 from homeostat.store.state import State
 
-# Deliveries in one turn of the loop, so that a long replay does not hold up everybody else.
+# Deliveries per turn of the loop, so that a long replay does not block it.
 _TURN = 256
 
 
@@ -35,13 +35,13 @@ class Archive(Protocol):
     """The log on disk."""
 
     async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
-        """Some of the scope's events in (`after`, `upto`], in order, and the revision up to which these are all."""
+        """The first of the scope's events in (`after`, `upto`], in order, and the revision up to which they are complete."""
 
     async def first_changes(self, scope: Scope, *, after: int, upto: int) -> dict[Key, int]:
-        """For each key changed in (`after`, `upto`], the revision it had before the first change; 0 for none."""
+        """For each key changed in (`after`, `upto`], its revision before the first change; 0 if it did not exist."""
 
     async def records(self, revisions: Sequence[int]) -> list[Record]:
-        """The records under these revisions, in the order asked."""
+        """The records of these revisions, in the given order."""
 
 
 class Replica:
@@ -90,7 +90,7 @@ class Replica:
     async def page(self, scope: Scope, *, at: int, after: tuple[str, str] | None = None, limit: int = 0) -> Page:
         self._require(at)
         undo = await self._undo(scope, at)
-        # No await between the undo and this: the current state must be the one that it undoes.
+        # No await between the undo and this: the undo applies to the current state only.
         chosen, remaining = rewind(self._state, scope, undo, after=after, limit=limit)
         records = await self._resolve(chosen, at) if undo else cast(Sequence[Record], chosen)
         return Page(records, at, remaining)
@@ -116,7 +116,7 @@ class Replica:
         return self._broadcast.add(scope, deliver, flush)
 
     def absorb(self, events: Sequence[Event]) -> None:
-        """Show committed events to readers; `announce` them afterwards, in the same step of the loop."""
+        """Make committed events visible to readers. Call `announce` afterwards, in the same step of the loop."""
         for event in events:
             self._state.apply(event)
             self._history.add(event)
@@ -128,7 +128,7 @@ class Replica:
     def announce(self, events: Sequence[Event]) -> None:
         self._broadcast.publish(events)
         for event in events:
-            # History keeps the event; what its readers shared is as large again.
+            # History keeps the event, but the encodings that readers shared would double its size.
             event.frames = None
 
     def _require(self, revision: int) -> None:
@@ -141,13 +141,13 @@ class Replica:
         try:
             events, reached = await self._archive.events(scope, after=position, upto=self.revision)
         except StoreError:
-            self._require(position)  # what it needed may have been compacted meanwhile
+            self._require(position)  # the history it needs may have been compacted meanwhile
             raise
         self._require(position)
         return events, reached
 
     async def _undo(self, scope: Scope, at: int) -> dict[Key, Past]:
-        """What the scope's keys that changed after `at` held then."""
+        """The values at revision `at` of the scope's keys that changed later."""
         undo: dict[Key, Past] = {}
         if at >= self._state.changed(scope.resource):
             return undo
@@ -162,7 +162,7 @@ class Replica:
         return undo
 
     async def _resolve(self, chosen: Sequence[Record | int], at: int) -> Sequence[Record]:
-        """Read the records of which only the revision is known."""
+        """Read the records that `undo` knows only by revision."""
         wanted = [each for each in chosen if isinstance(each, int)]
         if not wanted:
             return cast(Sequence[Record], chosen)
@@ -178,7 +178,7 @@ class Replica:
 def _replay(events: Sequence[Event], deliver: Deliver, flush: Flush | None) -> None:
     for event in events:
         deliver(event)
-        # As in `announce`: history must not keep what readers made of it.
+        # As in `announce`: history must not keep the encodings.
         event.frames = None
     if events and flush is not None:
         flush()

@@ -1,4 +1,4 @@
-"""Rows of the log, in every database, and the values they stand for."""
+"""Conversion between rows of the log, in every database, and records."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Values encrypted at rest: AES-GCM, one random nonce a value, bound to the record's key and revision.
+"""Encryption at rest: AES-GCM with a random nonce per value, bound to the key and the revision of the record.
 
-A sealed value cannot be moved to another record, nor an old one be passed off as the newest: both are associated data.
-It begins with the id of the key that made it, so that a wrong key is told apart from a damaged value.
+The record's key and revision are associated data, so a sealed value cannot be moved to another record or replayed at
+another revision. It starts with the id of the encryption key, so that a wrong key and a damaged value are different
+errors.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _KEY_BYTES = 32
 
 
 class Seal:
-    """Seals the values of some resources and leaves all others as they are."""
+    """Encrypts the values of some resources and leaves the others unchanged."""
 
     def __init__(self, resources: Collection[str] = (), key: bytes | None = None) -> None:
         self.resources = frozenset(resources)
@@ -51,7 +52,7 @@ class Seal:
             raise StoreError(f"{_told(key)} at revision {revision} was altered on disk") from error
 
     def told(self) -> str:
-        """What a database remembers of it, to refuse another seal."""
+        """The text that a database stores to refuse a different seal: key id and resources."""
         return f"{self.key_id.hex()} {' '.join(sorted(self.resources))}".strip()
 
 

@@ -1,6 +1,6 @@
-"""The current records in memory: a dict to look up, and a list a resource, in order, to list.
+"""The current records in memory: a dict for lookups, and a sorted list per resource for lists.
 
-A record's key object is shared by all that hold it. The lists hold records themselves, so that selecting a scope is two
+All containers share the key object of a record. The lists hold the records themselves, so selecting a scope is two
 bisections and a slice, whatever its size.
 """
 
@@ -19,7 +19,7 @@ class State:
     __slots__ = ("_changed", "_loaded", "_tables", "records")
 
     def __init__(self, records: Iterable[Record] = (), *, revision: int = 0) -> None:
-        """Take over records that are in the order of their keys, as they are at `revision`."""
+        """Load records, sorted by key, of the state at `revision`."""
         self.records: dict[Key, Record] = {}
         self._tables: dict[str, list[Record]] = {}
         self._changed: dict[str, int] = {}
@@ -29,7 +29,7 @@ class State:
             self._tables.setdefault(record.key.resource, []).append(record)
 
     def changed(self, resource: str) -> int:
-        """A revision after which nothing of the resource has changed."""
+        """A revision since which no record of the resource has changed."""
         return self._changed.get(resource, self._loaded)
 
     def resources(self) -> list[str]:
@@ -39,7 +39,7 @@ class State:
         return self._tables.get(resource, [])
 
     def span(self, scope: Scope, after: tuple[str, str] | None = None) -> tuple[int, int]:
-        """Where the scope's records behind `after` begin and end in the resource's table."""
+        """The start and end, in the list of the resource, of the scope's records after `after`."""
         table = self.table(scope.resource)
         resource, namespace, name = scope
         start, stop = 0, len(table)

@@ -1,6 +1,6 @@
-"""A named thread that does one job after another: the home of a blocking connection.
+"""A named thread for a blocking connection, which runs one job after another.
 
-Answers arrive in the event loop. A batch is one job, so a commit costs two thread hops however many rows it has.
+Results arrive in the event loop. A batch is one job, so a commit costs two thread switches whatever its size.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Done = Callable[[T | None, BaseException | None], None]
 
 
 class ConnectionThread(Generic[C]):
-    """`connect` runs in the thread; each job is given what it made."""
+    """`connect` runs in the thread; each job gets its result."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.get_running_loop()
@@ -28,7 +28,7 @@ class ConnectionThread(Generic[C]):
         self._connection: C
         self._is_connected = False
         self._is_open = True
-        # A daemon: a process that dies without closing its store must not hang on it; durability never needs the exit.
+        # A daemon, so that a process that does not close its store can still exit. Durability does not depend on the exit.
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -40,21 +40,21 @@ class ConnectionThread(Generic[C]):
         await self._answer(job)
 
     def post(self, job: Callable[[C], T], done: Done[T]) -> None:
-        """Do `job` after those already posted and call `done` in the event loop."""
+        """Run `job` after the posted ones and call `done` in the event loop."""
         self._put(lambda: job(self._connection), done)
 
     async def run(self, job: Callable[[C], T]) -> T:
         return await self._answer(lambda: job(self._connection))
 
     async def close(self, finish: Callable[[C], None]) -> None:
-        """End the thread after the jobs already posted and, if there is a connection, `finish`."""
+        """End the thread after the posted jobs, and call `finish` if there is a connection."""
         try:
             if self._is_connected:
                 await self.run(finish)
         finally:
             self._is_open = False
             self._jobs.put(lambda: False)
-            # The thread has nothing left to do, so this does not hold up the loop.
+            # The thread has no jobs left, so this does not block the loop.
             self._thread.join()
 
     async def _answer(self, job: Callable[[], T]) -> T:
@@ -78,7 +78,7 @@ class ConnectionThread(Generic[C]):
         def step() -> bool:
             try:
                 result = job()
-            except BaseException as error:  # handed on: the loop's side decides
+            except BaseException as error:  # passed on to the event loop
                 self._tell(done, None, error)
             else:
                 self._tell(done, result, None)

@@ -3,11 +3,11 @@
 A backup is the log at one revision: current records and the history still kept, sealed values as they are. It is made
 while planes serve and write, and is read back before it gets its name.
 
-**The trap of an older state.** Clients hold revisions that were given after the backup. Were they given again, a watch
-would resume in the middle of a history that never was, and an update could overwrite what its author has not seen. So a
-restored store goes on at a revision that nobody can have been given, and forgets history: every watch from before
-answers 410 and lists anew. Records keep their revisions. Only where nothing was written after the backup (`resume`) do
-revisions go on as they were, with history; moving a store is always that.
+**The trap of an older state.** Clients hold revisions that the plane assigned after the backup. If it assigned them
+again, a watch would resume in the middle of a different history, and an update could overwrite a change that its author
+has not seen. So a restored store continues at a revision that no client can hold, and drops its history: every older
+watch gets a 410 and lists again. Records keep their revisions. If nothing was written after the backup (`resume`), the
+store continues at the revision of the backup and keeps its history. A move always does that.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from homeostat.store.base import StoreError
 from homeostat.store.seal import Seal
 
 Heard = Callable[[int], None]
-"""Told of so many more rows that were dealt with."""
+"""Called with the number of rows processed since the last call."""
 
 _LEAST_JUMP = 1_000_000_000
 _MOST_CHANGES_PER_S = 100_000
-"""More than any plane has been seen to commit."""
+"""More than any plane has been measured to commit."""
 
 
 class Verified(NamedTuple):
-    """A backup that was read to its end and found whole."""
+    """A backup that was read to its end and is complete."""
 
     path: Path
     header: Header
@@ -45,7 +45,7 @@ class Verified(NamedTuple):
 
 
 async def back_up(source: Source, path: Path, *, now: float, heard: Heard = lambda _: None) -> Header:
-    """Write the source's log to the file, in the place of one that is there once the new one is found whole."""
+    """Write the source's log to the file. An existing backup is replaced only after the new one was verified."""
     header = Header(**msgspec.structs.asdict(source.contents), made=now)
     with writing(path) as (file, beside):
         writer = BackupWriter(file, header)
@@ -58,7 +58,7 @@ async def back_up(source: Source, path: Path, *, now: float, heard: Heard = lamb
 
 
 async def verify(path: Path, *, seal: Seal | None = None, heard: Heard = lambda _: None) -> Verified:
-    """Read the whole file; with a seal, also whether that opens what is sealed in it."""
+    """Read the whole file and check it; with a seal, also decrypt the sealed values."""
     with _reading(path) as reader:
         header = reader.header
         is_ours = seal is None or seal.told() == header.seal
@@ -82,9 +82,10 @@ async def verify(path: Path, *, seal: Seal | None = None, heard: Heard = lambda 
 async def restore(
     verified: Verified, target: Target, *, now: float, resume: bool = False, heard: Heard = lambda _: None
 ) -> int:
-    """Fill the target with the backup; the revision at which it goes on.
+    """Fill the target with the backup and return the revision at which the store continues.
 
-    With `resume`, for a backup after which nothing was written: at the backup's own, with its history.
+    With `resume`, the store continues at the revision of the backup, with its history. Only correct if nothing was
+    written after the backup.
     """
     header, live = verified.header, verified.live
     with _reading(verified.path) as reader:
@@ -107,7 +108,7 @@ async def restore(
 
 
 async def move(source: Source, target: Target, *, seal: Seal, heard: Heard = lambda _: None) -> None:
-    """Fill the target with all that the source has, which nobody may write to meanwhile."""
+    """Copy the whole log of the source to the target. Nobody may write to the source meanwhile."""
     contents = source.contents
     if seal.told() != contents.seal:
         raise StoreError(
@@ -128,13 +129,13 @@ async def move(source: Source, target: Target, *, seal: Seal, heard: Heard = lam
 
 
 def revision_after(header: Header, now: float) -> int:
-    """A revision that no plane can have given since the backup was made."""
+    """A revision that no plane can have assigned since the backup was made."""
     since_s = max(0, int(now - header.made))
     return header.revision + _LEAST_JUMP + since_s * _MOST_CHANGES_PER_S
 
 
 async def _fill(target: Target, chunks: AsyncIterator[Sequence[Row]]) -> None:
-    """Add the rows, and read back that they are in the target, byte for byte."""
+    """Add the rows, then read them back from the target and compare them byte for byte."""
     given, found = hashlib.sha256(), hashlib.sha256()
     async for rows in chunks:
         await target.add(rows)

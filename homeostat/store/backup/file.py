@@ -1,4 +1,5 @@
-"""The file of a backup: its form, written privately and whole or not at all, and read with suspicion.
+"""The file format of a backup. A file is private to its owner, appears only when it is complete, and is verified when
+it is read.
 
     homeostat backup                    the first line
     {"revision":...,"format":1,...}     the second: what is in it, for people too
@@ -6,8 +7,8 @@
     a frame of length 0
     SHA-256 of all before               32 bytes
 
-Damage of any kind is a `BackupError`. The checksum tells damage, not malice: who can write the file can make one that
-fits; only sealed values, which are bound to their key, cannot be made up.
+Damage of any kind raises `BackupError`. The checksum detects damage, not forgery: whoever can write the file can also
+compute the checksum. Only sealed values, which are bound to their key, cannot be forged.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _rows = msgspec.msgpack.Decoder(list[Row])
 
 
 class BackupError(StoreError):
-    """The file is no backup, is damaged, or cannot be had."""
+    """The file is not a backup, is damaged, or cannot be read or written."""
 
 
 class Header(Contents, frozen=True, kw_only=True):
@@ -53,9 +54,9 @@ class _Format(msgspec.Struct):
 
 @contextmanager
 def writing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A file beside `path` for its owner alone, which takes its name at the end of the block, or is gone.
+    """Write to a private temporary file beside `path`, which is renamed to `path` at the end of the block, or removed.
 
-    Only a backup is replaced: a name that was meant for something else, the database say, is refused.
+    Only a backup is replaced. A path to any other file, such as the database, is refused.
     """
     try:
         _require_replaceable(path)
@@ -105,7 +106,7 @@ class BackupWriter:
 
 
 class BackupReader:
-    """The header at once; the rows by `chunks`, which ends only if all of it was as it was written."""
+    """Reads the header immediately and the rows by `chunks`, which raises at the end if the checksum is wrong."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._file = file
@@ -148,7 +149,7 @@ class BackupReader:
 
     def _unpack(self, packed: bytes, raw_bytes: int) -> list[Row]:
         try:
-            # No more than was announced is ever unpacked.
+            # Never unpacks more than the announced length.
             stream = zlib.decompressobj()
             raw = stream.decompress(packed, raw_bytes)
             if len(raw) != raw_bytes or not stream.eof or stream.unused_data:

@@ -13,7 +13,7 @@ Place = Path | str
 
 
 def source_at(place: Place, *, is_alone: bool = False) -> AbstractAsyncContextManager[Source]:
-    """`is_alone`: refuse what a plane serves, and keep planes away as long as it is open."""
+    """`is_exclusive` refuses a database that a plane serves, and keeps planes from serving it while it is open."""
     if isinstance(place, Path):
         from homeostat.store.sqlite.transfer import SqliteSource
 

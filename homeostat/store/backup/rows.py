@@ -1,8 +1,8 @@
-"""A log on its way from one place to another: its rows, what is said of them beforehand, and whether that is true.
+"""The rows of a log that is copied from one place to another, a summary of them, and the check of both.
 
-A row is a change as databases keep it, its value sealed where it was sealed: whoever moves rows needs no key. What is
-said beforehand (`Contents`) is of one moment, and a `Replay` holds the rows against it: none is missing, none is twice,
-each takes the place of what was there, and they add up to as many records as there should be.
+A row is a change as the databases store it. Sealed values stay sealed, so copying needs no key. The summary (`Contents`)
+is read at one moment. A `Replay` checks the rows against it: no row is missing or duplicated, each replaces the record
+that was current before it, and the number of records at the end is the expected one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from homeostat.store.rows import OPERATIONS
 from homeostat.store.seal import Seal
 
 CHUNK_BYTES = 1 << 20
-"""Of values in one chunk of rows, or one row: what is in memory at a time."""
+"""Bytes of values in one chunk of rows, or of one larger row: bounds the memory in use."""
 
 _MOST_ROWS = 5_000
 _DELETED = OPERATIONS["DELETED"]
@@ -43,40 +43,40 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
     revision: int
     oldest: int
-    """History before it is forgotten."""
+    """History up to this revision was compacted."""
     swept: int
-    """How far the rows that this freed have been deleted: after it, there is a row for each revision."""
+    """Compaction has deleted rows up to this revision. Every later revision has its row."""
     rows: int
     records: int
-    """Current ones."""
+    """The number of current records."""
     seal: str
-    """`Seal.told`: the id of the key, and the resources whose values it seals."""
+    """`Seal.description`: the id of the key, and the resources whose values it seals."""
 
 
 class Source(Protocol):
-    """A log as it is at one moment, whatever is written meanwhile."""
+    """A consistent snapshot of a log. Later writes do not show in it."""
 
     @property
     def contents(self) -> Contents: ...
 
     def chunks(self) -> AsyncIterator[Sequence[Row]]:
-        """All rows, in the order of their revisions; once."""
+        """All rows in the order of their revisions. Call it once."""
 
 
 class Target(Protocol):
-    """An empty store that is being filled. Left without an error it has everything, otherwise nothing."""
+    """An empty store that is being filled. An error in its block rolls everything back."""
 
     async def add(self, rows: Sequence[Row]) -> None: ...
 
     def chunks(self) -> AsyncIterator[Sequence[Row]]:
-        """What was added, read back in the order of the revisions."""
+        """The added rows, read back in the order of their revisions."""
 
     async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
-        """What the store shall take for its newest revision and its history, once the rows are in."""
+        """Set the newest revision and the start of history, after the rows were added."""
 
 
 class Replay:
-    """Takes rows in order and refuses what cannot be a log with these contents; sealed values are opened by `seal`."""
+    """Takes rows in order and refuses rows that contradict the contents. With `seal` it also opens sealed values."""
 
     def __init__(self, contents: Contents, seal: Seal | None = None) -> None:
         self._contents = contents
@@ -124,14 +124,14 @@ class Replay:
 
 
 class Chunker:
-    """Gathers rows until they are a chunk."""
+    """Collects rows until they fill a chunk."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
         self._bytes = 0
 
     def add(self, row: Iterable[Any]) -> list[Row] | None:
-        """The chunk that this row completes, if it does."""
+        """Returns the chunk that this row completes; empty if it completes none."""
         made = Row._make(row)
         self._rows.append(made)
         self._bytes += len(made.value)

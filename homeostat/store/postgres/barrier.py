@@ -1,7 +1,7 @@
-"""One question answers all who waited when it was asked.
+"""Shares one query among all callers that wait for the newest state.
 
-A reader that wants the newest state must see everything acknowledged before it asked; so a question that was already on
-its way does not serve it, and the next one serves all that have come meanwhile.
+A reader must see every write that was acknowledged before its call. A query that is already under way may be too old for
+it, so it waits for the next query, which serves all callers that came meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Barrier:
         self._asking: asyncio.Task[None] | None = None
 
     def wait(self) -> asyncio.Future[int]:
-        """The answer to a question that is asked after this call."""
+        """The result of a query that starts after this call."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[int] = loop.create_future()
         self._waiting.append(future)
@@ -32,7 +32,7 @@ class Barrier:
         return future
 
     async def close(self) -> None:
-        """Wait until nobody waits any more."""
+        """Wait until all callers have their result."""
         if self._asking is not None:
             await self._asking
 
@@ -44,7 +44,7 @@ class Barrier:
                     answer = await self._ask()
                 except StoreError as error:
                     _fail(waiting, error)
-                except BaseException as error:  # handed on: whoever asked must not wait for ever
+                except BaseException as error:  # passed on, so that no caller waits forever
                     _fail(waiting, error)
                     raise
                 else:
@@ -59,7 +59,7 @@ def _fail(waiting: list[asyncio.Future[int]], cause: BaseException) -> None:
     kind = LostError if isinstance(cause, LostError) else UnreachableError
     for future in waiting:
         if not future.done():
-            # Each caller gets its own: a shared one would collect the tracebacks of all.
+            # One error per caller: a shared one would collect all their tracebacks.
             error = kind(str(cause))
             error.__cause__ = cause
             future.set_exception(error)

@@ -1,9 +1,9 @@
-"""Batches of one replica, committed among those of others.
+"""Commits the batches of this replica while other replicas commit theirs.
 
-A batch is planned on the newest state this replica knows and sent as one statement, which counts only if nothing was
-committed meanwhile. If something was, the batch is planned again inside the commit section, where nothing can come
-between; so is one whose outcome is not known, which is looked for there first. Either way it is decided by what the
-database has, each change by itself.
+A batch is planned on the newest state that this replica knows and sent as one statement, which writes only if nobody
+committed meanwhile. If somebody did, the batch is planned again inside the commit section, a lock under which nobody
+else commits. A batch whose outcome is unknown takes the same way, and is first searched for in the log. In both cases
+each change is checked against the state of the database.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Committer:
         self._number = 0
 
     async def commit(self, batch: Sequence[Change]) -> Planned:
-        """The plan that the database has; its events may be shown already.
+        """Returns the plan that was committed. Readers may see its events already.
 
-        `UnwritableError` if nothing was stored, `UncertainError` if that cannot be found out.
+        `UnwritableError` if nothing was stored, `UncertainError` if that is unknown.
         """
         try:
             planned = await self._link.run(lambda connection: self._attempt(connection, batch))
@@ -49,7 +49,7 @@ class Committer:
         if not self._follower.sent and not self._follower.is_contended():
             planned = self._plan(batch)
             if not planned.events:
-                # Refusals and changes of nothing count if this is the newest state.
+                # The outcomes are final if this replica has the newest state.
                 if await self._follower.catch_up(connection) == planned.base:
                     return planned
             elif await self._send(connection, planned):
@@ -61,7 +61,7 @@ class Committer:
         await self._follower.catch_up(connection)
         stored = self._follower.stored()
         if stored is not None:
-            # Its connection may have ended while it waited for a standby, so it is seen and yet not safe.
+            # Its connection may have ended while the commit waited for a standby: visible, but maybe not replicated yet.
             await self._pen.prove(connection)
             await connection.execute("COMMIT")
             return stored
@@ -81,7 +81,7 @@ class Committer:
         return Planned(self._number, base, outcomes, events_of(outcomes))
 
     async def _send(self, connection: Connection, planned: Planned) -> bool:
-        # From here on a lost connection leaves it open whether the batch is stored.
+        # From here on the outcome is unknown if the connection is lost.
         self._follower.sent.append(planned)
         try:
             is_stored = await self._pen.commit(connection, planned, self._follower.place)
@@ -95,5 +95,5 @@ class Committer:
         return is_stored
 
     async def prove(self) -> None:
-        """`StoreError` or `PostgresError` where commits are not taken."""
+        """Raises `StoreError` or `PostgresError` if the database accepts no commits."""
         await self._link.run(self._pen.prove)

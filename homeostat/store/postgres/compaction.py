@@ -1,7 +1,7 @@
-"""Forgetting history in the database: few rows at a time, one replica at a time.
+"""Compaction of history in the database: few rows at a time, by one replica at a time.
 
-The mark is raised before any row goes, so a reader who finds one missing knows why. Sweeping holds no lock that a
-commit waits for.
+The mark is raised before rows are deleted, so a reader that misses a row knows why. Deleting takes no lock that a commit
+waits for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Compaction:
         self._link = link
 
     async def forget(self, before: int) -> int:
-        """Raise the mark to `before`, delete what that frees, and return the mark, which never goes back."""
+        """Raise the mark to `before`, delete obsolete rows, and return the mark, which never decreases."""
         mark: int = await self._do(lambda connection: _raise(connection, before))
         while await self._do(_sweep):
             pass
@@ -49,7 +49,7 @@ class Compaction:
         return found
 
     async def take_turn(self, *, every_s: float) -> bool:
-        """Whether it is this replica that tidies now: true for one of them in each `every_s`."""
+        """Whether this replica compacts now: true for one replica per `every_s`."""
         return bool(await self._do(lambda connection: _take_turn(connection, every_s)))
 
     async def size_bytes(self) -> int:
@@ -63,7 +63,7 @@ class Compaction:
 
 
 async def _raise(connection: Connection, before: int) -> int:
-    # Never above the newest, on which all commits would be refused: the database may have been set back.
+    # Never above the newest revision, or all commits would be refused: the database may have been restored.
     return int(
         await connection.fetchval(
             f"UPDATE mark SET compacted = greatest(compacted, least($1, {NEWEST})) RETURNING compacted",  # noqa: S608
@@ -73,13 +73,13 @@ async def _raise(connection: Connection, before: int) -> int:
 
 
 async def _sweep(connection: Connection) -> bool:
-    """Delete what some more revisions free: what they took the place of, and deletions among them; whether any did."""
+    """Delete the rows that a range of revisions replaced, and its deletions; returns whether more is left."""
     async with connection.transaction():
         above = await connection.fetchval("SELECT swept FROM sweep FOR UPDATE")
         compacted = await connection.fetchval("SELECT compacted FROM mark")
         if above >= compacted:
             return False
-        # By rows: revisions may have jumped, and there would be nothing in most steps.
+        # Counted in rows, because there may be large gaps between revisions.
         upto = await connection.fetchval(_UPTO, above, compacted) or compacted
         await connection.execute(
             "DELETE FROM log WHERE revision IN"
@@ -90,7 +90,7 @@ async def _sweep(connection: Connection) -> bool:
         await connection.execute(
             "DELETE FROM log WHERE revision > $1 AND revision <= $2 AND operation = 3", above, upto
         )
-        # The last one tells the newest revision.
+        # The last batch holds the newest revision.
         await connection.execute("DELETE FROM batch WHERE last <= $1 AND first < (SELECT max(first) FROM batch)", upto)
         await connection.execute("UPDATE sweep SET swept = $1", upto)
     return bool(upto < compacted)

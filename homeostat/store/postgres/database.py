@@ -1,6 +1,6 @@
-"""How to reach a database: its address, the settings of every session, and which errors mean that it is away.
+"""The connection to a database: its address, the settings of every session, and the errors of an outage.
 
-The rest of the package sees a `Connection`, the part of asyncpg's that it needs.
+The rest of the package uses `Connection`, the part of asyncpg that it needs.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ AWAY = (
     asyncpg.LockNotAvailableError,
     asyncpg.TransactionRollbackError,
 )
-"""The same may succeed on a new connection."""
+"""Errors after which the same statement may succeed on a new connection."""
 
 _LONGEST_NAME = 63
 _CONNECT_S = 5.0
 _COMMAND_S = 7.0
 _SETTINGS = {
-    # What a commit relies on to see, behind the lock it waited for, what the one before it wrote.
+    # A commit that waited for the lock must see the rows of the commit before it.
     "default_transaction_isolation": "read committed",
     "statement_timeout": "5s",
-    # A replica that is paused or cut off inside the commit section holds up all others for this long at most.
+    # A replica that stops inside the commit section blocks the others for this long at most.
     "idle_in_transaction_session_timeout": "2s",
-    # Plans are made when tables are small and kept when they are not.
+    # Query plans are made while tables are small and kept when they have grown.
     "enable_seqscan": "off",
-    "jit": "off",  # our statements are small, and compiling one takes longer than they do
+    "jit": "off",  # compiling one of our small statements takes longer than running it
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
@@ -88,16 +88,16 @@ class Database:
 
     @property
     def section(self) -> int:
-        """The number of the lock under which commits of this schema follow each other."""
+        """The number of the advisory lock that serialises the commits of this schema."""
         digest = hashlib.sha256(b"homeostat section " + self.schema.encode()).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
     async def connect(self, purpose: str, *, is_patient: bool = False) -> Connection:
-        """Open a session. One that loads or migrates is patient: no statement of it is too slow.
+        """Open a session; a patient one, for loading and migrating, has no statement timeout.
 
-        With several hosts in the address, at the one that takes writes, beginning with that of the last time.
+        If the address has several hosts, connects to the primary, and tries the last known one first.
         """
-        # One after the other, each in its own time: one that swallows everything must not use up that of the next.
+        # Each host has its own timeout, so that one that drops packets does not use up the time of the others.
         *others, last = self._urls
         for url in others:
             try:
@@ -120,7 +120,7 @@ class Database:
             timeout=_CONNECT_S / min(2, len(self._urls)),
             command_timeout=command_s,
             server_settings=settings,
-            target_session_attrs="read-write",  # whatever the address says: what a standby tells is not the newest
+            target_session_attrs="read-write",  # overrides the address: a standby may be stale
         )
         connection = cast(Connection, opened)
         try:
@@ -136,9 +136,9 @@ class Database:
 
 
 def _parse(url: str) -> re.Match[str]:
-    """`StoreError`, without anything secret, for one of which it cannot be said what is secret in it."""
+    """Raises `StoreError`, without secrets, for a URL whose password cannot be told apart."""
     found = _URL.fullmatch(url)
-    # An @ behind the hosts, and none before them: the password has something in it that ends them.
+    # An @ after the hosts and none before them: the password has an unescaped character that ends the host part.
     if found is None or (not found["user"] and "@" in (found["query"] or "")):
         raise StoreError(
             "the database URL must have the form postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE; "

@@ -1,9 +1,9 @@
-"""What was shown and is lost again: a database that was set back is led beyond it.
+"""Raises the revision of a database that lost commits, so that no revision is assigned twice.
 
-A standby that lacked the newest commits took over, or an older state was restored. Clients hold revisions of what was
-lost; given again, they would name something else, and a watch that resumes would skip it. So whoever has shown more
-than the database knows raises its revision above that and forgets history, as a restored backup does: every watch
-from before answers 410 and lists anew. Replicas that follow cannot, and are opened again.
+Commits are lost when a standby that lacks them is promoted, or when the database is restored from a backup. Clients hold
+the lost revisions. If they were assigned again, a resumed watch would skip changes. So a replica that has shown more
+than the database has raises the revision above its own and drops history, as restoring a backup does: every older watch
+gets a 410 and lists again. The other replicas cannot follow that and are opened again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from homeostat.store.postgres.statements import NEWEST, Pen
 
 
 async def raise_fence(connection: Connection, pen: Pen, *, above: int) -> int:
-    """The revision below which nothing is watched any more; above `above`, whoever came first."""
+    """Returns the new revision, which is above `above`, even if another replica raised it first."""
     async with connection.transaction():
         await pen.hold_section(connection)
         found = await connection.fetchrow(f"SELECT {NEWEST}, compacted FROM mark FOR UPDATE")  # noqa: S608

@@ -1,9 +1,9 @@
-"""How a replica moves: the log's rows that others wrote, and its own batches, each shown once and in order.
+"""Follows the log: applies the rows of other replicas and the own batches, each once and in order.
 
-A batch of this replica may be seen in the log before its commit is answered, or without the answer ever coming. The
-database keeps who made each batch; by that one that was sent is known to be stored, and then its own events are
-shown, not copies of them. By that, too, a history is known that is not the one shown before: a standby that lacked
-the newest commits took over, or an older state was restored. This replica cannot follow it.
+A batch of this replica may appear in the log before its commit is answered, or if the answer is lost. The database
+records the writer of each batch. So the replica recognises its own batch and applies its own events instead of copies.
+It also recognises a different history: a standby that lacked the newest commits was promoted, or the database was
+restored. The replica cannot follow such a history.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ class Follower:
     def __init__(self, replica: Replica, seal: Seal, pen: Pen, place: Place) -> None:
         self._replica = replica
         self.place = place
-        """The newest batch that was heard of: all that is shown is of its history."""
+        """The newest known batch. The state of the replica belongs to its history."""
         self._seal = seal
         self._pen = pen
         self.sent: list[Planned] = []
-        """Tries of the batch under way that were asked for and not answered; one of them at most comes to be stored."""
+        """Attempts to commit the current batch that have no answer yet. At most one of them is stored."""
         self._stored_batch = 0
         self._heard_at = 0.0
         self.lost: LostError | None = None
         self.is_set_back = False
-        """Lost, because the database has another history than was shown here."""
+        """The replica is lost because the database has a different history."""
 
     def stored(self) -> Planned | None:
-        """That of the tries which the database has shown to have."""
+        """The attempt that the database is known to have stored."""
         return next((planned for planned in self.sent if planned.number == self._stored_batch), None)
 
     def is_contended(self) -> bool:
-        """Whether others write too, so that a batch planned now would likely be overtaken."""
+        """Whether other replicas write too, so that an optimistic commit would probably fail."""
         return asyncio.get_running_loop().time() - self._heard_at < _CONTENDED_S
 
     async def catch_up(self, connection: Connection) -> int:
-        """Show everything that was committed before this call; the newest revision then."""
+        """Apply everything that was committed before this call; returns the newest revision."""
         while True:
             if self.lost is not None:
                 raise LostError(str(self.lost)) from self.lost
@@ -56,7 +56,7 @@ class Follower:
                 return news.newest
 
     def note_own(self, planned: Planned) -> None:
-        """A batch of this replica's that was acknowledged, and may be the newest."""
+        """Note an acknowledged batch of this replica, which may be the newest."""
         place = self._pen.place_of(planned)
         if place.first > self.place.first:
             self.place = place
@@ -79,7 +79,7 @@ class Follower:
         replica.oldest = max(replica.oldest, news.compacted)
 
     def _check_history(self, news: News, after: int, place: Place) -> None:
-        # The row of a batch goes when history is compacted beyond it.
+        # Compaction deletes the rows of old batches.
         is_there = place.first <= news.compacted if news.has_place is None else news.has_place
         if news.newest < after or not is_there:
             self.is_set_back = True
@@ -93,7 +93,7 @@ class Follower:
         self._replica.announce(events)
 
     def _events(self, rows: list[Row]) -> list[Event]:
-        """What the rows did to the replica's state."""
+        """The events of the rows, relative to the state of the replica."""
         events: list[Event] = []
         overlay: dict[Key, Record | None] = {}
         expected = self._replica.revision

@@ -1,8 +1,8 @@
-"""A connection for one purpose that is opened when needed, and anew when it was lost.
+"""A connection that is opened when needed, and again after it was lost.
 
-A job is done again on a new connection for as long as the database has been away for less than `patience_s`; a restart
-is then a pause and not an error. After that each job is tried once, so that callers hear at once. Jobs must be
-repeatable; they wait for each other.
+A job is repeated on a new connection until the database has been unreachable for `patience_s`, so that a restart of the
+database is a pause and not an error. After that each job is tried once, so that callers get the error without delay.
+Jobs must be repeatable. They run one at a time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ async def _nothing(_: Connection) -> None:
 
 
 class Link:
-    """`prepare` is done on each new connection before it is used."""
+    """`prepare` runs on each new connection before it is used."""
 
     def __init__(self, database: Database, purpose: str, *, patience_s: float, prepare: Prepare = _nothing) -> None:
         self._database, self._purpose = database, purpose
@@ -41,7 +41,7 @@ class Link:
         self._is_open = True
 
     async def run(self, job: Callable[[Connection], Awaitable[T]]) -> T:
-        """`UnreachableError` when patience is at an end; errors that are no loss of the database as they are."""
+        """`UnreachableError` after `patience_s`; errors that are not an outage are raised unchanged."""
         pause_s = _SHORTEST_S
         async with self._turn:
             while True:
@@ -51,7 +51,7 @@ class Link:
                     self.drop()
                     self._note_loss(error)
                 except BaseException:
-                    # Whatever it was in the middle of goes with it.
+                    # This also ends the statement or transaction that was running.
                     self.drop()
                     raise
                 else:
@@ -86,7 +86,7 @@ class Link:
 
     def _note_loss(self, error: BaseException) -> None:
         if isinstance(error, asyncpg.DataError):
-            raise error  # ours, and not a loss: it would come again
+            raise error  # our own mistake and not an outage; a retry would fail again
         now = asyncio.get_running_loop().time()
         if self._away_since is None:
             self._away_since = now

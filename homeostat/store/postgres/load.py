@@ -1,4 +1,4 @@
-"""What a database holds when a replica is opened: the current records, at one moment."""
+"""The initial load of a replica: a snapshot of the current records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from homeostat.store.postgres.statements import BEGINNING, LAST_BATCH, Place
 from homeostat.store.rows import RECORD_COLUMNS, record_of
 from homeostat.store.seal import Seal
 
-_AT_ONCE = 500  # rows on their way
+_AT_ONCE = 500  # rows per fetch
 _CURRENT = f"""
     SELECT {RECORD_COLUMNS} FROM log
     WHERE log.operation < 3 AND NOT EXISTS (SELECT FROM log AS later WHERE later.previous = log.revision)
@@ -31,7 +31,7 @@ async def load(connection: Connection, seal: Seal) -> Loaded:
         compacted = await connection.fetchval("SELECT compacted FROM mark")
         newest = await connection.fetchrow(LAST_BATCH)
         records = [record_of(row, seal) async for row in connection.cursor(_CURRENT, prefetch=_AT_ONCE)]
-    # Sorted here: the database would have to sort the values with the keys.
+    # Sorted here, because the database would sort the values together with the keys.
     records.sort(key=attrgetter("key"))
     if newest is None:
         return Loaded(records, 0, compacted, BEGINNING)

@@ -1,4 +1,4 @@
-"""The log in the database, for what is older than memory."""
+"""Reads older changes, which are no longer in memory, from the log in the database."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RECORDS = f"SELECT {RECORD_COLUMNS} FROM log WHERE log.revision = ANY($1::bigin
 
 
 class PostgresArchive:
-    """`note_compacted` is told what is forgotten before an answer is used, because any replica may have done it."""
+    """`note_compacted` gets the compacted revision before a result is used, because any replica may have compacted."""
 
     def __init__(self, link: Link, seal: Seal) -> None:
         self._link = link
@@ -49,7 +49,7 @@ class PostgresArchive:
     async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
         rows = await self._read(_EVENTS, after, upto, *scope)
         events = [event_of(row, self._seal) for row in rows]
-        # By the stored bytes, as the database counted: sealing adds some.
+        # In stored bytes, as the database counts them: sealing adds some.
         is_whole = len(rows) < _MOST_EVENTS and sum(len(row[_VALUE]) for row in rows) < _MOST_BYTES
         return events, upto if is_whole else events[-1].record.revision
 
@@ -68,7 +68,7 @@ class PostgresArchive:
     async def _read(self, sql: str, *given: object) -> list[Row]:
         async def ask(connection: Connection) -> tuple[list[Row], int]:
             rows = await connection.fetch(sql, *given)
-            # Asked afterwards: it is raised before any row goes, so whatever the answer lacks shows in it.
+            # Read afterwards: the mark is raised before rows are deleted, so it explains every missing row.
             return rows, await connection.fetchval("SELECT compacted FROM mark")
 
         try:

@@ -1,7 +1,7 @@
-"""The tables of a schema, brought up to date by numbered migrations, and what the database must be to be served.
+"""Creates and migrates the tables of a schema, and checks the settings of the database.
 
-One replica migrates while the others wait. A schema from a newer program is refused, not guessed at; so is one that
-was sealed with another key.
+One replica migrates while the others wait. A schema of a newer version of the program is refused, and so is one that
+was sealed with a different key.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ async def _check_server(connection: Connection) -> None:
 
 
 async def _migrate(connection: Connection, schema: str) -> None:
-    # Asked first, because making one needs a right on the database that its user may not have.
+    # Checked first, because creating a schema needs a privilege that the user may not have.
     if await connection.fetchval("SELECT to_regnamespace(quote_ident($1)) IS NULL", schema):
         await connection.execute(f'CREATE SCHEMA "{schema}"')
     await connection.execute("CREATE TABLE IF NOT EXISTS migration (number int PRIMARY KEY, at timestamptz NOT NULL)")

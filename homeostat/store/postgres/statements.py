@@ -1,8 +1,8 @@
-"""What is said to the database about commits and news: the statements and their parameters.
+"""The SQL statements that commit batches and read new rows, with their parameters.
 
-A commit is one statement. It enters the commit section, a lock that one transaction at a time holds to its end, and
-counts only if the revision it was planned on is still the newest, and of the same history. So batches follow each
-other, and revisions are given in the order of commits.
+A commit is one statement. It enters the commit section, an advisory lock that one transaction holds until its end, and
+writes only if the revision it was planned on is still the newest, and of the same history. So batches are serialised,
+and revisions are assigned in the order of commits.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from homeostat.store.postgres.database import Connection, Row
 from homeostat.store.rows import OPERATIONS
 from homeostat.store.seal import Seal
 
-_MOST_NEWS = 256  # rows of one answer
+_MOST_NEWS = 256  # rows per query
 _MOST_NEWS_BYTES = 8 << 20
 
-# A base that is older than the newest revision is found by the batch that follows it; if that was compacted, by the
-# mark, which is read in its newest version and held until the end.
+# An outdated base is detected by the batch that follows it. If that batch was compacted, the mark shows it, which is read
+# in its newest version and locked until the end.
 _COMMIT = """
 WITH section AS MATERIALIZED (
     SELECT pg_advisory_xact_lock($1)
@@ -61,12 +61,12 @@ WHERE mark.id = 1
 ORDER BY news.revision
 """  # noqa: S608
 _PLACE, _MARKS = 3, 7
-# Leaves everything as it is, and yet what was committed before it is as durable as this when it is answered.
+# Changes nothing, but when it has committed, everything committed before it is just as durable.
 _PROOF = "UPDATE mark SET compacted = compacted"
 
 
 class Place(NamedTuple):
-    """A batch, by which one history is told from another that has the same revisions."""
+    """Identifies a batch, and so distinguishes two histories that have the same revisions."""
 
     first: int
     writer: UUID
@@ -74,11 +74,11 @@ class Place(NamedTuple):
 
 
 BEGINNING = Place(0, UUID(int=0), 0)
-"""Of a log without a batch."""
+"""The place of an empty log."""
 
 
 class Planned(NamedTuple):
-    """A batch as it would be committed on the revision `base`."""
+    """A batch that was planned on the revision `base`."""
 
     number: int
     base: int
@@ -87,53 +87,53 @@ class Planned(NamedTuple):
 
 
 class News(NamedTuple):
-    """What the database says at one moment: its newest revision, and some of the rows after the one asked about."""
+    """A consistent read of the end of the log: the newest revision, and the first rows after a given one."""
 
     place: Place
     newest: int
     compacted: int
     batch: int
-    """The replica's own newest batch after that revision; 0 for none."""
+    """The newest own batch after that revision; 0 for none."""
     has_place: bool | None
-    """Whether the batch at the place asked about is that one; None: there is none."""
+    """Whether the batch at the given place is the same one; None if there is no batch."""
     rows: list[Row]
 
 
 class Pen:
-    """Writes batches in the name of one replica, and tells of them on `channel`."""
+    """Writes the batches of one replica and notifies `channel`."""
 
     def __init__(self, writer: UUID, channel: str, section: int, seal: Seal) -> None:
         self._writer, self._channel, self._section = writer, channel, section
         self._seal = seal
 
     async def enter_section(self, connection: Connection) -> None:
-        """Begin a transaction in which nobody else commits."""
+        """Begin a transaction that holds the commit section."""
         await connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self._section})")
 
     def place_of(self, planned: Planned) -> Place:
         return Place(planned.base + 1, self._writer, planned.number)
 
     async def hold_section(self, connection: Connection) -> None:
-        """Until the end of the transaction."""
+        """Hold the commit section until the end of the transaction."""
         await connection.fetchval("SELECT pg_advisory_xact_lock($1)", self._section)
 
     async def skip_to(self, connection: Connection, revision: int, *, newest: int) -> None:
-        """A batch without a row, so that revisions go on behind `revision`."""
-        # Number 0: it is nobody's try.
+        """Insert an empty batch, so that the next revision is above `revision`."""
+        # Number 0 belongs to no attempt to commit.
         await connection.execute(_SKIP, newest + 1, revision, self._writer)
         await connection.fetchval("SELECT pg_notify($1, '')", self._channel)
 
     async def commit(self, connection: Connection, planned: Planned, at: Place) -> bool:
-        """Whether `planned.base` was still the newest revision, and `at` its history; if not, nothing was written."""
+        """Returns whether the batch was written: `planned.base` is still the newest revision, in the history of `at`."""
         columns = _columns(planned.events, self._seal)
         given = (self._section, planned.base, self._writer, planned.number, *columns, self._channel, self._writer.hex)
         try:
             return await connection.fetchrow(_COMMIT, *given, *at) is not None
         except asyncpg.UniqueViolationError:
-            return False  # planned in the middle of another's batch, which was being read
+            return False  # planned while a batch of another replica was only partly applied
 
     async def prove(self, connection: Connection) -> None:
-        """Commit something that changes nothing: whether commits are taken, and all before are as safe as they get."""
+        """Commit a change of nothing: shows that commits work, and makes all commits before it durable."""
         await connection.execute(_PROOF)
 
     async def read_news(self, connection: Connection, *, after: int, at: Place) -> News:

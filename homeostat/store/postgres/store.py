@@ -1,8 +1,8 @@
 """A `Store` on PostgreSQL, in which any number of replicas write and read one log.
 
-Every replica holds the current state in memory and follows the log. Three connections: one commits, one asks for news
-and listens, one reads what is older than memory and tidies. A notification wakes those who follow; asking now and then
-is the net below it. What `sync` promises rests on neither: it asks the database, once for all who wait.
+Every replica holds the current state in memory and follows the log. It has three connections: one commits, one listens
+and reads new rows, one reads old changes and compacts. Replicas wake up on a notification, and poll in case one is lost.
+`sync` depends on neither: it queries the database, once for all waiting callers.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from homeostat.store.seal import Seal
 from homeostat.store.state import State
 
 _PROVE_S = 0.5
-"""How soon after a refused commit it is tried whether commits are taken again."""
+"""How often the store checks whether commits work again after a failed one."""
 _BATCH_BYTES = 16 << 20
-"""Of values in one commit; it must be carried out and read within the time of a statement."""
+"""Bytes of values in one commit, which has to be written and read within the statement timeout."""
 
 _log = logging.getLogger(__name__)
 
 
 class PostgresStore(Replica):
-    """Made by `open`. Keep `maintain` running beside it: without, others' changes show only when asked for."""
+    """Created by `open`. Keep `maintain` running: without it, changes of other replicas appear only after `sync`."""
 
     is_shared = True
 
@@ -97,10 +97,10 @@ class PostgresStore(Replica):
         history_bytes: int = 32 << 20,
         patience_s: float = 5.0,
     ) -> PostgresStore:
-        """Open a replica on the database, making its tables if it has none.
+        """Open a replica on the database, and create its tables if there are none.
 
         Values of the resources in `sealed` are encrypted at rest with `key`, 32 bytes and the same for all replicas.
-        While the database is away for less than `patience_s`, reads and writes wait for it.
+        Reads and writes wait for an unreachable database for up to `patience_s`.
         """
         seal = Seal(sealed, key)
         database = Database(url, schema)
@@ -118,11 +118,11 @@ class PostgresStore(Replica):
 
     @property
     def trouble(self) -> str:
-        """Why the log cannot be followed, or why commits are refused; else empty."""
+        """Why the log cannot be followed, or why commits fail; empty if all is well."""
         return str(self._follower.lost or self._away or self._failed)
 
     async def sync(self) -> int:
-        """`UnreachableError` while the database does not answer, `LostError` once this replica cannot follow."""
+        """`UnreachableError` while the database does not respond, `LostError` if this replica cannot follow."""
         if self._is_closed:
             raise StoreError("the store is closed")
         return await self._barrier.wait()
@@ -134,7 +134,7 @@ class PostgresStore(Replica):
 
     async def page(self, scope: Scope, *, at: int, after: tuple[str, str] | None = None, limit: int = 0) -> Page:
         if at > self.revision:
-            await self.sync()  # another replica may have shown it
+            await self.sync()  # a client may have got it from another replica
         return await super().page(scope, at=at, after=after, limit=limit)
 
     async def subscribe(
@@ -150,19 +150,19 @@ class PostgresStore(Replica):
         return await self._group.submit(change)
 
     async def compact(self, before: int) -> None:
-        # Raised before any row goes, so a reader that finds one missing knows why.
+        # Raised before rows are deleted, so a reader that misses a row knows why.
         self._note_compacted(min(before, self.revision))
         self._note_compacted(await self._compaction.forget(self.oldest))
 
     async def tidy(self, *, keep_s: float = 300) -> None:
-        """Forget history older than `keep_s`, by the database's clock."""
+        """Compact history older than `keep_s`, by the clock of the database."""
         newest = self.revision
         kept = await self._compaction.first_kept(self.oldest, keep_s=keep_s)
         await self.compact(newest if kept is None else kept - 1)
         self.database_bytes = await self._compaction.size_bytes()
 
     async def maintain(self, *, keep_s: float = 300, every_s: float = 30, poll_s: float = 1.0) -> None:
-        """Follow the log and, by turns with the other replicas, tidy; `LostError` when following is impossible."""
+        """Follow the log and, in turns with the other replicas, compact; `LostError` if following is impossible."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow(poll_s))
@@ -175,7 +175,7 @@ class PostgresStore(Replica):
         raise LostError(str(self._follower.lost))
 
     async def close(self) -> None:
-        """Complete what was written, then let go of the connections."""
+        """Complete pending writes, then close the connections."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -265,12 +265,12 @@ class PostgresStore(Replica):
             planned = await self._committer.commit(batch)
         except StoreError as error:
             self.counters.failures += 1
-            if not self._failed:  # the others of an outage say nothing new
+            if not self._failed:  # logged once per outage
                 _log.error("commit failed", extra={"changes": len(batch), "reason": str(error)})
             self._failed = str(error)
             self._group.fail(error)
             return
-        except BaseException as error:  # handed on: whoever wrote must not wait for ever
+        except BaseException as error:  # passed on, so that no writer waits forever
             self._group.fail(error)
             raise
         self._failed = ""
@@ -281,14 +281,14 @@ class PostgresStore(Replica):
         is_new = self.revision == planned.base
         if is_new:
             self.absorb(planned.events)
-        # First, so that the next batch is on its way to the database while watchers are told of this one.
+        # First, so that the next commit runs while watchers get the events of this one.
         self._group.settle(planned.outcomes)
         if is_new:
             self.announce(planned.events)
 
 
 def _is_storable(key: Key) -> bool:
-    """Refused here, or the one change would cost its neighbours their commit."""
+    """Checked before the commit, so that one change does not fail the whole batch."""
     try:
         return b"\0" not in "".join(key).encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
 """A schema of PostgreSQL as the source or the target of a backup or a move.
 
-A source is one snapshot: it sees one moment and holds up nobody. A target is one transaction, tables and all, in the
-section where replicas commit; what is cut off leaves nothing.
+A source is a read transaction: it sees a consistent snapshot and blocks nobody. A target is one transaction, which also
+creates the tables and holds the commit section. If it is interrupted, nothing is left.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from homeostat.store.postgres.schema import prepare
 from homeostat.store.postgres.statements import NEWEST
 from homeostat.store.seal import Seal
 
-_AT_ONCE = 100  # rows on their way
-_PATIENT = "SET idle_in_transaction_session_timeout = 0"  # compressing or writing a chunk takes its time
+_AT_ONCE = 100  # rows per fetch
+_PATIENT = "SET idle_in_transaction_session_timeout = 0"  # compressing or writing a chunk may take longer than the timeout
 _COLUMNS = ("revision", "resource", "namespace", "name", "operation", "created", "previous", "value")
 _ROWS = f"SELECT {', '.join(_COLUMNS)} FROM log ORDER BY revision"  # noqa: S608
 _CONTENTS = f"""
@@ -53,7 +53,7 @@ class PostgresSource:
     async def open(
         cls, url: str, *, schema: str = "homeostat", is_alone: bool = False
     ) -> AsyncIterator[PostgresSource]:
-        """The log as it is now; `is_alone` refuses one that replicas follow, and keeps everybody from committing."""
+        """A snapshot of the log. `is_exclusive` refuses one that planes serve, and blocks all commits."""
         database = Database(url, schema)
         async with _session(database, "read") as connection:
             await _require_readable(connection, database)
@@ -75,7 +75,7 @@ class PostgresTarget:
     @classmethod
     @asynccontextmanager
     async def open(cls, url: str, *, seal: Seal, schema: str = "homeostat") -> AsyncIterator[PostgresTarget]:
-        """A schema that is empty or not there; all of it is in the database when the block is left, or nothing."""
+        """A schema that is empty or does not exist. It is filled completely at the end of the block, or not at all."""
         database = Database(url, schema)
         async with _session(database, "written") as connection, connection.transaction():
             await prepare(connection, schema, seal)
@@ -98,7 +98,7 @@ class PostgresTarget:
             await tell("UPDATE mark SET compacted = $1", oldest)
             await tell("UPDATE sweep SET swept = $1", swept)
             if revision:
-                # One batch for all of history: what was moved is kept as long as if it were written now.
+                # One batch for all of history, so that history is kept as if it had been written now.
                 first = min(oldest + 1, revision)
                 await tell("INSERT INTO batch VALUES ($1, $2, $3, 0, now())", first, revision, _NOBODY)
 

@@ -1,8 +1,8 @@
-"""The file of the write-ahead log, made long before it is full.
+"""Preallocates the file of the write-ahead log.
 
-A commit that lengthens the file waits for the file system's own journal too; one that overwrites what is there does
-not. What lies behind the last commit means nothing to SQLite: its frames carry a number that is new each time the log
-begins again.
+A commit that extends the file also waits for the journal of the file system; a commit that overwrites it does not.
+SQLite ignores the bytes after the last commit, because its frames carry a number that changes whenever the log is
+restarted.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from contextlib import suppress
 from pathlib import Path
 
 JOURNAL_BYTES = 8 << 20
-"""As long as the file is made, and as long as it stays."""
+"""The size to which the file is extended, and at which it stays."""
 _STEP = bytes(1 << 20)
 
 
 class Journal:
     def __init__(self, database: Path) -> None:
-        database = database.resolve()  # beside the file itself, and not beside a link to it
+        database = database.resolve()  # beside the real file, not beside a link to it
         self._path = database.with_name(database.name + "-wal")
         self.is_long = False
-        """Then commits overwrite it."""
+        """Whether the file is long enough for commits to overwrite it."""
         self.was_tried = False
 
     @property
@@ -29,8 +29,8 @@ class Journal:
         return self._size() > JOURNAL_BYTES
 
     def lengthen(self) -> None:
-        """Only in the thread that commits: nobody else may lengthen the file meanwhile. Where there is little room, it
-        is left to the database, which could not take in the log otherwise.
+        """Call it only in the thread that commits, so that nobody else extends the file meanwhile. Does nothing if the
+        disk is nearly full, because a checkpoint needs the space.
         """
         self.was_tried = True
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The reading connection: what is older than memory. Runs in a thread of its own and never delays a commit."""
+"""Reads older changes, which are no longer in memory. It runs in its own thread and never delays a commit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Reader:
 
     def first_changes(self, scope: Scope, after: int, upto: int) -> dict[Key, int]:
         condition, given = scope_filter(scope)
-        # In SQLite, columns beside a lone min() are of the row that has the minimum.
+        # In SQLite, the columns beside a single min() come from the row with the minimum.
         rows = self._connection.execute(
             "SELECT resource, namespace, name, previous, min(revision) FROM log"  # noqa: S608
             f" WHERE revision > ? AND revision <= ? AND {condition} GROUP BY resource, namespace, name",
@@ -81,7 +81,7 @@ class Reader:
 
 
 class SqliteArchive:
-    """The reader, asked from the event loop."""
+    """The reader, called from the event loop."""
 
     def __init__(self, thread: ConnectionThread[Reader]) -> None:
         self._thread = thread

@@ -1,4 +1,4 @@
-"""What only SQLite's statements on the log need."""
+"""Parameters and conditions of SQLite's statements on the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = 9
 
 
 def parameters(events: Sequence[Event], at: float, seal: Seal) -> Iterator[Any]:
-    """The columns of the events' rows, one after another, in the order of the table."""
+    """The column values of the events' rows in one flat sequence, in the order of the table."""
     for event in events:
         record, previous = event.record, event.previous
         key = record.key

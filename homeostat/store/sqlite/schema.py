@@ -1,6 +1,6 @@
-"""The database file: its settings and its tables, brought up to date by numbered migrations.
+"""Opens the database file: its settings, and its tables with their migrations.
 
-The number of the last migration is the file's `user_version`; a file from a newer program is refused, not guessed at.
+The number of the last migration is the `user_version` of the file. A file of a newer version of the program is refused.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from homeostat.store.sqlite.journal import JOURNAL_BYTES
 _APPLICATION_ID = 0x486F6D65
 _OLDEST_SQLITE = (3, 37, 0)
 BUSY_MS = 5_000
-"""How long a statement waits for somebody else's."""
+"""How long a statement waits for a lock."""
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
     """The one connection that writes and checkpoints.
 
-    SQLite before 3.51.3 can damage a database when two connections write or checkpoint at once: there is never another.
+    There must never be a second one: SQLite before 3.51.3 can damage a database if two connections write or checkpoint
+    at once.
     """
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; 3.37 or newer is needed")
-    # SQLite gives its other files the mode of this one.
+    # SQLite gives its other files the same mode.
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
     try:
         _refuse_foreign(connection, path)
         for setting in (
-            "auto_vacuum = INCREMENTAL",  # counts only before the first table
+            "auto_vacuum = INCREMENTAL",  # has an effect only before the first table exists
             "journal_mode = WAL",
             "synchronous = FULL",
-            "wal_autocheckpoint = 0",  # a checkpoint comes after the answers, not before
+            "wal_autocheckpoint = 0",  # checkpoints run after the answers, not before
             f"journal_size_limit = {JOURNAL_BYTES}",
             "cache_size = -2048",
             "temp_store = MEMORY",
@@ -58,7 +59,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
 
 
 def require_readable(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse what is not a database of ours with the tables as this program knows them."""
+    """Refuse a file that is not our database, or has another schema version."""
     _refuse_foreign(connection, path)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     newest = migrations("sqlite")[-1][0]

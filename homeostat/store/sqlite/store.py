@@ -1,7 +1,7 @@
 """A `Store` on one SQLite file, with group commit.
 
-Changes are planned in the event loop, put on disk as one statement in the writer's thread, and shown to readers when
-that has returned. A commit that fails leaves no trace: nothing was shown, and its revisions are given again.
+Changes are planned in the event loop, committed as one statement in the writer's thread, and visible to readers after
+the commit. A failed commit leaves no trace: readers have seen nothing, and its revisions are assigned again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 Clock = Callable[[], float]
 
 _NEWS_S = 10.0
-"""How long a refused commit speaks against the store when nobody has tried again."""
+"""How long the store reports a failed commit if no other commit follows."""
 _SWEEP_ROWS = 500
 _VACUUM_PAGES = 256
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class SqliteStore(Replica):
-    """Made by `open`. Keep `maintain` running beside it."""
+    """Created by `open`. Keep `maintain` running beside it."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class SqliteStore(Replica):
         history_events: int = 10_000,
         history_bytes: int = 32 << 20,
     ) -> SqliteStore:
-        """Open or make the database; refused if another process has it open.
+        """Open or create the database; an error if another process has it open.
 
         Values of the resources in `sealed` are encrypted at rest with `key`, 32 bytes. The newest `history_events` and
         `history_bytes` of replaced values stay in memory for watches and pages.
@@ -98,20 +98,20 @@ class SqliteStore(Replica):
 
     @property
     def trouble(self) -> str:
-        """Why the newest commit was refused, while that is news; empty if it was not."""
+        """Why the last commit failed, if that was recently; otherwise empty."""
         if self._failed is None or self._clock() - self._failed[0] > _NEWS_S:
             return ""
         return self._failed[1]
 
     async def sync(self) -> int:
-        """Nobody else writes to the file, so there is nothing to catch up with."""
+        """Returns at once: nobody else writes to the file."""
         return self.revision
 
     async def write(self, change: Change) -> Record:
         return await self._group.submit(change)
 
     async def compact(self, before: int) -> None:
-        # Raised before any row goes, so a reader that finds one missing knows why.
+        # Raised before rows are deleted, so a reader that misses a row knows why.
         self.oldest = max(self.oldest, min(before, self.revision))
         async with self._sweeping:
             while self._swept < self.oldest:
@@ -121,7 +121,7 @@ class SqliteStore(Replica):
                 self._swept = upto
 
     async def tidy(self, *, keep_s: float = 300) -> None:
-        """Forget history older than `keep_s`; when nobody writes, give the space back."""
+        """Compact history older than `keep_s`, and free disk space while nobody writes."""
         now, newest = self._clock(), self.revision
         kept = await self._dated.first_between(self.oldest, earliest=now - keep_s, latest=now)
         await self.compact(newest if kept is None else kept - 1)
@@ -132,7 +132,7 @@ class SqliteStore(Replica):
         self.database_bytes = await self._do(Writer.size_bytes)
 
     async def maintain(self, *, keep_s: float = 300, every_s: float = 30) -> None:
-        """`tidy` for ever."""
+        """Run `tidy` regularly, until cancelled."""
         while True:
             await asyncio.sleep(every_s)
             try:
@@ -141,7 +141,7 @@ class SqliteStore(Replica):
                 _log.warning("store maintenance failed", extra={"reason": str(error)})
 
     async def close(self) -> None:
-        """Complete what was written, then let go of the file."""
+        """Complete pending writes, then close the file."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -167,7 +167,7 @@ class SqliteStore(Replica):
             self._failed = None
             self.counters.count(len(events), time.perf_counter() - started)
             self.absorb(events)
-            # First, so that the next batch is on its way to the disk while watchers are told of this one.
+            # First, so that the next commit runs while watchers get the events of this one.
             self._group.settle(outcomes)
             self.announce(events)
             if is_check_due:

@@ -1,7 +1,8 @@
 """A database file as the source or the target of a backup or a move.
 
-A source is a read transaction on a connection of its own: it sees one moment, needs no lock, and holds up no writer;
-until it ends, the write-ahead log only grows. A target is one transaction under the lock of whoever serves the file.
+A source is a read transaction on its own connection: it sees a consistent snapshot, needs no lock and blocks no writer,
+but the write-ahead log grows until it ends. A target is one transaction, under the lock of the process that serves the
+file.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ _INSERT = "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class _Chunks:
-    """Rows of a connection, a chunk at a call, in whatever thread the connection is of."""
+    """Reads the rows of a connection, one chunk per call, in the thread of the connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._rows: sqlite3.Cursor | None = None
 
     def next_chunk(self) -> list[Row]:
-        """Empty at the end."""
+        """Returns an empty list at the end."""
         if self._rows is None:
             self._rows = self._connection.execute(_ROWS)
         chunker = Chunker()
         for row in self._rows:
             if chunk := chunker.add(row):
                 return chunk
-        return chunker.rest()  # and the next time nothing, for the cursor has ended
+        return chunker.rest()  # the next call returns an empty list, because the cursor has ended
 
 
 class _Snapshot(_Chunks):
@@ -98,7 +99,7 @@ class _Filling(_Chunks):
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
-        """What was not kept goes with the connection."""
+        """Rolls back unless `commit` was called."""
         self._undo.close()
 
     def _require_empty(self, path: Path) -> None:
@@ -121,7 +122,7 @@ class SqliteSource:
     @classmethod
     @asynccontextmanager
     async def open(cls, path: Path, *, is_alone: bool = False) -> AsyncIterator[SqliteSource]:
-        """The file as it is now; `is_alone` refuses one that is served, and keeps others from serving it."""
+        """A snapshot of the file. `is_exclusive` refuses one that a plane serves, and keeps planes from serving it."""
         thread: ConnectionThread[_Snapshot] = ConnectionThread("store-source")
         try:
             with _told(path, "read"):
@@ -144,7 +145,7 @@ class SqliteTarget:
     @classmethod
     @asynccontextmanager
     async def open(cls, path: Path, *, seal: Seal, now: float) -> AsyncIterator[SqliteTarget]:
-        """A file that is empty or not there; all of it is in the database when the block is left, or nothing."""
+        """A file that is empty or does not exist. It is filled completely at the end of the block, or not at all."""
         thread: ConnectionThread[_Filling] = ConnectionThread("store-target")
         try:
             with _told(path, "written"):
@@ -163,7 +164,7 @@ class SqliteTarget:
             yield rows
 
     async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
-        # The newest revision is the greater of this mark and the last row's.
+        # The newest revision is the maximum of this mark and the revision of the last row.
         await self._do(lambda filling: filling.mark(oldest, swept))
 
     async def _do(self, job: Callable[[_Filling], T]) -> T:

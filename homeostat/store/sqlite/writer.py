@@ -1,7 +1,7 @@
 """The writing connection: commits, compaction and upkeep. Everything here runs in the writer's thread.
 
-Every method is few statements, whatever the number of rows: each statement lets go of the interpreter's lock, and under
-load it takes up to 5 ms to get it back.
+Every method uses few statements, whatever the number of rows: each statement releases the interpreter's lock, and under
+load it takes up to 5 ms to acquire it again.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from homeostat.store.sqlite.lock import Lock
 from homeostat.store.sqlite.rows import COLUMNS, parameters
 from homeostat.store.sqlite.schema import BUSY_MS, check_seal, connect_writer
 
-_MOST_ROWS = 256  # of one statement
+_MOST_ROWS = 256  # per statement
 _PAGE_BYTES = 4096
-_COMMIT_BYTES = 2 * _PAGE_BYTES  # of the log, beside those of the rows
-_LASTING_BYTES = 256 << 10  # whoever writes that much will write more
-_CHECKPOINT_BYTES = JOURNAL_BYTES * 3 // 4  # the rest is for what is committed until it has been brought in
+_COMMIT_BYTES = 2 * _PAGE_BYTES  # written to the log in addition to the rows
+_LASTING_BYTES = 256 << 10  # a plane that writes this much will write more
+_CHECKPOINT_BYTES = JOURNAL_BYTES * 3 // 4  # the rest is for commits until the checkpoint has ended
 _MARKS = ("compacted", "swept")
 
 
 class Loaded(NamedTuple):
-    """What a database holds when it is opened."""
+    """The contents of a database when it is opened."""
 
     records: list[Record]
     """In the order of their keys."""
@@ -59,7 +59,7 @@ class Writer:
         compacted, swept = (ask("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0] for name in _MARKS)
         (newest,) = ask("SELECT coalesce(max(revision), 0) FROM log").fetchone()
         rows = ask(
-            # The key is the state's and not the log's, to name what the log lacks.
+            # The key comes from the state, so that an error can name a record that the log lacks.
             "SELECT state.resource, state.namespace, state.name, state.revision, log.created, log.value"
             " FROM state LEFT JOIN log USING (revision) ORDER BY state.resource, state.namespace, state.name"
         )
@@ -67,7 +67,7 @@ class Writer:
         return Loaded(records, max(newest, compacted), compacted, swept, self.size_bytes())
 
     def commit(self, events: Sequence[Event], at: float) -> bool:
-        """Put the events on disk, all or none; whether `check` is due."""
+        """Commit the events, all or none; returns whether `check` is due."""
         if len(events) <= _MOST_ROWS:
             self._insert(events, at)
         else:
@@ -78,7 +78,7 @@ class Writer:
         return self._unchecked_bytes >= (_CHECKPOINT_BYTES if self._journal.is_long else _LASTING_BYTES)
 
     def check(self) -> None:
-        """Keep the write-ahead log as long as it should be."""
+        """Extend or checkpoint the write-ahead log if necessary."""
         if not self._journal.was_tried:
             self._journal.lengthen()
         if not self._journal.is_long or self._unchecked_bytes >= _CHECKPOINT_BYTES:
@@ -89,14 +89,14 @@ class Writer:
         self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
 
     def empty_log(self) -> None:
-        """Bring the write-ahead log into the database, and cut it if it is too long, unless somebody reads: a backup
-        may take long, and commits wait for whoever waits for it."""
+        """Checkpoint the write-ahead log, and truncate it if it is too long. It does not wait for readers: a backup may
+        take long, and commits would wait too."""
         if self._journal.is_oversize:
             self._cut_log()
             self._journal.is_long = False
         else:
             self.checkpoint("PASSIVE")
-        self._journal.was_tried = self._journal.is_long  # there may be room again
+        self._journal.was_tried = self._journal.is_long  # the disk may have space again
 
     def _cut_log(self) -> None:
         self._connection.execute("PRAGMA busy_timeout = 0")
@@ -106,7 +106,7 @@ class Writer:
             self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
 
     def sweep(self, compacted: int, above: int, upto: int) -> None:
-        """Delete what (`above`, `upto`] frees: what these changes took the place of, and deletions among them."""
+        """Delete the rows that the changes in (`above`, `upto`] replaced, and the deletions among them."""
         tell = self._connection.execute
         with _Transaction(self._connection):
             tell(
@@ -121,10 +121,10 @@ class Writer:
             )
 
     def vacuum(self, pages: int) -> bool:
-        """Give back up to this many free pages; whether there may be more."""
+        """Free up to this many pages; returns whether there may be more."""
         (free,) = self._connection.execute("PRAGMA freelist_count").fetchone()
         if free:
-            # A script, because `execute` would step this once, which is one page.
+            # A script, because `execute` would run one step only, which frees one page.
             self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
         return bool(free > pages)
 
@@ -135,7 +135,7 @@ class Writer:
 
     def close(self) -> None:
         with suppress(sqlite3.Error):
-            self._cut_log()  # the next start need not read the write-ahead log
+            self._cut_log()  # the next start does not have to read the write-ahead log
         self._connection.close()
         self._lock.release()
 
