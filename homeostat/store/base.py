@@ -115,17 +115,17 @@ class RevisionMismatchError(StoreError):
 class CompactedError(StoreError):
     """The requested revision was compacted; history starts at `oldest`."""
 
-    def __init__(self, asked: int, oldest: int) -> None:
-        super().__init__(f"revision {asked} is compacted; the oldest kept is {oldest}")
+    def __init__(self, requested: int, oldest: int) -> None:
+        super().__init__(f"revision {requested} is compacted; the oldest kept is {oldest}")
         self.oldest = oldest
 
 
 class FutureRevisionError(StoreError):
     """The store did not reach the revision in time."""
 
-    def __init__(self, asked: int, current: int) -> None:
-        super().__init__(f"revision {asked} is not reached; the newest is {current}")
-        self.asked, self.current = asked, current
+    def __init__(self, requested: int, current: int) -> None:
+        super().__init__(f"revision {requested} is not reached; the newest is {current}")
+        self.requested, self.current = requested, current
 
 
 class UnwritableError(StoreError):

@@ -1,7 +1,7 @@
 """Delivers each change to the subscribers of its scope, in the event loop, at its commit.
 
-Subscribers are found by resource, by namespace and by name, so a subscriber of another scope costs nothing. A subscriber
-may close itself or others during a delivery. A closed one is not called again.
+Subscribers are found by resource, by namespace and by name, so a subscriber of another scope costs nothing. A
+subscriber may close itself or others during a delivery. A closed one is not called again.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ class Broadcast:
         """Deliver the events of one commit."""
         if not self._listeners:
             return
-        told: dict[Listener, None] = {}
+        delivered: dict[Listener, None] = {}
         for event in events:
             resource, namespace, name = event.record.key
-            self._call((resource, "", ""), event, told)
+            self._call((resource, "", ""), event, delivered)
             if namespace:
-                self._call((resource, namespace, ""), event, told)
-            self._call((resource, namespace, name), event, told)
-        for listener in told:
+                self._call((resource, namespace, ""), event, delivered)
+            self._call((resource, namespace, name), event, delivered)
+        for listener in delivered:
             if listener.is_open and listener.flush is not None:
                 try:
                     listener.flush()
                 except Exception:
                     self._close_failed(listener)
 
-    def _call(self, scope: tuple[str, str, str], event: Event, told: dict[Listener, None]) -> None:
+    def _call(self, scope: tuple[str, str, str], event: Event, delivered: dict[Listener, None]) -> None:
         calls = self._calls.get(scope)
         if calls is None:
             if scope not in self._listeners:
@@ -84,7 +84,7 @@ class Broadcast:
                 except Exception:
                     self._close_failed(listener)
                 else:
-                    told[listener] = None
+                    delivered[listener] = None
 
     def _close_failed(self, listener: Listener) -> None:
         """An error of one reader must not affect other readers or the writer."""

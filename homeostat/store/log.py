@@ -1,8 +1,8 @@
 """Plans a batch of changes: the algorithm that every store shares. Pure.
 
-A batch is planned against the state on which it will be committed. Each change sees the earlier changes of the batch, so
-two writers that expect the same revision cannot both succeed. The caller commits the events before readers see them. If
-the commit fails, the plan is discarded and its revisions are assigned again.
+A batch is planned against the state on which it will be committed. Each change sees the earlier changes of the batch,
+so two writers that expect the same revision cannot both succeed. The caller commits the events before readers see them.
+If the commit fails, the plan is discarded and its revisions are assigned again.
 """
 
 from __future__ import annotations

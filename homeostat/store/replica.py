@@ -35,7 +35,9 @@ class Archive(Protocol):
     """The log on disk."""
 
     async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
-        """The first of the scope's events in (`after`, `upto`], in order, and the revision up to which they are complete."""
+        """The first of the scope's events in (`after`, `upto`], in order, and the revision up to which they are
+        complete.
+        """
 
     async def first_changes(self, scope: Scope, *, after: int, upto: int) -> dict[Key, int]:
         """For each key changed in (`after`, `upto`], its revision before the first change; 0 if it did not exist."""

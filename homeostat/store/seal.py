@@ -44,14 +44,14 @@ class Seal:
         if key.resource not in self.resources:
             return stored
         if stored[:_ID_BYTES] != self.key_id:
-            raise StoreError(f"{_told(key)} is sealed with a different key")
+            raise StoreError(f"{_name(key)} is sealed with a different key")
         nonce, sealed = stored[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], stored[_ID_BYTES + _NONCE_BYTES :]
         try:
             return self._cipher.decrypt(nonce, sealed, _bound_to(key, revision))
         except (InvalidTag, ValueError) as error:
-            raise StoreError(f"{_told(key)} at revision {revision} was altered on disk") from error
+            raise StoreError(f"{_name(key)} at revision {revision} was altered on disk") from error
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The text that a database stores to refuse a different seal: key id and resources."""
         return f"{self.key_id.hex()} {' '.join(sorted(self.resources))}".strip()
 
@@ -60,5 +60,5 @@ def _bound_to(key: Key, revision: int) -> bytes:
     return "\0".join((*key, str(revision))).encode()
 
 
-def _told(key: Key) -> str:
+def _name(key: Key) -> str:
     return f'{key.resource} "{key.namespace}/{key.name}"' if key.namespace else f'{key.resource} "{key.name}"'

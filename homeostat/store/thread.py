@@ -28,7 +28,8 @@ class ConnectionThread(Generic[C]):
         self._connection: C
         self._is_connected = False
         self._is_open = True
-        # A daemon, so that a process that does not close its store can still exit. Durability does not depend on the exit.
+        # A daemon, so that a process that does not close its store can still exit. Durability does not depend on the
+        # exit.
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -79,14 +80,14 @@ class ConnectionThread(Generic[C]):
             try:
                 result = job()
             except BaseException as error:  # passed on to the event loop
-                self._tell(done, None, error)
+                self._deliver(done, None, error)
             else:
-                self._tell(done, result, None)
+                self._deliver(done, result, None)
             return True
 
         self._jobs.put(step)
 
-    def _tell(self, done: Done[T], result: T | None, error: BaseException | None) -> None:
+    def _deliver(self, done: Done[T], result: T | None, error: BaseException | None) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(done, result, error)
 

@@ -29,7 +29,7 @@ class Place(Protocol):
 
     async def open(self, *, sealed: Collection[str] = (), key: bytes | None = None) -> Store: ...
     @asynccontextmanager
-    def source(self, *, is_alone: bool = False) -> AsyncIterator[Source]: ...
+    def source(self, *, is_exclusive: bool = False) -> AsyncIterator[Source]: ...
     @asynccontextmanager
     def target(self, seal: Seal = Seal()) -> AsyncIterator[Target]: ...  # noqa: B008
 
@@ -42,8 +42,8 @@ class SqlitePlace:
         return await SqliteStore.open(self.path, sealed=sealed, key=key, history_events=0)
 
     @asynccontextmanager
-    async def source(self, *, is_alone: bool = False) -> AsyncIterator[Source]:
-        async with SqliteSource.open(self.path, is_alone=is_alone) as source:
+    async def source(self, *, is_exclusive: bool = False) -> AsyncIterator[Source]:
+        async with SqliteSource.open(self.path, is_exclusive=is_exclusive) as source:
             yield source
 
     @asynccontextmanager
@@ -61,8 +61,8 @@ class PostgresPlace:
         return await PostgresStore.open(self.url, schema=self.schema, sealed=sealed, key=key, history_events=0)
 
     @asynccontextmanager
-    async def source(self, *, is_alone: bool = False) -> AsyncIterator[Source]:
-        async with PostgresSource.open(self.url, schema=self.schema, is_alone=is_alone) as source:
+    async def source(self, *, is_exclusive: bool = False) -> AsyncIterator[Source]:
+        async with PostgresSource.open(self.url, schema=self.schema, is_exclusive=is_exclusive) as source:
             yield source
 
     @asynccontextmanager

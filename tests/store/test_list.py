@@ -186,7 +186,7 @@ async def test_waiting_for_a_revision_that_does_not_come_ends(store: Store) -> N
 
     with pytest.raises(FutureRevisionError) as error:
         await store.reach(7, timeout_s=0.01)
-    assert (error.value.asked, error.value.current) == (7, 1)
+    assert (error.value.requested, error.value.current) == (7, 1)
 
 
 async def test_pages_read_while_others_write_are_of_their_snapshot(store_factory: StoreFactory) -> None:

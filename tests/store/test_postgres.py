@@ -129,7 +129,7 @@ def test_an_address_is_told_without_user_password_and_options(url: str, told: st
         with pytest.raises(StoreError, match="must have the form"):
             Database(url, "homeostat")
     else:
-        assert Database(url, "homeostat").told == told
+        assert Database(url, "homeostat").address == told
 
 
 async def test_a_pooler_that_drops_settings_is_refused(postgres: Postgres, factory: PostgresFactory) -> None:

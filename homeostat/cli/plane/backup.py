@@ -58,8 +58,8 @@ async def _back_up(place: Path | str, file: Path) -> Header:
     from homeostat.store.backup.places import source_at
 
     async with source_at(place) as source:
-        with progress("backing up", source.contents.rows) as heard:
-            return await back_up(source, file, now=time.time(), heard=heard)
+        with progress("backing up", source.contents.rows) as on_rows:
+            return await back_up(source, file, now=time.time(), on_rows=on_rows)
 
 
 async def _check(file: Path) -> Header:

@@ -51,7 +51,7 @@ async def _move(source: Path | str, target: Path | str, seal: Seal) -> Contents:
     from homeostat.store.backup.backup import move
     from homeostat.store.backup.places import source_at, target_at
 
-    async with source_at(source, is_alone=True) as given, target_at(target, seal=seal, now=time.time()) as taken:
-        with progress("moving", given.contents.rows) as heard:
-            await move(given, taken, seal=seal, heard=heard)
+    async with source_at(source, is_exclusive=True) as given, target_at(target, seal=seal, now=time.time()) as taken:
+        with progress("moving", given.contents.rows) as on_rows:
+            await move(given, taken, seal=seal, on_rows=on_rows)
     return given.contents

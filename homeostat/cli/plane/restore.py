@@ -74,6 +74,6 @@ async def _restore(file: Path, place: Path | str, seal: Seal, *, is_resumed: boo
     verified = await verify(file, seal=seal)
     header, now = verified.header, time.time()
     async with target_at(place, seal=seal, now=now) as target:
-        with progress("restoring", header.rows) as heard:
-            revision = await restore(verified, target, now=now, resume=is_resumed, heard=heard)
+        with progress("restoring", header.rows) as on_rows:
+            revision = await restore(verified, target, now=now, resume=is_resumed, on_rows=on_rows)
     return header.records, revision

@@ -37,7 +37,7 @@ async def reach(call: Call, revision: int) -> None:
     try:
         await call.store.reach(revision, timeout_s=FRESHNESS_WAIT_S)
     except FutureRevisionError as error:
-        raise too_large(error.asked, error.current) from error
+        raise too_large(error.requested, error.current) from error
 
 
 def too_large(asked: int, current: int) -> TimedOutError:

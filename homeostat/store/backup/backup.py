@@ -26,7 +26,7 @@ from homeostat.store.backup.rows import Replay, Row, Source, Target
 from homeostat.store.base import StoreError
 from homeostat.store.seal import Seal
 
-Heard = Callable[[int], None]
+OnRows = Callable[[int], None]
 """Called with the number of rows processed since the last call."""
 
 _LEAST_JUMP = 1_000_000_000
@@ -44,43 +44,43 @@ class Verified(NamedTuple):
     seal: Seal | None
 
 
-async def back_up(source: Source, path: Path, *, now: float, heard: Heard = lambda _: None) -> Header:
+async def back_up(source: Source, path: Path, *, now: float, on_rows: OnRows = lambda _: None) -> Header:
     """Write the source's log to the file. An existing backup is replaced only after the new one was verified."""
     header = Header(**msgspec.structs.asdict(source.contents), made=now)
     with writing(path) as (file, beside):
         writer = BackupWriter(file, header)
         async for rows in source.chunks():
             await asyncio.to_thread(writer.add, rows)
-            heard(len(rows))
+            on_rows(len(rows))
         writer.finish()
         await verify(beside)
     return header
 
 
-async def verify(path: Path, *, seal: Seal | None = None, heard: Heard = lambda _: None) -> Verified:
+async def verify(path: Path, *, seal: Seal | None = None, on_rows: OnRows = lambda _: None) -> Verified:
     """Read the whole file and check it; with a seal, also decrypt the sealed values."""
     with _reading(path) as reader:
         header = reader.header
-        is_ours = seal is None or seal.told() == header.seal
+        is_ours = seal is None or seal.description() == header.seal
         replay = Replay(header, seal if is_ours else None)
         chunks = reader.chunks()
         while rows := await asyncio.to_thread(next, chunks, None):
             _held_against(replay, rows, reader)
-            heard(len(rows))
+            on_rows(len(rows))
         try:
             replay.finish()
         except StoreError as error:
             raise reader.damaged(error) from error
     if not is_ours and seal is not None:
         raise BackupError(
-            f'"{path}" is sealed as "{header.seal}" (key id, resources), not as "{seal.told()}"; '
+            f'"{path}" is sealed as "{header.seal}" (key id, resources), not as "{seal.description()}"; '
             "use the seal.key of the plane that created the backup"
         )
     return Verified(path, header, replay.live, seal)
 
 
 async def restore(
-    verified: Verified, target: Target, *, now: float, resume: bool = False, heard: Heard = lambda _: None
+    verified: Verified, target: Target, *, now: float, resume: bool = False, on_rows: OnRows = lambda _: None
 ) -> int:
     """Fill the target with the backup and return the revision at which the store continues.
 
@@ -96,7 +96,7 @@ async def restore(
             parts = reader.chunks()
             while rows := await asyncio.to_thread(next, parts, None):
                 yield rows if resume else [row for row in rows if row.revision in live]
-                heard(len(rows))
+                on_rows(len(rows))
 
         await _fill(target, chunks())
     if resume:
@@ -107,12 +107,12 @@ async def restore(
     return revision
 
 
-async def move(source: Source, target: Target, *, seal: Seal, heard: Heard = lambda _: None) -> None:
+async def move(source: Source, target: Target, *, seal: Seal, on_rows: OnRows = lambda _: None) -> None:
     """Copy the whole log of the source to the target. Nobody may write to the source meanwhile."""
     contents = source.contents
-    if seal.told() != contents.seal:
+    if seal.description() != contents.seal:
         raise StoreError(
-            f'the database is sealed as "{contents.seal}" (key id, resources), not as "{seal.told()}"; '
+            f'the database is sealed as "{contents.seal}" (key id, resources), not as "{seal.description()}"; '
             "use the seal.key of its plane"
         )
     replay = Replay(contents, seal)
@@ -121,7 +121,7 @@ async def move(source: Source, target: Target, *, seal: Seal, heard: Heard = lam
         async for rows in source.chunks():
             replay.take(rows)
             yield rows
-            heard(len(rows))
+            on_rows(len(rows))
 
     await _fill(target, chunks())
     replay.finish()

@@ -12,16 +12,16 @@ from homeostat.store.seal import Seal
 Place = Path | str
 
 
-def source_at(place: Place, *, is_alone: bool = False) -> AbstractAsyncContextManager[Source]:
+def source_at(place: Place, *, is_exclusive: bool = False) -> AbstractAsyncContextManager[Source]:
     """`is_exclusive` refuses a database that a plane serves, and keeps planes from serving it while it is open."""
     if isinstance(place, Path):
         from homeostat.store.sqlite.transfer import SqliteSource
 
-        return SqliteSource.open(place, is_alone=is_alone)
+        return SqliteSource.open(place, is_exclusive=is_exclusive)
     _require_driver()
     from homeostat.store.postgres.transfer import PostgresSource
 
-    return PostgresSource.open(place, is_alone=is_alone)
+    return PostgresSource.open(place, is_exclusive=is_exclusive)
 
 
 def target_at(place: Place, *, seal: Seal, now: float) -> AbstractAsyncContextManager[Target]:

@@ -1,8 +1,8 @@
 """The rows of a log that is copied from one place to another, a summary of them, and the check of both.
 
-A row is a change as the databases store it. Sealed values stay sealed, so copying needs no key. The summary (`Contents`)
-is read at one moment. A `Replay` checks the rows against it: no row is missing or duplicated, each replaces the record
-that was current before it, and the number of records at the end is the expected one.
+A row is a change as the databases store it. Sealed values stay sealed, so copying needs no key. The summary
+(`Contents`) is read at one moment. A `Replay` checks the rows against it: no row is missing or duplicated, each
+replaces the record that was current before it, and the number of records at the end is the expected one.
 """
 
 from __future__ import annotations

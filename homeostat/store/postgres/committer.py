@@ -17,13 +17,13 @@ from homeostat.store.log import events_of, plan
 from homeostat.store.postgres.database import AWAY, Connection
 from homeostat.store.postgres.follower import Follower
 from homeostat.store.postgres.link import Link
-from homeostat.store.postgres.statements import Pen, Planned
+from homeostat.store.postgres.statements import BatchWriter, Planned
 from homeostat.store.replica import Replica
 
 
 class Committer:
-    def __init__(self, link: Link, pen: Pen, follower: Follower, replica: Replica) -> None:
-        self._link, self._pen = link, pen
+    def __init__(self, link: Link, batch_writer: BatchWriter, follower: Follower, replica: Replica) -> None:
+        self._link, self._batch_writer = link, batch_writer
         self._follower, self._replica = follower, replica
         self._number = 0
 
@@ -35,10 +35,10 @@ class Committer:
         try:
             planned = await self._link.run(lambda connection: self._attempt(connection, batch))
         except (StoreError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            told = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
+            reason = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
             if self._follower.sent:
-                raise UncertainError(f"the outcome of the commit is unknown: {told}") from error
-            raise UnwritableError(told) from error
+                raise UncertainError(f"the outcome of the commit is unknown: {reason}") from error
+            raise UnwritableError(reason) from error
         finally:
             self._follower.sent = []
         if planned.events:
@@ -57,12 +57,13 @@ class Committer:
         return await self._attempt_in_section(connection, batch)
 
     async def _attempt_in_section(self, connection: Connection, batch: Sequence[Change]) -> Planned:
-        await self._pen.enter_section(connection)
+        await self._batch_writer.enter_section(connection)
         await self._follower.catch_up(connection)
         stored = self._follower.stored()
         if stored is not None:
-            # Its connection may have ended while the commit waited for a standby: visible, but maybe not replicated yet.
-            await self._pen.prove(connection)
+            # Its connection may have ended while the commit waited for a standby: visible, but maybe not replicated
+            # yet.
+            await self._batch_writer.check_commits(connection)
             await connection.execute("COMMIT")
             return stored
         planned = self._plan(batch)
@@ -84,7 +85,7 @@ class Committer:
         # From here on the outcome is unknown if the connection is lost.
         self._follower.sent.append(planned)
         try:
-            is_stored = await self._pen.commit(connection, planned, self._follower.place)
+            is_stored = await self._batch_writer.commit(connection, planned, self._follower.place)
         except AWAY:
             raise
         except asyncpg.PostgresError:
@@ -94,6 +95,6 @@ class Committer:
             self._follower.sent.pop()
         return is_stored
 
-    async def prove(self) -> None:
+    async def check_commits(self) -> None:
         """Raises `StoreError` or `PostgresError` if the database accepts no commits."""
-        await self._link.run(self._pen.prove)
+        await self._link.run(self._batch_writer.check_commits)

@@ -1,7 +1,7 @@
 """Compaction of history in the database: few rows at a time, by one replica at a time.
 
-The mark is raised before rows are deleted, so a reader that misses a row knows why. Deleting takes no lock that a commit
-waits for.
+The mark is raised before rows are deleted, so a reader that misses a row knows why. Deleting takes no lock that a
+commit waits for.
 """
 
 from __future__ import annotations

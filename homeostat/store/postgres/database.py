@@ -82,7 +82,7 @@ class Database:
             raise StoreError(f'"{schema}" is not a valid schema name; use letters, digits and _')
         found = _parse(url)
         self.schema = schema
-        self.told = found["scheme"] + found["hosts"] + (found["path"] or "")
+        self.address = found["scheme"] + found["hosts"] + (found["path"] or "")
         before, after = url[: found.start("hosts")], url[found.end("hosts") :]
         self._urls = [before + host + after for host in found["hosts"].split(",")]
 
@@ -127,7 +127,7 @@ class Database:
             begun = await connection.fetchrow(_BEGUN)
             if begun is None or begun[0] != settings["search_path"]:
                 raise StoreError(
-                    f"{self.told}: a connection pooler drops the session's settings; connect without the pooler"
+                    f"{self.address}: a connection pooler drops the session's settings; connect without the pooler"
                 )
         except BaseException:
             connection.terminate()

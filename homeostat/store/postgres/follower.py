@@ -13,7 +13,7 @@ import asyncio
 from homeostat.store.base import Event, Key, LostError, Record
 from homeostat.store.log import canonical
 from homeostat.store.postgres.database import Connection, Row
-from homeostat.store.postgres.statements import News, Pen, Place, Planned
+from homeostat.store.postgres.statements import BatchWriter, LogTail, Place, Planned
 from homeostat.store.replica import Replica
 from homeostat.store.rows import TYPES
 from homeostat.store.seal import Seal
@@ -22,18 +22,18 @@ _CONTENDED_S = 0.05
 
 
 class Follower:
-    def __init__(self, replica: Replica, seal: Seal, pen: Pen, place: Place) -> None:
+    def __init__(self, replica: Replica, seal: Seal, batch_writer: BatchWriter, place: Place) -> None:
         self._replica = replica
         self.place = place
         """The newest known batch. The state of the replica belongs to its history."""
         self._seal = seal
-        self._pen = pen
+        self._batch_writer = batch_writer
         self.sent: list[Planned] = []
         """Attempts to commit the current batch that have no answer yet. At most one of them is stored."""
         self._stored_batch = 0
         self._heard_at = 0.0
         self.lost: LostError | None = None
-        self.is_set_back = False
+        self.is_rolled_back = False
         """The replica is lost because the database has a different history."""
 
     def stored(self) -> Planned | None:
@@ -50,41 +50,41 @@ class Follower:
             if self.lost is not None:
                 raise LostError(str(self.lost)) from self.lost
             after = self._replica.revision
-            news = await self._pen.read_news(connection, after=after, at=(place := self.place))
-            self._take(news, after, place)
-            if self._replica.revision >= news.newest:
-                return news.newest
+            tail = await self._batch_writer.read_tail(connection, after=after, at=(place := self.place))
+            self._take(tail, after, place)
+            if self._replica.revision >= tail.newest:
+                return tail.newest
 
     def note_own(self, planned: Planned) -> None:
         """Note an acknowledged batch of this replica, which may be the newest."""
-        place = self._pen.place_of(planned)
+        place = self._batch_writer.place_of(planned)
         if place.first > self.place.first:
             self.place = place
 
-    def _take(self, news: News, after: int, place: Place) -> None:
+    def _take(self, tail: LogTail, after: int, place: Place) -> None:
         replica = self._replica
-        self._check_history(news, after, place)
-        if news.place.first > self.place.first:
-            self.place = news.place
-        self._stored_batch = max(self._stored_batch, news.batch)
+        self._check_history(tail, after, place)
+        if tail.place.first > self.place.first:
+            self.place = tail.place
+        self._stored_batch = max(self._stored_batch, tail.batch)
         sent = self.stored()
         if sent is not None and sent.base == replica.revision:
             self._show(sent.events)
-        rows = [row for row in news.rows if row[0] > replica.revision]
+        rows = [row for row in tail.rows if row[0] > replica.revision]
         if rows:
             self._heard_at = asyncio.get_running_loop().time()
             self._show(self._events(rows))
-        elif news.newest > replica.revision and not news.rows:
-            raise self._missed(news)
-        replica.oldest = max(replica.oldest, news.compacted)
+        elif tail.newest > replica.revision and not tail.rows:
+            raise self._missed(tail)
+        replica.oldest = max(replica.oldest, tail.compacted)
 
-    def _check_history(self, news: News, after: int, place: Place) -> None:
+    def _check_history(self, tail: LogTail, after: int, place: Place) -> None:
         # Compaction deletes the rows of old batches.
-        is_there = place.first <= news.compacted if news.has_place is None else news.has_place
-        if news.newest < after or not is_there:
-            self.is_set_back = True
+        is_there = place.first <= tail.compacted if tail.has_place is None else tail.has_place
+        if tail.newest < after or not is_there:
+            self.is_rolled_back = True
             raise self._lose(
-                f"the database is at revision {news.newest} of another history than the one shown up to {after}; "
+                f"the database is at revision {tail.newest} of another history than the one shown up to {after}; "
                 "an older state was restored"
             )
 
@@ -109,9 +109,9 @@ class Follower:
             overlay[key] = None if operation == len(TYPES) else record
         return events
 
-    def _missed(self, news: News) -> LostError:
+    def _missed(self, tail: LogTail) -> LostError:
         return self._lose(
-            f"history before revision {news.compacted} was compacted, but this replica is at {self._replica.revision}"
+            f"history before revision {tail.compacted} was compacted, but this replica is at {self._replica.revision}"
         )
 
     def _lose(self, reason: str) -> LostError:

@@ -91,5 +91,5 @@ class Link:
         if self._away_since is None:
             self._away_since = now
         if now - self._away_since >= self._patience_s:
-            told = f"{self._database.told} does not respond: {str(error) or type(error).__name__}"
-            raise UnreachableError(told) from error
+            reason = f"{self._database.address} does not respond: {str(error) or type(error).__name__}"
+            raise UnreachableError(reason) from error

@@ -66,13 +66,13 @@ class PostgresArchive:
         return [found[revision] for revision in revisions]
 
     async def _read(self, sql: str, *given: object) -> list[Row]:
-        async def ask(connection: Connection) -> tuple[list[Row], int]:
+        async def query(connection: Connection) -> tuple[list[Row], int]:
             rows = await connection.fetch(sql, *given)
             # Read afterwards: the mark is raised before rows are deleted, so it explains every missing row.
             return rows, await connection.fetchval("SELECT compacted FROM mark")
 
         try:
-            rows, compacted = await self._link.run(ask)
+            rows, compacted = await self._link.run(query)
         except asyncpg.PostgresError as error:
             raise StoreError(f"cannot read the store: {error}") from error
         self.note_compacted(compacted)

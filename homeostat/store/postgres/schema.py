@@ -61,11 +61,11 @@ async def _migrate(connection: Connection, schema: str) -> None:
 
 
 async def _check_seal(connection: Connection, seal: Seal) -> None:
-    told = seal.told()
-    await connection.execute("INSERT INTO meta VALUES ('seal', $1) ON CONFLICT DO NOTHING", told)
+    description = seal.description()
+    await connection.execute("INSERT INTO meta VALUES ('seal', $1) ON CONFLICT DO NOTHING", description)
     found = await connection.fetchval("SELECT value FROM meta WHERE name = 'seal'")
-    if found != told:
+    if found != description:
         raise StoreError(
-            f'the database is sealed as "{found}" (key id, resources), not as "{told}"; '
+            f'the database is sealed as "{found}" (key id, resources), not as "{description}"; '
             "copy the seal.key of its other replicas into the data directory"
         )

@@ -19,11 +19,11 @@ from homeostat.store.postgres.database import Connection, Row
 from homeostat.store.rows import OPERATIONS
 from homeostat.store.seal import Seal
 
-_MOST_NEWS = 256  # rows per query
-_MOST_NEWS_BYTES = 8 << 20
+_MOST_ROWS = 256  # rows per query
+_MOST_BYTES = 8 << 20
 
-# An outdated base is detected by the batch that follows it. If that batch was compacted, the mark shows it, which is read
-# in its newest version and locked until the end.
+# An outdated base is detected by the batch that follows it. If that batch was compacted, the mark shows it, which is
+# read in its newest version and locked until the end.
 _COMMIT = """
 WITH section AS MATERIALIZED (
     SELECT pg_advisory_xact_lock($1)
@@ -47,22 +47,22 @@ SELECT pg_notify($12, $13) FROM batch
 _SKIP = "INSERT INTO batch (first, last, writer, number, at) VALUES ($1, $2, $3, 0, clock_timestamp())"
 NEWEST = "coalesce((SELECT last FROM batch ORDER BY first DESC LIMIT 1), 0)"
 LAST_BATCH = "SELECT first, last, writer, number FROM batch ORDER BY first DESC LIMIT 1"
-_NEWS = f"""
+_TAIL = f"""
 SELECT newest.first, newest.writer, newest.number, coalesce(newest.last, 0), mark.compacted,
     (SELECT max(number) FROM batch WHERE first > $1 AND writer = $2),
-    (SELECT writer = $4 AND number = $5 FROM batch WHERE first = $3), news.*
+    (SELECT writer = $4 AND number = $5 FROM batch WHERE first = $3), tail.*
 FROM mark LEFT JOIN ({LAST_BATCH}) AS newest ON true LEFT JOIN LATERAL (
     SELECT *, sum(octet_length(value)) OVER (ORDER BY revision) - octet_length(value) AS bytes_before FROM (
         SELECT revision, resource, namespace, name, operation, created, previous, value
-        FROM log WHERE revision > $1 ORDER BY revision LIMIT {_MOST_NEWS}
+        FROM log WHERE revision > $1 ORDER BY revision LIMIT {_MOST_ROWS}
     ) AS next
-) AS news ON news.bytes_before < {_MOST_NEWS_BYTES}
+) AS tail ON tail.bytes_before < {_MOST_BYTES}
 WHERE mark.id = 1
-ORDER BY news.revision
+ORDER BY tail.revision
 """  # noqa: S608
 _PLACE, _MARKS = 3, 7
 # Changes nothing, but when it has committed, everything committed before it is just as durable.
-_PROOF = "UPDATE mark SET compacted = compacted"
+_CHECK = "UPDATE mark SET compacted = compacted"
 
 
 class Place(NamedTuple):
@@ -86,7 +86,7 @@ class Planned(NamedTuple):
     events: list[Event]
 
 
-class News(NamedTuple):
+class LogTail(NamedTuple):
     """A consistent read of the end of the log: the newest revision, and the first rows after a given one."""
 
     place: Place
@@ -99,7 +99,7 @@ class News(NamedTuple):
     rows: list[Row]
 
 
-class Pen:
+class BatchWriter:
     """Writes the batches of one replica and notifies `channel`."""
 
     def __init__(self, writer: UUID, channel: str, section: int, seal: Seal) -> None:
@@ -124,7 +124,7 @@ class Pen:
         await connection.fetchval("SELECT pg_notify($1, '')", self._channel)
 
     async def commit(self, connection: Connection, planned: Planned, at: Place) -> bool:
-        """Returns whether the batch was written: `planned.base` is still the newest revision, in the history of `at`."""
+        """Whether the batch was written: `planned.base` is still the newest revision, in the history of `at`."""
         columns = _columns(planned.events, self._seal)
         given = (self._section, planned.base, self._writer, planned.number, *columns, self._channel, self._writer.hex)
         try:
@@ -132,16 +132,16 @@ class Pen:
         except asyncpg.UniqueViolationError:
             return False  # planned while a batch of another replica was only partly applied
 
-    async def prove(self, connection: Connection) -> None:
+    async def check_commits(self, connection: Connection) -> None:
         """Commit a change of nothing: shows that commits work, and makes all commits before it durable."""
-        await connection.execute(_PROOF)
+        await connection.execute(_CHECK)
 
-    async def read_news(self, connection: Connection, *, after: int, at: Place) -> News:
-        rows = await connection.fetch(_NEWS, after, self._writer, *at)
+    async def read_tail(self, connection: Connection, *, after: int, at: Place) -> LogTail:
+        rows = await connection.fetch(_TAIL, after, self._writer, *at)
         newest, compacted, batch, has_place = rows[0][_PLACE:_MARKS]
         place = Place(*rows[0][:_PLACE]) if newest else BEGINNING
         following = [row[_MARKS:-1] for row in rows if row[_MARKS] is not None]
-        return News(place, newest, compacted, batch or 0, has_place, following)
+        return LogTail(place, newest, compacted, batch or 0, has_place, following)
 
 
 def _columns(events: Sequence[Event], seal: Seal) -> tuple[list[object], ...]:

@@ -1,8 +1,8 @@
 """A `Store` on PostgreSQL, in which any number of replicas write and read one log.
 
 Every replica holds the current state in memory and follows the log. It has three connections: one commits, one listens
-and reads new rows, one reads old changes and compacts. Replicas wake up on a notification, and poll in case one is lost.
-`sync` depends on neither: it queries the database, once for all waiting callers.
+and reads new rows, one reads old changes and compacts. Replicas wake up on a notification, and poll in case one is
+lost. `sync` depends on neither: it queries the database, once for all waiting callers.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from homeostat.store.postgres.link import Link
 from homeostat.store.postgres.load import Loaded, load
 from homeostat.store.postgres.reader import PostgresArchive
 from homeostat.store.postgres.schema import prepare
-from homeostat.store.postgres.statements import Pen
+from homeostat.store.postgres.statements import BatchWriter
 from homeostat.store.replica import Replica
 from homeostat.store.seal import Seal
 from homeostat.store.state import State
 
-_PROVE_S = 0.5
+_CHECK_COMMITS_S = 0.5
 """How often the store checks whether commits work again after a failed one."""
 _BATCH_BYTES = 16 << 20
 """Bytes of values in one commit, which has to be written and read within the statement timeout."""
@@ -70,12 +70,12 @@ class PostgresStore(Replica):
         super().__init__(archive, state, history, revision=loaded.revision, oldest=loaded.compacted)
         archive.note_compacted = self._note_compacted
         self._channel = database.schema
-        pen = Pen(self._id, self._channel, database.section, seal)
-        self._pen = pen
-        self._follower = Follower(self, seal, pen, loaded.place)
-        self._committer = Committer(self._writer, pen, self._follower, self)
+        batch_writer = BatchWriter(self._id, self._channel, database.section, seal)
+        self._batch_writer = batch_writer
+        self._follower = Follower(self, seal, batch_writer, loaded.place)
+        self._committer = Committer(self._writer, batch_writer, self._follower, self)
         self._compaction = Compaction(self._reader)
-        self._barrier = Barrier(self._ask)
+        self._barrier = Barrier(self._catch_up)
         self._group = GroupCommit(self._begin, max_bytes=_BATCH_BYTES)
         self._committing: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
@@ -112,7 +112,7 @@ class PostgresStore(Replica):
             finally:
                 await connection.close()
         except (*AWAY, asyncpg.PostgresError, ValueError) as error:
-            raise StoreError(f"cannot open {database.told}: {str(error) or type(error).__name__}") from error
+            raise StoreError(f"cannot open {database.address}: {str(error) or type(error).__name__}") from error
         history = History(loaded.revision, max_events=history_events, max_bytes=history_bytes)
         return cls(database, seal, loaded=loaded, history=history, patience_s=patience_s)
 
@@ -167,10 +167,10 @@ class PostgresStore(Replica):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow(poll_s))
                 tasks.create_task(self._tidy_by_turns(keep_s, every_s))
-                tasks.create_task(self._prove_after_failures())
+                tasks.create_task(self._check_commits_after_failures())
         except* LostError:
             pass
-        if self._follower.is_set_back:
+        if self._follower.is_rolled_back:
             await self._raise_fence()
         raise LostError(str(self._follower.lost))
 
@@ -212,13 +212,13 @@ class PostgresStore(Replica):
             except StoreError as error:
                 _log.warning("store maintenance failed", extra={"reason": str(error)})
 
-    async def _prove_after_failures(self) -> None:
+    async def _check_commits_after_failures(self) -> None:
         while True:
-            await asyncio.sleep(_PROVE_S)
+            await asyncio.sleep(_CHECK_COMMITS_S)
             if not self._failed:
                 continue
             try:
-                await self._committer.prove()
+                await self._committer.check_commits()
             except (StoreError, asyncpg.PostgresError) as error:
                 self._failed = str(error)
             else:
@@ -227,7 +227,7 @@ class PostgresStore(Replica):
     async def _raise_fence(self) -> None:
         above = self.revision
         try:
-            fence = await self._reader.run(lambda connection: raise_fence(connection, self._pen, above=above))
+            fence = await self._reader.run(lambda connection: raise_fence(connection, self._batch_writer, above=above))
             await self._compaction.forget(fence)
         except (StoreError, asyncpg.PostgresError) as error:
             _log.error(
@@ -247,7 +247,7 @@ class PostgresStore(Replica):
         if writer != self._id.hex:
             self._woken.set()
 
-    async def _ask(self) -> int:
+    async def _catch_up(self) -> int:
         try:
             return await self._listener.run(self._follower.catch_up)
         except asyncpg.PostgresError as error:

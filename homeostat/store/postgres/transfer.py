@@ -22,7 +22,9 @@ from homeostat.store.postgres.statements import NEWEST
 from homeostat.store.seal import Seal
 
 _AT_ONCE = 100  # rows per fetch
-_PATIENT = "SET idle_in_transaction_session_timeout = 0"  # compressing or writing a chunk may take longer than the timeout
+_PATIENT = (
+    "SET idle_in_transaction_session_timeout = 0"  # compressing or writing a chunk may take longer than the timeout
+)
 _COLUMNS = ("revision", "resource", "namespace", "name", "operation", "created", "previous", "value")
 _ROWS = f"SELECT {', '.join(_COLUMNS)} FROM log ORDER BY revision"  # noqa: S608
 _CONTENTS = f"""
@@ -51,19 +53,19 @@ class PostgresSource:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, url: str, *, schema: str = "homeostat", is_alone: bool = False
+        cls, url: str, *, schema: str = "homeostat", is_exclusive: bool = False
     ) -> AsyncIterator[PostgresSource]:
         """A snapshot of the log. `is_exclusive` refuses one that planes serve, and blocks all commits."""
         database = Database(url, schema)
         async with _session(database, "read") as connection:
             await _require_readable(connection, database)
-            if is_alone:
-                await _be_alone(connection, database)
+            if is_exclusive:
+                await _require_exclusive(connection, database)
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 yield cls(connection, database, await _contents(connection))
 
     async def chunks(self) -> AsyncIterator[Sequence[Row]]:
-        with _told(self._database, "read"):
+        with _naming_errors(self._database, "read"):
             async for rows in _chunks(self._connection):
                 yield rows
 
@@ -84,28 +86,28 @@ class PostgresTarget:
             yield cls(connection, database)
 
     async def add(self, rows: Sequence[Row]) -> None:
-        with _told(self._database, "written"):
+        with _naming_errors(self._database, "written"):
             await self._connection.copy_records_to_table("log", records=rows, columns=_COLUMNS)
 
     async def chunks(self) -> AsyncIterator[Sequence[Row]]:
-        with _told(self._database, "read"):
+        with _naming_errors(self._database, "read"):
             async for rows in _chunks(self._connection):
                 yield rows
 
     async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
-        tell = self._connection.execute
-        with _told(self._database, "written"):
-            await tell("UPDATE mark SET compacted = $1", oldest)
-            await tell("UPDATE sweep SET swept = $1", swept)
+        execute = self._connection.execute
+        with _naming_errors(self._database, "written"):
+            await execute("UPDATE mark SET compacted = $1", oldest)
+            await execute("UPDATE sweep SET swept = $1", swept)
             if revision:
                 # One batch for all of history, so that history is kept as if it had been written now.
                 first = min(oldest + 1, revision)
-                await tell("INSERT INTO batch VALUES ($1, $2, $3, 0, now())", first, revision, _NOBODY)
+                await execute("INSERT INTO batch VALUES ($1, $2, $3, 0, now())", first, revision, _NOBODY)
 
 
 @asynccontextmanager
 async def _session(database: Database, what: str) -> AsyncIterator[Connection]:
-    with _told(database, what):
+    with _naming_errors(database, what):
         connection = await database.connect("backup", is_patient=True)
         try:
             await connection.execute(_PATIENT)
@@ -134,7 +136,7 @@ async def _contents(connection: Connection) -> Contents:
 async def _require_readable(connection: Connection, database: Database) -> None:
     newest = migrations("postgres")[-1][0]
     if await connection.fetchval("SELECT to_regclass('migration') IS NULL"):
-        raise StoreError(f'{database.told} contains no plane in its schema "{database.schema}"')
+        raise StoreError(f'{database.address} contains no plane in its schema "{database.schema}"')
     version = await connection.fetchval("SELECT max(number) FROM migration")
     if version != newest:
         raise StoreError(
@@ -143,24 +145,24 @@ async def _require_readable(connection: Connection, database: Database) -> None:
         )
 
 
-async def _be_alone(connection: Connection, database: Database) -> None:
+async def _require_exclusive(connection: Connection, database: Database) -> None:
     serving = await connection.fetchval(_SERVING)
     if serving or not await connection.fetchval("SELECT pg_try_advisory_lock($1)", database.section):
-        raise StoreError(f"{database.told} is in use; stop the planes that serve it")
+        raise StoreError(f"{database.address} is in use; stop the planes that serve it")
 
 
 async def _require_empty(connection: Connection, database: Database) -> None:
     found = await _contents(connection)
     if found.revision or found.oldest:
         raise StoreError(
-            f"{database.told} is not empty: it has {found.records} objects at revision {found.revision}; "
+            f"{database.address} is not empty: it has {found.records} objects at revision {found.revision}; "
             f'rename its schema "{database.schema}", or choose another database'
         )
 
 
 @contextmanager
-def _told(database: Database, what: str) -> Iterator[None]:
+def _naming_errors(database: Database, what: str) -> Iterator[None]:
     try:
         yield
     except (*AWAY, asyncpg.PostgresError, ValueError) as error:
-        raise StoreError(f"{database.told} cannot be {what}: {str(error) or type(error).__name__}") from error
+        raise StoreError(f"{database.address} cannot be {what}: {str(error) or type(error).__name__}") from error

@@ -1,7 +1,7 @@
 """A lock that lets one process at a time open a database.
 
-SQLite's own locks allow several. Two planes on one file would each serve a stale state. The lock is held on a file beside
-the database while it is open, and is released when the process dies.
+SQLite's own locks allow several. Two planes on one file would each serve a stale state. The lock is held on a file
+beside the database while it is open, and is released when the process dies.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Lock:
             lock._connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             lock.release()
-            told = f'"{database}" is in use; stop the process that serves it, or use another data directory'
-            raise StoreError(told) from error
+            message = f'"{database}" is in use; stop the process that serves it, or use another data directory'
+            raise StoreError(message) from error
         return lock
 
     def release(self) -> None:

@@ -87,19 +87,19 @@ class SqliteArchive:
         self._thread = thread
 
     async def events(self, scope: Scope, *, after: int, upto: int) -> tuple[list[Event], int]:
-        return await self._ask(lambda reader: reader.events(scope, after, upto))
+        return await self._read(lambda reader: reader.events(scope, after, upto))
 
     async def first_changes(self, scope: Scope, *, after: int, upto: int) -> dict[Key, int]:
-        return await self._ask(lambda reader: reader.first_changes(scope, after, upto))
+        return await self._read(lambda reader: reader.first_changes(scope, after, upto))
 
     async def records(self, revisions: Sequence[int]) -> list[Record]:
-        return await self._ask(lambda reader: reader.records(revisions))
+        return await self._read(lambda reader: reader.records(revisions))
 
     async def first_between(self, after: int, *, earliest: float, latest: float) -> int | None:
-        return await self._ask(lambda reader: reader.first_between(after, earliest=earliest, latest=latest))
+        return await self._read(lambda reader: reader.first_between(after, earliest=earliest, latest=latest))
 
-    async def _ask(self, question: Callable[[Reader], T]) -> T:
+    async def _read(self, read: Callable[[Reader], T]) -> T:
         try:
-            return await self._thread.run(question)
+            return await self._thread.run(read)
         except sqlite3.Error as error:
             raise StoreError(f"cannot read the store: {error}") from error

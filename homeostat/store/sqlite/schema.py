@@ -71,11 +71,11 @@ def require_readable(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_seal(connection: sqlite3.Connection, seal: Seal) -> None:
-    told = seal.told()
-    connection.execute("INSERT INTO meta VALUES ('seal', ?) ON CONFLICT DO NOTHING", (told,))
+    description = seal.description()
+    connection.execute("INSERT INTO meta VALUES ('seal', ?) ON CONFLICT DO NOTHING", (description,))
     (found,) = connection.execute("SELECT value FROM meta WHERE name = 'seal'").fetchone()
-    if found != told:
-        raise StoreError(f'the database is sealed as "{found}" (key id, resources), not as "{told}"')
+    if found != description:
+        raise StoreError(f'the database is sealed as "{found}" (key id, resources), not as "{description}"')
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:

@@ -51,11 +51,11 @@ class _Chunks:
 
 
 class _Snapshot(_Chunks):
-    def __init__(self, path: Path, *, is_alone: bool) -> None:
+    def __init__(self, path: Path, *, is_exclusive: bool) -> None:
         if not path.exists():
             raise StoreError(f'database not found: "{path}"')
         with ExitStack() as undo:
-            if is_alone:
+            if is_exclusive:
                 undo.callback(Lock.take(path).release)
             super().__init__(connect_reader(path))
             undo.callback(self._connection.close)
@@ -68,10 +68,10 @@ class _Snapshot(_Chunks):
         self._undo.close()
 
     def _read_contents(self) -> Contents:
-        ask = self._connection.execute
-        revision, oldest, swept, rows, records = ask(_CONTENTS).fetchone()
-        told = ask("SELECT value FROM meta WHERE name = 'seal'").fetchone()
-        seal = told[0] if told else ""
+        query = self._connection.execute
+        revision, oldest, swept, rows, records = query(_CONTENTS).fetchone()
+        row = query("SELECT value FROM meta WHERE name = 'seal'").fetchone()
+        seal = row[0] if row else ""
         return Contents(revision=revision, oldest=oldest, swept=swept, rows=rows, records=records, seal=seal)
 
 
@@ -91,10 +91,10 @@ class _Filling(_Chunks):
         self._connection.executemany(_INSERT, ((*row, self._at) for row in rows))
 
     def mark(self, oldest: int, swept: int) -> None:
-        tell = self._connection.executemany
-        tell("UPDATE meta SET value = ? WHERE name = ?", [(oldest, "compacted"), (swept, "swept")])
+        update = self._connection.executemany
+        update("UPDATE meta SET value = ? WHERE name = ?", [(oldest, "compacted"), (swept, "swept")])
 
-    def keep(self) -> None:
+    def commit(self) -> None:
         self._connection.execute("COMMIT")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
@@ -121,19 +121,19 @@ class SqliteSource:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, path: Path, *, is_alone: bool = False) -> AsyncIterator[SqliteSource]:
+    async def open(cls, path: Path, *, is_exclusive: bool = False) -> AsyncIterator[SqliteSource]:
         """A snapshot of the file. `is_exclusive` refuses one that a plane serves, and keeps planes from serving it."""
         thread: ConnectionThread[_Snapshot] = ConnectionThread("store-source")
         try:
-            with _told(path, "read"):
-                await thread.connect(lambda: _Snapshot(path, is_alone=is_alone))
+            with _naming_errors(path, "read"):
+                await thread.connect(lambda: _Snapshot(path, is_exclusive=is_exclusive))
                 contents = await thread.run(lambda snapshot: snapshot.contents)
             yield cls(thread, path, contents)
         finally:
             await thread.close(_Snapshot.close)
 
     async def chunks(self) -> AsyncIterator[Sequence[Row]]:
-        with _told(self._path, "read"):
+        with _naming_errors(self._path, "read"):
             while rows := await self._thread.run(_Snapshot.next_chunk):
                 yield rows
 
@@ -148,11 +148,11 @@ class SqliteTarget:
         """A file that is empty or does not exist. It is filled completely at the end of the block, or not at all."""
         thread: ConnectionThread[_Filling] = ConnectionThread("store-target")
         try:
-            with _told(path, "written"):
+            with _naming_errors(path, "written"):
                 await thread.connect(lambda: _Filling(path, seal, now))
             target = cls(thread, path)
             yield target
-            await target._do(_Filling.keep)
+            await target._do(_Filling.commit)
         finally:
             await thread.close(_Filling.close)
 
@@ -168,12 +168,12 @@ class SqliteTarget:
         await self._do(lambda filling: filling.mark(oldest, swept))
 
     async def _do(self, job: Callable[[_Filling], T]) -> T:
-        with _told(self._path, "written"):
+        with _naming_errors(self._path, "written"):
             return await self._thread.run(job)
 
 
 @contextmanager
-def _told(path: Path, what: str) -> Iterator[None]:
+def _naming_errors(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:

@@ -55,10 +55,10 @@ class Writer:
 
     def load(self) -> Loaded:
         check_seal(self._connection, self._seal)
-        ask = self._connection.execute
-        compacted, swept = (ask("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0] for name in _MARKS)
-        (newest,) = ask("SELECT coalesce(max(revision), 0) FROM log").fetchone()
-        rows = ask(
+        query = self._connection.execute
+        compacted, swept = (query("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0] for name in _MARKS)
+        (newest,) = query("SELECT coalesce(max(revision), 0) FROM log").fetchone()
+        rows = query(
             # The key comes from the state, so that an error can name a record that the log lacks.
             "SELECT state.resource, state.namespace, state.name, state.revision, log.created, log.value"
             " FROM state LEFT JOIN log USING (revision) ORDER BY state.resource, state.namespace, state.name"
@@ -107,15 +107,15 @@ class Writer:
 
     def sweep(self, compacted: int, above: int, upto: int) -> None:
         """Delete the rows that the changes in (`above`, `upto`] replaced, and the deletions among them."""
-        tell = self._connection.execute
+        execute = self._connection.execute
         with _Transaction(self._connection):
-            tell(
+            execute(
                 "DELETE FROM log WHERE revision IN"
                 " (SELECT previous FROM log WHERE revision > ? AND revision <= ? AND previous > 0)",
                 (above, upto),
             )
-            tell("DELETE FROM log WHERE revision > ? AND revision <= ? AND operation = 3", (above, upto))
-            tell(
+            execute("DELETE FROM log WHERE revision > ? AND revision <= ? AND operation = 3", (above, upto))
+            execute(
                 "UPDATE meta SET value = iif(name = 'swept', ?, ?) WHERE name IN ('compacted', 'swept')",
                 (upto, compacted),
             )

@@ -153,7 +153,7 @@ async def test_a_moved_store_is_the_same_row_by_row(place: Place, other: Place) 
     before = state_of(store)
     await store.close()
 
-    async with place.source(is_alone=True) as source, other.target(seal) as target:
+    async with place.source(is_exclusive=True) as source, other.target(seal) as target:
         await move(source, target, seal=seal)
     again = await other.open(sealed={"secrets"}, key=KEY)
     assert state_of(again) == before
@@ -165,7 +165,7 @@ async def test_a_store_is_not_moved_while_it_is_served(place: Place) -> None:
     store = await place.open()
     await put(store, pod("p"), "1")
     with pytest.raises(StoreError, match="is in use; stop"):
-        async with place.source(is_alone=True):
+        async with place.source(is_exclusive=True):
             pass
     await store.close()
 
@@ -173,7 +173,7 @@ async def test_a_store_is_not_moved_while_it_is_served(place: Place) -> None:
 async def test_a_store_is_not_served_while_it_is_moved(tmp_path: Path) -> None:
     place = SqlitePlace(tmp_path)
     await (await place.open()).close()
-    async with place.source(is_alone=True):
+    async with place.source(is_exclusive=True):
         with pytest.raises(StoreError, match="is in use"):
             await place.open()
 
@@ -258,7 +258,7 @@ async def test_secrets_are_sealed_in_a_backup(place: Place, other: Place, path: 
     header = await backed_up(place, path)
     await store.close()
 
-    assert header.seal == Seal({"secrets"}, KEY).told()
+    assert header.seal == Seal({"secrets"}, KEY).description()
     assert not any(b"hunter" in row.value for row in await rows_of(place))
     for wrong in (Seal({"secrets"}, bytes(32)), Seal()):
         with pytest.raises(BackupError, match=r"use the seal\.key of the plane that created the backup"):

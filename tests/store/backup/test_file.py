@@ -137,7 +137,9 @@ async def test_a_sealed_value_that_was_moved_is_refused(path: Path) -> None:
     seal = Seal({"pods"}, bytes(32))
     moved = seal.close(ROWS[0].key, 1, b"one")
     write(
-        path, header=msgspec.structs.replace(HEADER, seal=seal.told()), rows=[row._replace(value=moved) for row in ROWS]
+        path,
+        header=msgspec.structs.replace(HEADER, seal=seal.description()),
+        rows=[row._replace(value=moved) for row in ROWS],
     )
     with pytest.raises(BackupError, match='pods "default/b" at revision 3 was altered'):
         await verify(path, seal=seal)

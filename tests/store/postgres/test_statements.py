@@ -13,7 +13,7 @@ import pytest
 from homeostat.store.base import Put
 from homeostat.store.log import events_of, plan
 from homeostat.store.postgres.database import Database
-from homeostat.store.postgres.statements import BEGINNING, Pen, Planned
+from homeostat.store.postgres.statements import BEGINNING, BatchWriter, Planned
 from homeostat.store.seal import Seal
 from tests.postgres import Postgres
 from tests.store.contract import PostgresFactory, draft, pod, put, remove
@@ -55,9 +55,9 @@ async def test_a_batch_counts_only_on_the_newest_revision(
         await store.compact(12)
         assert await tables.fetchval("SELECT count(*) FROM log") == 0
     outcomes = plan([Put(pod("x"), draft("1"), 0)], base, lambda _: None)
-    pen = Pen(uuid4(), factory.schema, Database(factory.url, factory.schema).section, Seal())
+    batch_writer = BatchWriter(uuid4(), factory.schema, Database(factory.url, factory.schema).section, Seal())
 
-    assert await pen.commit(tables, Planned(1, base, outcomes, events_of(outcomes)), BEGINNING) is is_stored
+    assert await batch_writer.commit(tables, Planned(1, base, outcomes, events_of(outcomes)), BEGINNING) is is_stored
     assert await store.sync() == 12 + is_stored
     await store.close()
 
@@ -70,14 +70,16 @@ async def test_a_batch_on_compacted_history_is_refused_whenever_that_happened(
     for step in range(5):
         await put(store, pod("a"), str(step))
     section = Database(factory.url, factory.schema).section
-    pen = Pen(uuid4(), factory.schema, section, Seal())
+    batch_writer = BatchWriter(uuid4(), factory.schema, section, Seal())
     outcomes = plan([Put(pod("x"), draft("1"), 0)], 2, lambda _: None)
     holder = await asyncpg.connect(factory.url)
     if when == "while":
         await holder.execute("SELECT pg_advisory_lock($1)", section)
     else:
         await store.compact(5)
-    committing = asyncio.ensure_future(pen.commit(tables, Planned(1, 2, outcomes, events_of(outcomes)), BEGINNING))
+    committing = asyncio.ensure_future(
+        batch_writer.commit(tables, Planned(1, 2, outcomes, events_of(outcomes)), BEGINNING)
+    )
     if when == "while":
         await asyncio.sleep(0.1)  # it has its snapshot, and waits for the section
         await store.compact(5)
