@@ -1,6 +1,6 @@
 """The Common Expression Language with the functions of Kubernetes, compiled to Python closures.
 
-Pure: no I/O, no clock, and no knowledge of the rest of this package. Values are what a JSON decoder gives, read in
+Pure: no I/O, no clock, and no imports from the rest of this package. Values are what a JSON decoder gives, read in
 place. A host declares its variables (`Environment`), compiles expressions once and evaluates them often; it may add
 functions of its own (`function`, `member`).
 """

@@ -1,4 +1,4 @@
-"""What expressions may mention, and the programs made of them.
+"""The variables and functions that expressions may use, and compiled programs.
 
 environment = Environment({"self": ObjectType("Widget", {"replicas": INT})})
 program = environment.compile("self.replicas <= 10")
@@ -24,7 +24,7 @@ from homeostat.cel.syntax.tree import Node
 from homeostat.cel.types import Type
 
 _CONFUSED = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
-"""What Python raises for values that are not of their declared types, or nested without end."""
+"""What Python raises for values that are not of their declared types, or nested too deeply."""
 
 
 class Program:
@@ -52,8 +52,8 @@ class Program:
     def evaluate(self, bindings: Mapping[str, Any], budget: Budget | None = None, *, limit: int = CALL_LIMIT) -> Any:
         """The value of the expression. Bindings are JSON values of the declared types, and are not changed.
 
-        Raises `EvaluationError` where it has no value and `CostLimitError` where it would cost more than `limit` or
-        than is left of `budget`, from which the cost is taken in any case.
+        Raises `EvaluationError` if it has no value and `CostLimitError` if it would cost more than `limit` or than is
+        left of `budget`. The cost is taken from `budget` in any case.
         """
         frame: list[Any] = [None] * self._size
         for name, slot in self._inputs:
@@ -94,7 +94,7 @@ class Environment:
         self._homogeneous = homogeneous_literals
 
     def compile(self, text: str) -> Program:
-        """The program of an expression; `CompileError` with every complaint and its place."""
+        """The program of an expression; `CompileError` with every issue and its position."""
         try:
             node = parse(text)
             checker = Checker(text, self._variables, self._functions, homogeneous=self._homogeneous)

@@ -1,4 +1,4 @@
-"""What can go wrong with an expression: when it is compiled, when it is evaluated, or because it costs too much.
+"""The errors of an expression: when it is compiled, when it is evaluated, or because it costs too much.
 
 `EvaluationError` is a value of the language: `&&`, `||` and the macros built on them may absorb it. `CostLimitError`
 is not: nothing inside an expression can catch it.
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 
 
 class CelError(Exception):
-    """Any refusal of this package."""
+    """Any error of this package."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One complaint of the compiler about the text, with its offset in code points."""
+    """One issue that the compiler found, with its offset in code points."""
 
     offset: int
     text: str
     undeclared: str = ""
-    """The name that is not declared, if that is the complaint."""
+    """The name that is not declared, if that is the issue."""
 
 
 class CompileError(CelError):
-    """The text is not an expression of its environment; worded and laid out as Kubernetes does."""
+    """The text is not an expression of its environment; in the words and the layout of Kubernetes."""
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
         self.source = source

@@ -32,7 +32,7 @@ RESERVED = frozenset(
         "while",
     ]
 )
-"""Words that are no identifiers."""
+"""Reserved words."""
 
 _ESCAPABLE = re.compile(r"[a-zA-Z_./-][a-zA-Z0-9_./-]*\Z")
 _SPECIAL = re.compile(r"__|[./-]")
@@ -40,7 +40,7 @@ _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__sl
 
 
 def escape_field(name: str) -> str | None:
-    """The identifier that selects a member; None where there is none."""
+    """The identifier that selects a member; None if there is none."""
     if name in RESERVED:
         return f"__{name}__"
     if not _ESCAPABLE.match(name):

@@ -1,4 +1,4 @@
-"""Functions by name, with their overloads: what the checker chooses from and the compiler calls.
+"""Functions by name, with their overloads: the checker chooses an overload and the compiler calls it.
 
 An overload is declared by its signature as text, `string.charAt(int) -> string`, so that a library reads as a table.
 A lower-case word is a type, a single capital a type variable, a dotted word an opaque type.

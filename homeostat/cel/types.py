@@ -1,6 +1,6 @@
 """The types of the language, and those that a host derives from a schema.
 
-Sizes (`max_size`) belong to the estimate of cost, never to what is assignable to what, so they take no part in
+Sizes (`max_size`) belong to the estimate of cost, not to assignability, so they take no part in
 equality. Object types compare by identity: they may refer to themselves and may be large.
 """
 
@@ -38,7 +38,7 @@ DURATION = Type("duration")
 NULL = Type("null")
 DYN = Type("dyn")
 ERROR = Type("!error!")
-"""The type of a part that was already complained about; fits everywhere, so that one fault gives one message."""
+"""The type of a part with a reported issue. It is assignable to everything, so that one mistake gives one message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Values of the language that JSON has no form for, and equality.
+"""Values that JSON does not have, and equality.
 
-Everything else is what a JSON decoder gives: `dict`, `list`, `str`, `int`, `float`, `bool`, `None`; and `bytes`. A
-Python `int` is an int, `Uint` a uint, `float` a double. Values are never changed once made.
+All other values are what a JSON decoder returns: `dict`, `list`, `str`, `int`, `float`, `bool`, `None`; and `bytes`. A
+Python `int` is an int, `Uint` a uint, `float` a double. Values are immutable.
 """
 
 from __future__ import annotations

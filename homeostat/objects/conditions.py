@@ -1,7 +1,8 @@
-"""Conditions: what an object's status says of it, one fact a type.
+"""Conditions of an object's status, one of each type.
 
 They follow `metav1.Condition`: `lastTransitionTime` is when `status` last changed, and nothing else moves it. Setting,
-removing and summarising return new values, so a reconcile computes them all and writes once. Pure: the time is passed.
+removing and summarising return new values, so a reconciliation computes them all and writes once. Pure: the caller
+passes the time.
 
 Most types are good when True. Those of `ABNORMAL` are good when False or absent.
 """
@@ -23,11 +24,11 @@ RECONCILING = "Reconciling"
 STALLED = "Stalled"
 PAUSED = "Paused"
 ABNORMAL = (STALLED, RECONCILING)
-"""The types that tools which wait for objects know to be good when False; the graver one first."""
+"""Types that are good when False (kstatus and other tools know them); the more severe one first."""
 
 
 class Condition(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Written whole, read leniently: the conditions of many built-in kinds lack a reason or a message."""
+    """We write every field, and accept conditions without reason or message: those of many built-in kinds have none."""
 
     type: str
     status: Status
@@ -42,23 +43,23 @@ def find(conditions: Iterable[Condition], type: str) -> Condition | None:  # noq
 
 
 def is_true(conditions: Iterable[Condition], type: str) -> bool:  # noqa: A002
-    """Absent is not true."""
+    """Whether the condition is there and its status is True."""
     found = find(conditions, type)
     return found is not None and found.status == "True"
 
 
 def set_condition(current: Iterable[Condition], new: Condition, *, now: datetime) -> tuple[Condition, ...]:
-    """The conditions with `new` in the place of the one of its type, or at the end.
+    """The conditions with `new` in place of the one of its type, or appended.
 
-    A new status brings the new condition's own transition time, or `now`; the same status keeps the old one.
-    Each type stands once in the result if it did so before, and `new`'s does in any case.
+    If the status changes, the transition time is that of `new`, or `now`; if it does not, the old time stays.
+    The type of `new` occurs once in the result; the other types occur as often as before.
     """
     conditions = tuple(current)
     at = next((at for at, each in enumerate(conditions) if each.type == new.type), None)
     if at is None:
         return (*conditions, _dated(new, new.last_transition_time, now))
-    held = conditions[at]
-    moment = held.last_transition_time if held.status == new.status else new.last_transition_time
+    previous = conditions[at]
+    moment = previous.last_transition_time if previous.status == new.status else new.last_transition_time
     return (*conditions[:at], _dated(new, moment, now), *remove_condition(conditions[at + 1 :], new.type))
 
 
@@ -80,10 +81,11 @@ def summarise(
     abnormal: Collection[str] = ABNORMAL,
     into: str = READY,
 ) -> Condition:
-    """One condition that tells of the others, with the reason and the message of the one that decided it.
+    """One condition that summarises others, with the reason and the message of the one that decided it.
 
     False where one of `types` is False or one of `abnormal` is True, but Reconciling=True only makes it Unknown; else
-    Unknown where one is Unknown or one of `types` is absent; else True. Of several the first decides, `abnormal` ahead.
+    Unknown where one is Unknown or one of `types` is absent; else True. If several decide, the first does, `abnormal`
+    before `types`.
     """
     by_type = {each.type: each for each in conditions}
     doubts = [by_type[each] for each in abnormal if each in by_type and by_type[each].status != "False"]

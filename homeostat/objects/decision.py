@@ -1,6 +1,6 @@
-"""What an operator decided: the value that a pure `decide` returns, and the two ways to end without one.
+"""The value that a pure `decide` returns, and the two exceptions that end a reconciliation without one.
 
-Here and not in the runtime, so that a `decide` needs nothing but data.
+It is here and not in the runtime, so that a `decide` imports nothing but data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ A = TypeVar("A")
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """Something to tell people about the object, as an Event."""
+    """An Event to record about the object."""
 
     type: Literal["Normal", "Warning"]
     reason: str
@@ -26,12 +26,12 @@ class Notice(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, Generic[A], frozen=True):
-    """Actions to carry out in order, and what the status shall say.
+    """The actions to carry out, in order, and the status to write.
 
-    Without actions the object is settled, and only such a decision may say that it is ready: a status tells what was
-    seen, and what is still to be done was not seen. `status` holds fields of the object's status by their wire names;
-    a field that is None is removed. `conditions` need no times: they get them when they are set. `notices` are told
-    once the status is written, so that what is noticed by comparing with the status before is told once.
+    Without actions the object is settled. Only such a decision may set Ready=True: a status reports what was observed,
+    and the result of an action was not observed yet. `status` holds fields of the object's status by their wire names;
+    a field that is None is removed. The runtime adds the times of `conditions`. It records `notices` after
+    the status is written, so that a notice about a change of the status is recorded once.
     """
 
     actions: tuple[A, ...] = ()
@@ -57,16 +57,16 @@ class Decision(msgspec.Struct, Generic[A], frozen=True):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What an effect made that could not be named beforehand, as fields of the object's status.
+    """What an action created and could not name beforehand (a workflow run), as fields of the object's status.
 
-    It is written before the next effect, so that a crash resumes and never repeats it.
+    The runtime writes it before the next action, so that the action is not repeated after a crash.
     """
 
     status: Mapping[str, Json]
 
 
 class Wait(Exception):  # noqa: N818
-    """Nothing is wrong, but what the object needs is not there yet: look again `after` a while."""
+    """Something that the object needs is not there yet; reconcile again `after` this time."""
 
     def __init__(self, reason: str, after: timedelta, *, message: str = "") -> None:
         super().__init__(message or reason)

@@ -1,10 +1,10 @@
-"""A declared object as its operator sees it: metadata, a typed spec, and a status that is kept as it came.
+"""A declared object as its operator reads it: metadata, a typed spec, and the status as encoded JSON.
 
     class Greeting(Declared, frozen=True):
         spec: GreetingSpec
 
-A server's bytes are decoded straight into it. The status stays encoded until somebody reads it: the runtime plans each
-status write from it and must know what others keep there, in fields that no struct of ours names. Pure.
+The bytes of a server are decoded into it directly. The status stays encoded until it is read: the runtime computes each
+status patch from it and has to keep the fields of others, which no struct of ours declares. Pure.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.metadata.deletion_timestamp is not None
 
     def read_status(self, shape: type[S]) -> S:
-        """What the status says, in the fields of the struct, which all have defaults; `ValidationError` where it does
-        not fit.
+        """The status decoded into a struct whose fields all have defaults. Raises `ValidationError` if a field has
+        another type.
         """
         return msgspec.json.decode(self.status or b"{}", type=shape)
 
 
 def owner_reference(kind: Kind, owner: Metadata) -> JsonObject:
-    """For the metadata of what an operator makes on behalf of the object: it goes when its owner goes."""
+    """The owner reference for objects that an operator creates for `owner`; they are garbage collected with it."""
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,

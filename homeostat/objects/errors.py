@@ -20,12 +20,12 @@ from typing import Any
 import msgspec
 
 MOST_CAUSES = 100
-"""A refusal tells no more of them: it should not be larger than what it refuses, nor take longer to find out."""
+"""How many causes an error lists. An error should not be larger than the request, nor take longer to build."""
 _LONGEST_MESSAGE = 2048
 
 
 class Cause(msgspec.Struct, frozen=True, rename={"kind": "reason"}, omit_defaults=True):
-    """One reason why a field was refused. `kind` is the wire's `reason`: FieldValueInvalid, FieldValueRequired, ..."""
+    """One reason why a field is invalid. `kind` is the wire's `reason`: FieldValueInvalid, FieldValueRequired, ..."""
 
     kind: str
     message: str
@@ -67,7 +67,7 @@ def too_long(field: str, limit: int) -> Cause:
 
 
 def are_enough(causes: Sized) -> bool:
-    """Whether more of them would not be told, so that nobody need look for more."""
+    """Whether an error would list no further causes, so that validation can stop."""
     return len(causes) >= MOST_CAUSES
 
 
@@ -76,7 +76,7 @@ def too_many(field: str, count: int, limit: int) -> Cause:
 
 
 class ApiError(Exception):
-    """An answer that is not success. `details` is the Status's `details` object, causes included."""
+    """A failed API request. `details` is the Status's `details` object, causes included."""
 
     code: int = 500
     reason: str = "InternalError"
@@ -99,7 +99,7 @@ class ApiError(Exception):
         self.retry_after_s = retry_after_s
         self.continue_token = continue_token
         self.warnings: tuple[str, ...] = ()
-        """What the server had to say before it refused; sent as headers, not in the Status."""
+        """Warnings of the server; sent as headers, not in the Status."""
 
 
 class BadRequestError(ApiError):
@@ -177,14 +177,16 @@ def _shortened(cause: Cause) -> Cause:
 
 
 def invalid_object(kind: str, group: str, name: str, causes: Iterable[Cause]) -> InvalidError:
-    """The 422 of an object, worded as Kubernetes words it; of very many or very long causes, not all is told."""
+    """The 422 for an invalid object, in the words of Kubernetes. It lists at most `MOST_CAUSES` causes and shortens
+    long ones.
+    """
     causes = tuple(_shortened(cause) for cause in islice(causes, MOST_CAUSES))
     name = name[:_LONGEST_MESSAGE]
     texts = [f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in causes]
-    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    problems = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     full_kind = f"{kind}.{group}" if group else kind
     return InvalidError(
-        f"{full_kind} {quoted(name)} is invalid: {told}", kind=kind, group=group, name=name, causes=causes
+        f"{full_kind} {quoted(name)} is invalid: {problems}", kind=kind, group=group, name=name, causes=causes
     )
 
 
@@ -209,7 +211,7 @@ def status_of(error: ApiError) -> dict[str, Any]:
         "message": error.message,
         "reason": error.reason,
     }
-    # kubectl reads the details of every NotFound without looking whether there are any.
+    # kubectl reads the details of every NotFound without checking that there are any.
     if details or isinstance(error, NotFoundError):
         status["details"] = details
     status["code"] = error.code
@@ -217,7 +219,7 @@ def status_of(error: ApiError) -> dict[str, Any]:
 
 
 def error_of(status: dict[str, Any], *, code: int = 500) -> ApiError:
-    """The error that a `Status` from any Kubernetes API tells of; `code` where it has none itself."""
+    """The error that a `Status` of any Kubernetes API describes; `code` is used if the Status has none."""
     code = status.get("code") or code
     reason = status.get("reason", "")
     found = _BY_CODE_AND_REASON.get((code, reason)) or _BY_CODE.get(code, InternalError)

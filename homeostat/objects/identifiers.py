@@ -1,7 +1,7 @@
-"""What a name, a key or a value may look like, in Kubernetes' own words.
+"""Validation of names, label keys and values, in Kubernetes' own words.
 
-Each function returns the messages of what is wrong, nothing for what is right. Lengths are in bytes, as Kubernetes
-counts them.
+Each function returns messages about what is invalid; an empty list means that the value is valid. Lengths are in
+bytes, as Kubernetes counts them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 
 
 def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
-    """The pattern as messages show it has groups that capture; a match needs none of them."""
+    """Compiles without capturing groups; messages show the pattern with them."""
     return re.compile(pattern.replace("(", "(?:")).fullmatch
 
 
@@ -36,7 +36,7 @@ _is_wildcard = re.compile(rf"\*\.{_SUBDOMAIN}").fullmatch
 _is_env_name = re.compile(_ENV_NAME).fullmatch
 _is_config_key = re.compile(_CONFIG_KEY).fullmatch
 is_label_value = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?").fullmatch
-"""The same as no message from `label_value`, in one match."""
+"""Equivalent to an empty result of `label_value`, in one match."""
 
 _ALNUM_ENDS = "and must start and end with an alphanumeric character"
 
@@ -56,27 +56,27 @@ def dns1123_label(value: str) -> Messages:
         if is_subdomain(value):
             messages.append("must not contain dots")
         else:
-            said = (
+            message = (
                 f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ALNUM_ENDS}"
             )
-            messages.append(_format(said, _LABEL, "my-name", "123-abc"))
+            messages.append(_format(message, _LABEL, "my-name", "123-abc"))
     return messages
 
 
 def dns1123_subdomain(value: str) -> Messages:
     messages = length(value, 253)
     if not is_subdomain(value):
-        said = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-        messages.append(_format(said + _ALNUM_ENDS, _SUBDOMAIN, "example.com"))
+        message = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+        messages.append(_format(message + _ALNUM_ENDS, _SUBDOMAIN, "example.com"))
     return messages
 
 
 def dns1035_label(value: str) -> Messages:
     messages = length(value, 63)
     if not is_label_1035(value):
-        said = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+        shape = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
         messages.append(
-            _format(said + "character, and end with an alphanumeric character", _LABEL_1035, "my-name", "abc-123")
+            _format(shape + "character, and end with an alphanumeric character", _LABEL_1035, "my-name", "abc-123")
         )
     return messages
 
@@ -84,11 +84,11 @@ def dns1035_label(value: str) -> Messages:
 def wildcard_subdomain(value: str) -> Messages:
     messages = length(value, 253)
     if not _is_wildcard(value):
-        said = (
+        message = (
             "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist "
             "of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
         )
-        messages.append(_format(said, rf"\*\.{_SUBDOMAIN}", "*.example.com"))
+        messages.append(_format(message, rf"\*\.{_SUBDOMAIN}", "*.example.com"))
     return messages
 
 
@@ -97,7 +97,7 @@ _KEY_FORMAT = _format(_KEY_SAID, _KEY, "MyName", "my.name", "123-abc")
 
 
 def qualified_name(value: str) -> Messages:
-    """What is wrong with a label key, an annotation key or a finalizer: `[prefix/]name`."""
+    """Messages about a label key, an annotation key or a finalizer: `[prefix/]name`."""
     if is_qualified_name(value):
         return []
     parts = value.split("/")
@@ -121,7 +121,7 @@ def qualified_name(value: str) -> Messages:
 
 
 def is_qualified_name(value: str) -> bool:
-    # Nothing longer is one, nor worth to be remembered.
+    # A longer name is never valid, and would only fill the cache.
     return len(value) <= _LONGEST_KEY and _is_qualified_name(value)
 
 
@@ -138,8 +138,8 @@ def label_value(value: str) -> Messages:
         return []
     messages = length(value, 63)
     if not _is_value(value):
-        said = f"a valid label must be an empty string or {_KEY_SAID.removeprefix('must ')}"
-        messages.append(_format(said, _VALUE, "MyValue", "my_value", "12345"))
+        message = f"a valid label must be an empty string or {_KEY_SAID.removeprefix('must ')}"
+        messages.append(_format(message, _VALUE, "MyValue", "my_value", "12345"))
     return messages
 
 
@@ -175,8 +175,8 @@ def config_key(value: str) -> Messages:
     """A key of a ConfigMap's or a Secret's data."""
     messages = length(value, 253)
     if not _is_config_key(value):
-        said = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-        messages.append(_format(said, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+        message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+        messages.append(_format(message, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
     elif value in (".", ".."):
         messages.append(f"must not be '{value}'")
     elif value.startswith(".."):

@@ -1,8 +1,8 @@
 """JSON in and out, with the limits that outside input needs.
 
-Everything the package stores or sends is encoded here, and everything that comes from outside is decoded here, so
-nesting and invalid UTF-8 have one place where they are refused. What is let in may be walked by recursion: the limit
-on nesting is well below the one of the stack.
+This module encodes everything that the package stores or sends, and decodes everything that comes from outside. So
+there is one place that rejects deep nesting and invalid UTF-8. Callers may recurse over decoded values: the limit on
+nesting is well below that of the stack.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ JsonObject = dict[str, Any]
 MAX_DEPTH = 200
 """How deep objects and arrays may be nested in one another."""
 MAX_CONTAINERS = 100_000
-"""How many objects and arrays there may be: small ones cost a hundred times what their bytes say, and more to check."""
+"""How many objects and arrays a document may have: small ones take a hundred times their bytes in memory."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
@@ -37,7 +37,7 @@ def decode(data: bytes) -> Json:
         raise BadRequestError(f"the body is not valid JSON: {error}") from error
     except RecursionError as error:
         raise BadRequestError("the body is not valid JSON: it is nested too deeply") from error
-    # Nearly every document has fewer brackets than it may have levels.
+    # Nearly every document has fewer brackets than the limit has levels.
     if data.count(b"{") + data.count(b"[") > MAX_DEPTH:
         problem = excess(value)
         if problem:
@@ -51,7 +51,7 @@ def is_deeper(value: Json, levels: int) -> bool:
 
 
 def excess(value: Json) -> str:
-    """What of a value is beyond the limits, in words that follow its name; empty for nothing."""
+    """Which limit a value exceeds, in words that follow its name; empty if it exceeds none."""
     count = 0
     for depth, layer in enumerate(_layers(value), 1):
         count += len(layer)

@@ -1,8 +1,8 @@
 r"""The JSONPath of printer columns, compiled once to a function.
 
 The language is the part of Kubernetes' own dialect that columns use: `.a.b`, `['a.b']`, `.a\.b`, `[0]`, `[-1]`,
-`[1:3]`, `[*]`, `.*`, `..name`, `['a','b']` and filters `[?(@.type=="Ready")]`, `[?(@.ready)]`. What a path does not
-find is absent, never an error; a path that cannot be read is a `JSONPathError` when it is compiled.
+`[1:3]`, `[*]`, `.*`, `..name`, `['a','b']` and filters `[?(@.type=="Ready")]`, `[?(@.ready)]`. A path that
+finds nothing is not an error; an invalid path raises `JSONPathError` when it is compiled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Step = Callable[[Json], Iterator[Json]]
 
 
 class JSONPathError(ValueError):
-    """The text is not a JSONPath that is supported."""
+    """The text is not a supported JSONPath."""
 
 
 class Path:

@@ -1,7 +1,7 @@
-"""Which JSON type stands where in a document from outside.
+"""Checks of the JSON types in a document from outside.
 
-A form is a function that names what has the wrong type. Documents whose meaning is checked by code of our own go
-through their form first, so that the code after it may rely on strings being strings. `null` counts as absent.
+A form is a function that reports the values with a wrong type. Documents that our own code validates pass through their
+form first, so that the validation can rely on strings being strings. `null` counts as absent.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def map_of(form: Form) -> Form:
 
 
 def object_of(members: Mapping[str, Form]) -> Form:
-    """An object with known members; others are not looked at."""
+    """An object with known members; others are ignored."""
 
     def check(value: Json, path: str) -> list[Cause]:
         if not isinstance(value, dict):

@@ -12,7 +12,7 @@ from homeostat.objects.json import Json, JsonObject
 
 _STEPS = frozenset({".", ".."})
 _is_plain = re.compile(r"[A-Za-z0-9._~-]*").fullmatch
-"""Nothing to quote, as in nearly all names; `quote` takes several times as long to tell."""
+"""Matches nearly all names; they need no quoting, and `quote` takes several times as long to find out."""
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -32,16 +32,16 @@ class Kind(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """As one object of it is called: `configmap`, `deployment.apps`."""
+        """The name of the kind in messages about one object: `configmap`, `deployment.apps`."""
         return f"{self.kind.lower()}.{self.group}" if self.group else self.kind.lower()
 
     @property
     def full_name(self) -> str:
-        """Whatever the version: `ConfigMap`, `Deployment.apps`."""
+        """Kind and group without the version: `ConfigMap`, `Deployment.apps`."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
-        """Of an object, or of all; the namespace counts where the kind has one, and none means all of them."""
+        """The URL path of an object, or of the collection. No namespace means all namespaces."""
         if namespace in _STEPS or name in _STEPS:
             raise BadRequestError(f'"{name}" in namespace "{namespace}" is not a valid name of a {self.title}')
         parts = ["", "apis", self.group, self.version] if self.group else ["", "api", self.version]
@@ -55,7 +55,7 @@ class Kind(msgspec.Struct, frozen=True):
         return "/".join(parts)
 
     def new(self, name: str, **fields: Json) -> JsonObject:
-        """An object of it, to be created: `new("morning", spec={"text": "hello"})`."""
+        """A new object of this kind, to be created: `new("morning", spec={"text": "hello"})`."""
         return {"apiVersion": self.api_version, "kind": self.kind, "metadata": {"name": name}, **fields}
 
     def words(self) -> set[str]:

@@ -30,7 +30,7 @@ class ManagedFieldsEntry(msgspec.Struct, rename="camel", gc=False):
 
 
 class ObjectMeta(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Every field that metadata may have, by type. Used to check, not to hold: objects stay JSON."""
+    """Every field that metadata may have, with its type. Used for validation only: objects stay JSON."""
 
     name: str | None = None
     generate_name: str | None = None
@@ -74,7 +74,7 @@ def clean_metadata(obj: JsonObject) -> list[str]:
             raise BadRequestError(f"metadata has a field of the wrong type: {_told(error)}") from error
         clean_metadata(obj)
     if any(not value for value in metadata.values()):
-        # Empty means absent, but an empty managedFields is a request to forget them.
+        # Empty means absent, but an empty managedFields asks the server to clear them.
         obj["metadata"] = {
             name: value for name, value in metadata.items() if value or (name == "managedFields" and value is not None)
         }

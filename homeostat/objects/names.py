@@ -1,7 +1,7 @@
-"""How objects may be named, and what `metadata` may hold on creation and on every later write.
+"""Validation of names and of `metadata`, on creation and on every later write.
 
-Ordinary metadata is accepted in a few microseconds; the rest is explained with Kubernetes' causes. Members of the wrong
-type are passed over here: the schema has refused them already.
+Ordinary metadata is accepted in a few microseconds; anything else gets Kubernetes' causes. Members of the wrong type
+are skipped here: the schema has rejected them already.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
 class NameRule(NamedTuple):
-    """How the objects of a kind may be named. `is_ordinary` accepts what needs no second look."""
+    """How the objects of a kind may be named. `is_ordinary` accepts most valid names quickly."""
 
     is_ordinary: Callable[[str], object]
     explain: Callable[[str], Messages]
@@ -103,7 +103,7 @@ def check_metadata(meta: JsonObject, namespaced: bool, rule: NameRule) -> list[C
 
 
 def check_metadata_update(new: JsonObject, old: JsonObject) -> list[Cause]:
-    """The causes against replacing `old`; what `new` leaves out is taken to be as it was."""
+    """The causes against replacing `old` by `new`; fields that `new` leaves out count as unchanged."""
     causes = []
     if old.get("deletionTimestamp"):
         causes += _check_no_new_finalizers(new.get("finalizers"), old.get("finalizers"))
@@ -114,7 +114,7 @@ def check_metadata_update(new: JsonObject, old: JsonObject) -> list[Cause]:
     generation, before = new.get("generation"), old.get("generation")
     if isinstance(generation, int) and isinstance(before, int) and generation and generation < before:
         causes.append(invalid("metadata.generation", generation, "must not be decremented"))
-    # What is as it was has been checked when it came.
+    # Unchanged fields were validated when they were first written.
     changed = {name: new[name] for name in _MEMBERS if name in new and new[name] != old.get(name)}
     return causes + _check_members(changed) if changed else causes
 

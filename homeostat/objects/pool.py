@@ -1,7 +1,7 @@
-"""Equal values, held once: the first of them stands for all that follow.
+"""Interning of equal values: the first one replaces all that follow, which saves memory.
 
-What is remembered has a bound. When it is reached everything is forgotten, and sharing begins anew: values that are in
-use stay as they are. Made for frozen values; who changes one changes it for all.
+The number of interned values is bounded. At the bound the pool is emptied and starts again; values in use are not
+affected. For frozen values only: a change to one would change it for all holders.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ V = TypeVar("V", bound=Hashable)
 
 
 class Pool(Generic[V]):
-    """`slim` makes of a value that comes for the first time an equal one that takes less room."""
+    """`slim` turns a value that is not in the pool yet into an equal one that takes less memory."""
 
     __slots__ = ("_held", "_most", "_slim")
 

@@ -1,4 +1,4 @@
-"""Accounts, roles and what binds them, as objects of RBAC. Pure."""
+"""Service accounts, roles and bindings, as objects of RBAC. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> JsonObje
 
 
 def control_rules(kind: Kind, *, has_finalizer: bool = False) -> list[JsonObject]:
-    """What the runtime does for a kind that an operator controls: reads, status, finalizer, Events. What the operator
-    watches besides, and what its actions write, is not in it.
+    """The permissions that the runtime needs for a kind that an operator controls: read, status, finalizer, Events.
+    What the operator watches besides, and what its actions write, is not included.
     """
     return [
-        # A finalizer is part of the object itself, and may not be set by who may not change it.
+        # A finalizer is part of the object itself, so setting it needs permission to update the object.
         rule(kind.group, [kind.plural], [*READ, "patch"] if has_finalizer else READ),
         rule(kind.group, [f"{kind.plural}/status"], ["patch"]),
         rule("", ["events"], ["create", "patch"]),
@@ -29,7 +29,7 @@ def control_rules(kind: Kind, *, has_finalizer: bool = False) -> list[JsonObject
 
 
 LEASE_RULES = [rule("coordination.k8s.io", ["leases"], ["get", "create", "update"])]
-"""Of one among several of which one leads, in the namespace of their Leases."""
+"""The permissions for leader election, in the namespace of the Leases."""
 
 
 def service_account(metadata: JsonObject) -> JsonObject:
@@ -37,12 +37,12 @@ def service_account(metadata: JsonObject) -> JsonObject:
 
 
 def role(metadata: JsonObject, rules: Sequence[JsonObject]) -> JsonObject:
-    """Of a namespace, where the metadata names one; else of the cluster."""
+    """A Role if the metadata names a namespace, else a ClusterRole."""
     return {"apiVersion": f"{_GROUP}/v1", "kind": _kind(metadata), "metadata": metadata, "rules": list(rules)}
 
 
 def binding(metadata: JsonObject, role_name: str, account: JsonObject) -> JsonObject:
-    """Gives a service account a role that reaches as far as the binding does."""
+    """Binds a service account to a role of the same scope."""
     return {
         "apiVersion": f"{_GROUP}/v1",
         "kind": f"{_kind(metadata)}Binding",
@@ -59,22 +59,22 @@ def binding(metadata: JsonObject, role_name: str, account: JsonObject) -> JsonOb
 
 
 def split_rules(
-    rules: Sequence[JsonObject], wide: Container[tuple[str, str]]
+    rules: Sequence[JsonObject], cluster_scoped: Container[tuple[str, str]]
 ) -> tuple[list[JsonObject], list[JsonObject]]:
-    """What only a role of the cluster can grant, since it is about `wide` resources (group and name) or about none;
-    and what one of a namespace can.
+    """The rules that need a ClusterRole, since they are about `cluster_scoped` resources (group and name) or about no
+    resource; and the rules that a Role can grant.
     """
-    far: list[JsonObject] = []
-    near: list[JsonObject] = []
+    for_cluster: list[JsonObject] = []
+    for_namespace: list[JsonObject] = []
     for each in rules:
         names, groups = each.get("resources") or [], each.get("apiGroups") or []
-        apart = [name for name in names if any((group, name.partition("/")[0]) in wide for group in groups)]
-        together = [name for name in names if name not in apart]
-        if apart or not names:
-            far.append({**each, "resources": apart} if names else each)
-        if together:
-            near.append({**each, "resources": together})
-    return far, near
+        outside = [name for name in names if any((group, name.partition("/")[0]) in cluster_scoped for group in groups)]
+        inside = [name for name in names if name not in outside]
+        if outside or not names:
+            for_cluster.append({**each, "resources": outside} if names else each)
+        if inside:
+            for_namespace.append({**each, "resources": inside})
+    return for_cluster, for_namespace
 
 
 def _kind(metadata: JsonObject) -> str:

@@ -1,4 +1,4 @@
-"""Label selectors and field selectors: parsed once, then asked of many objects.
+"""Label selectors and field selectors: parsed once, then matched against many objects.
 
     app=web,tier in (front,back),!canary        environment!=test,replicas>3
 
@@ -46,7 +46,7 @@ class Requirement:
 
 @dataclass(slots=True, frozen=True)
 class LabelSelector:
-    """`matches` asks a mapping of labels. Without requirements it matches everything, unless it is `NOTHING`."""
+    """`matches` takes the labels of an object. A selector without requirements matches everything, except `NOTHING`."""
 
     requirements: tuple[Requirement, ...]
     matches: Predicate
@@ -55,7 +55,7 @@ class LabelSelector:
         return ",".join(map(str, self.requirements))
 
     def __bool__(self) -> bool:
-        """Whether there is anything to ask at all."""
+        """Whether there is anything to match."""
         return bool(self.requirements) or self is NOTHING
 
 

@@ -74,7 +74,7 @@ def test_a_type_that_stood_twice_stands_once() -> None:
     assert done == (Condition("Ready", "False", "Pulling", "", EARLIER_TEXT),)
 
 
-def test_conditions_are_found_asked_and_removed() -> None:
+def test_conditions_are_found_tested_and_removed() -> None:
     conditions = HELD, Condition("Synced", "True")
     assert find(conditions, "Ready") is HELD
     assert find(conditions, "Missing") is None
@@ -119,7 +119,7 @@ SUMMARIES: dict[str, tuple[dict[str, Status], Status, str]] = {
 
 
 @pytest.mark.parametrize(("statuses", "status", "reason"), SUMMARIES.values(), ids=SUMMARIES)
-def test_ready_tells_of_the_others(statuses: dict[str, Status], status: Status, reason: str) -> None:
+def test_ready_summarises_the_others(statuses: dict[str, Status], status: Status, reason: str) -> None:
     conditions = [Condition(name, each, f"of{name}") for name, each in statuses.items()]
     ready = summarise(conditions, ("A", "B"))
     assert (ready.type, ready.status, ready.reason) == ("Ready", status, reason)

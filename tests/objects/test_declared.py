@@ -25,7 +25,7 @@ def decoded(text: bytes) -> Widget:
     return msgspec.json.decode(text, type=Widget)
 
 
-def test_a_status_is_read_in_the_fields_that_are_asked_for() -> None:
+def test_a_status_is_decoded_into_the_requested_fields() -> None:
     widget = decoded(b'{"metadata": {"name": "a"}, "spec": {"size": 2}, "status": {"seen": 7, "others": [1]}}')
     assert widget.spec.size == 2
     assert widget.read_status(Status) == Status(7)

@@ -74,7 +74,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS.keys())
-def test_no_more_faults_are_looked_for_than_are_told(faults: Any) -> None:
+def test_validation_stops_at_the_most_causes(faults: Any) -> None:
     assert MOST_CAUSES <= len(faults()) <= MOST_CAUSES + ROOM
 
 

@@ -13,7 +13,7 @@ from tests.operators.policy.worlds import container, pod_json, to_pod
 texts = st.text(max_size=4)
 
 
-def test_the_first_of_equal_values_stands_for_all() -> None:
+def test_the_first_of_equal_values_replaces_all_others() -> None:
     pool = Pool[tuple[int, ...]](8)
     first, second = (tuple(range(2)) for _ in range(2))
     assert pool.share(first) is first

@@ -1,7 +1,7 @@
-"""Types for every part of an expression, overloads for every call, and messages like Kubernetes' for what does not fit.
+"""The type checker: a type for every part of an expression, an overload for every call, and Kubernetes' messages.
 
-The tree is annotated in place. A part that was complained about gets the type `ERROR`, which fits everywhere, so one
-fault gives one message and independent faults are all told at once.
+The tree is annotated in place. A part with an issue gets the type `ERROR`, which is assignable to everything, so one
+mistake gives one message and independent mistakes are all reported at once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _LITERAL_CHECKED = frozenset({"matches", "find", "findAll", "duration", "timesta
 
 
 class Checker:
-    """Checks one expression. `uses` gathers the host's variables that it mentions."""
+    """Checks one expression. `uses` collects the variables of the host that it reads."""
 
     def __init__(
         self, source: str, variables: Mapping[str, Type], functions: Registry, *, homogeneous: bool = True
@@ -76,7 +76,7 @@ class Checker:
         self.uses: set[str] = set()
 
     def check(self, root: Node) -> None:
-        """Fills in the tree, or raises all complaints about it as one `CompileError`."""
+        """Annotates the tree, or raises all issues as one `CompileError`."""
         self.visit(root)
         if self.issues:
             raise CompileError(self.source, self.issues)
@@ -187,7 +187,7 @@ class Checker:
         return self.complain(node.position, text)
 
     def check_literal(self, node: Call) -> None:
-        """A pattern, a timestamp or a duration that is written out must be a right one."""
+        """A literal pattern, timestamp or duration must be valid."""
         if node.function not in _LITERAL_CHECKED or not node.args:
             return
         argument = node.args[0 if node.target is not None else -1]

@@ -39,7 +39,7 @@ ITERATION_COSTS = {
     "transformMap": 32,
     "transformMapEntry": 32,
 }
-"""What a loop itself does for each item: reading its accumulator, asking whether to go on, adding to a list."""
+"""The cost of the loop itself for each item: reading the accumulator, testing the condition, appending to a list."""
 
 _LIST_COST, _MAP_COST = 10, 30
 
@@ -71,7 +71,7 @@ def own_cost(node: Node) -> int:
 
 
 def fixed_cost(node: Node) -> int:
-    """The cost of a tree outside of its loops' bodies."""
+    """The cost of a tree without the bodies of its loops."""
     if isinstance(node, Comprehension):
         return own_cost(node) + fixed_cost(node.source)
     return own_cost(node) + sum(map(fixed_cost, children(node)))

@@ -156,7 +156,7 @@ def _call_cost(
 
 
 def _stand_in(node: Node, size: int) -> Any:
-    """Something of the length that a value may have, for functions that only ask for lengths."""
+    """A stand-in with the length that a value may have, for functions that only use lengths."""
     if node.type.name == "int":
         return _MAX_SIZE
     return range(size)

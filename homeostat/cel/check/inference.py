@@ -1,4 +1,4 @@
-"""Which type fits where, with type variables solved on the way.
+"""Type inference: whether a type is assignable, and the values of type variables.
 
 `dyn` fits everywhere and everything fits `dyn`; a variable that meets both a type and `dyn` becomes `dyn`, the more
 general one. Null fits where a message, a timestamp, a duration or a host's value is wanted.
@@ -27,7 +27,7 @@ from homeostat.cel.types import (
 
 
 class Inference:
-    """The variables solved so far in one expression."""
+    """The type variables bound so far in one expression."""
 
     def __init__(self) -> None:
         self.solved: dict[str, Type] = {}
@@ -45,7 +45,7 @@ class Inference:
         return tuple(_renamed(each, suffix) for each in overload.params), _renamed(overload.result, suffix)
 
     def fits(self, wanted: Type, given: Type) -> bool:
-        """Whether a value of `given` may stand where `wanted` is; variables are solved only if it may."""
+        """Whether `given` is assignable to `wanted`; type variables are bound only if it is."""
         return self.all_fit((wanted,), [given])
 
     def all_fit(self, wanted: tuple[Type, ...], given: list[Type]) -> bool:
@@ -64,7 +64,7 @@ class Inference:
         self.solved[name] = type_
 
     def resolve(self, type_: Type, *, final: bool = False) -> Type:
-        """The type with all solved variables put in; with `final`, unsolved ones become `dyn`."""
+        """The type with its bound variables replaced; with `final`, unbound ones become `dyn`."""
         match type_:
             case ParamType():
                 held = self.solved.get(type_.name)

@@ -1,7 +1,7 @@
-"""Calls of functions: directly where the checker left one overload, by the operands' classes where it could not.
+"""Function calls: directly if the checker found one overload, otherwise chosen by the classes of the operands.
 
 Overloads whose parameters have the same Python classes (`list(int)` and `list(string)`) share an implementation, so
-classes are enough to tell the others apart.
+classes are enough to choose among the others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CLASSES: dict[str, type] = {
 
 
 def accepts(type_: Type, class_: type) -> bool:
-    """Whether a value of a Python class can be of a type, as far as its class tells."""
+    """Whether a value of a Python class can be of a type, as far as its class shows."""
     if type_ == DYN or isinstance(type_, ParamType):
         return True
     if isinstance(type_, ObjectType):

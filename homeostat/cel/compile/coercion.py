@@ -1,9 +1,9 @@
-"""JSON values as the values of their declared types, at the moment they are read.
+"""Converts JSON values to their declared types when they are read.
 
-JSON has no timestamps, durations, bytes or doubles without a fraction: a schema says which strings and numbers are
-meant as such. Only what an expression reads is converted, never the whole object. A conversion leaves values that
-already have their type as they are. Objects inside containers stay JSON until one of their members is read; so two
-such objects compare as JSON.
+JSON has no timestamps, durations, bytes or doubles without a fraction: a schema says which strings and numbers
+represent such values. Only what an expression reads is converted, never the whole object. A conversion leaves values
+that already have their type as they are. Objects inside containers stay JSON until one of their members is read; so
+two such objects compare as JSON.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A checked tree into closures.
+"""Compiles a checked tree into closures.
 
-Every node becomes one function of the frame, chosen by what the checker knows: a comparison of two ints is Python's
-own, a chain of selections is one function, a call with a single possible overload calls it directly. Only where a
-type is `dyn` are types looked at while evaluating.
+Every node becomes one function of the frame, chosen by the types that the checker found: a comparison of two ints is
+Python's own, a chain of selections is one function, a call with a single possible overload calls it directly. Types
+are examined during evaluation only where the type is `dyn`.
 """
 
 from __future__ import annotations
@@ -131,11 +131,11 @@ class Compiler:
 
 
 _FOLDED = frozenset({"timestamp", "duration", "quantity", "semver", "ip", "cidr", "url"})
-"""Functions that read a value from text: of a literal, once."""
+"""Functions that parse text: a literal argument is parsed once."""
 
 
 def _folded(code: Code) -> Code:
-    """The value of code that reads no variable; code that fails goes on failing each time."""
+    """The value of code that reads no variable; code that raises keeps raising at each evaluation."""
     try:
         value = code([CALL_LIMIT])
     except CelError:

@@ -1,7 +1,7 @@
-"""What an evaluation works on: a list whose first place is the cost that is left, the others the variables' values.
+"""The frame of an evaluation: a list that holds the remaining cost first, then the values of the variables.
 
-A compiled expression is a tree of closures over such a frame. A list is the fastest thing that Python can index, and
-one object for both keeps each closure to a single argument.
+A compiled expression is a tree of closures over such a frame. Nothing in Python is
+indexed faster than a list, and one object for both keeps each closure to a single argument.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Equality and `+` of lists that Kubernetes declares as sets or as maps: their order does not count.
+"""Equality and `+` of lists with list type `set` or `map`: their order does not count.
 
 Of two sets, `+` appends what the first does not hold; of two keyed lists, items of the second replace items of the
 first with the same keys.
@@ -20,7 +20,7 @@ Merge = Callable[[list[Any], list[Any]], list[Any]]
 
 
 def equality_of(left: Type, right: Type) -> Equality:
-    """The equality of values of two types that fit each other."""
+    """The equality function for values of two comparable types."""
     for each in (left, right):
         if isinstance(each, ListType) and each.list_type == "set":
             return _same_set

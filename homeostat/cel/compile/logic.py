@@ -1,7 +1,7 @@
-"""`&&`, `||` and `?:`, which do not evaluate all they are given.
+"""`&&`, `||` and `?:`, which do not evaluate all operands.
 
-`&&` and `||` are commutative over errors: an error on one side is forgotten if the other side alone decides the
-result. If both fail, the left error stands.
+`&&` and `||` are commutative over errors: an error on one side is ignored if the other side alone decides the
+result. If both fail, the left error is raised.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def lazy(compiler: Compiling, node: Call) -> Code:
 
 
 def boolean(compiler: Compiling, node: Node) -> Code:
-    """Code that gives a bool or raises; where the type is known that is the node's own."""
+    """Code that returns a bool or raises; if the type is known, that is the code of the node itself."""
     code = compiler.code(node)
     if node.type == BOOL:
         return code

@@ -1,7 +1,7 @@
-"""The comprehensions: `all`, `exists`, `map`, `filter` and their kin.
+"""The comprehensions: `all`, `exists`, `map`, `filter` and the like.
 
-The cost of a whole loop is charged before it begins and what an early end saved is given back, so that one addition
-counts any number of iterations. `all` and `exists` absorb errors as `&&` and `||` do.
+The cost of all iterations is charged before the loop starts, and an early end refunds the rest, so that iterations need
+no accounting of their own. `all` and `exists` absorb errors as `&&` and `||` do.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ Begin = Callable[[Frame], Iterator[Any]]
 
 def _items(source: Code, cost: int, *, is_certain: bool) -> Begin:
     def begin(frame: Frame) -> Iterator[Any]:
-        held = source(frame)
-        if not is_certain and type(held) is not list and type(held) is not dict:
+        container = source(frame)
+        if not is_certain and type(container) is not list and type(container) is not dict:
             raise NoSuchOverloadError()
-        frame[0] -= cost * len(held)
+        frame[0] -= cost * len(container)
         if frame[0] < 0:
             spend(frame, 0)
-        return iter(held)
+        return iter(container)
 
     return begin
 
 
 def _pairs(source: Code, cost: int) -> Begin:
     def begin(frame: Frame) -> Iterator[Any]:
-        held = source(frame)
-        if type(held) is dict:
-            spend(frame, cost * len(held))
-            return iter(held.items())
-        if type(held) is list:
-            spend(frame, cost * len(held))
-            return iter(list(enumerate(held)))
+        container = source(frame)
+        if type(container) is dict:
+            spend(frame, cost * len(container))
+            return iter(container.items())
+        if type(container) is list:
+            spend(frame, cost * len(container))
+            return iter(list(enumerate(container)))
         raise NoSuchOverloadError()
 
     return begin

@@ -1,6 +1,6 @@
-"""Operators whose operands' types are known, as the shortest Python that is right for them.
+"""Fast code for operators whose operand types are known.
 
-Anything not found here is called through its overload like any function.
+All other operators are called through their overloads like any function.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from homeostat.cel.types import (
 from homeostat.cel.values import INT_MAX, INT_MIN
 
 _PLAIN = frozenset({BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION})
-"""Types whose values Python compares as the language does."""
+"""Types whose values Python compares as CEL does."""
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "_<_": operator.lt,
     "_<=_": operator.le,
@@ -43,7 +43,7 @@ _EQUALITIES = frozenset({"_==_", "_!=_"})
 
 
 def specialised(node: Call, operands: Sequence[Node], codes: Sequence[Code]) -> Code | None:
-    """Code for an operator of these operands; None where there is nothing better than a call."""
+    """Code for an operator of these operands; None if a call is as good."""
     function = node.function
     if function in _COMPARISONS:
         return _comparison(function, operands, codes)

@@ -1,4 +1,6 @@
-"""The variables an expression can see and their places in the frame, and what the parts of the compiler ask of it."""
+"""The variables that an expression can see and their places in the frame, and the protocol between parts of the
+compiler.
+"""
 
 from __future__ import annotations
 

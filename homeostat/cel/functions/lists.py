@@ -20,7 +20,7 @@ _ZEROES: dict[str, Any] = {"int": 0, "uint": Uint(0), "double": 0.0, "duration":
 
 
 def _guarded(items: list[Any]) -> list[Any]:
-    """The items, if they can be compared with each other."""
+    """The items; raises if they cannot be compared with each other."""
     kinds = set(map(type, items))
     if len(kinds) > 1 and not kinds <= {int, Uint, float}:
         raise NoSuchOverloadError()

@@ -15,7 +15,7 @@ _WORDS = {"nan": nan, "inf": inf, "+inf": inf, "-inf": -inf, "infinity": inf, "+
 
 
 def parse_int(text: str, *, is_signed: bool = True) -> int:
-    """The number of any range; the caller knows which it wants."""
+    """An integer of any size; the caller checks the range."""
     if (_INT if is_signed else _UINT).match(text):
         return int(text)
     raise EvaluationError(f"type conversion error from 'string' to '{'int' if is_signed else 'uint'}': \"{text}\"")

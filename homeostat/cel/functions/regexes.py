@@ -22,17 +22,17 @@ def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
 
 
 def _match_cost(text: str, pattern: str) -> int:
-    """Kubernetes' guess: a tenth a character, times a quarter a character of the pattern."""
+    """Kubernetes' estimate: a tenth a character, times a quarter a character of the pattern."""
     return (len(text) // 10 + 1) * (len(pattern) // 4 + 1)
 
 
 def _find_cost(text: str, pattern: str, _: int = 0) -> int:
-    """Finding runs in Python and is dearer than matching."""
+    """Finding runs in Python and costs more than matching."""
     return (len(text) + 1) * (len(pattern) // 4 + 1)
 
 
 def _match_size(text: int, pattern: int, _: int = 0) -> int:
-    """As for `matches`, so that a schema is judged as Kubernetes judges it."""
+    """As for `matches`, so that the estimated cost of a schema equals that of Kubernetes."""
     return (text // 10 + 1) * (pattern // 4 + 1)
 
 

@@ -81,7 +81,7 @@ def _product(text: str, part: str, *_: Any) -> int:
 
 
 def _replace_cost(text: str, old: str, new: str, count: int = -1) -> int:
-    """The traversal and the result, which may be far longer than the text."""
+    """The cost of the traversal and of the result, which may be far longer than the text."""
     replaced = len(text) // len(old) if old else len(text) + 1
     if 0 <= count < replaced:
         replaced = count
@@ -97,7 +97,7 @@ def _join_cost(items: list[Any], separator: str = "") -> int:
 
 
 def _joined(items: int, separator: int = 0) -> int:
-    """Without the sizes of the items: a request's worth of text, and the separators."""
+    """The sizes of the items are unknown: assumes the size limit of a request, plus the separators."""
     return MAX_REQUEST_SIZE // 10 + items * separator
 
 

@@ -1,7 +1,7 @@
 """A compiled pattern: whether it matches, and where.
 
-A pattern is read when it is made and compiled when it is first matched, since whoever writes it into a larger schema
-needs only its text for the engine.
+A pattern is parsed when it is created and compiled when it is first matched: a larger schema needs only its text in the
+dialect of the engine.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from homeostat.cel.regex.rendering import render
 from homeostat.cel.regex.syntax import Alternate, Concat, Repeat, Tree, parse_pattern
 
 MOST_STEPS = 8_000_000
-"""Characters of a text times the weight of a pattern: about 100 ms, in which nothing can interrupt the engine."""
+"""The most characters of a text times the weight of a pattern: about 100 ms, during which the engine cannot be
+interrupted.
+"""
 SLIGHT_WEIGHT = 15
-"""Up to here a text of any length is matched in no time: the engine can hold all that such a pattern may come to."""
+"""Patterns up to this weight match texts of any length quickly: the engine can cache all states of such a pattern."""
 _WIDE_WEIGHT, _UNICODE_WEIGHT = 3, 100
-"""Of a class that reaches beyond ASCII: the engine works on UTF-8, where such a class is several states."""
+"""The weight of a class beyond ASCII: the engine works on UTF-8, where such a class takes several states."""
 
 
 class Pattern:
     def __init__(self, pattern: str) -> None:
         self._tree = parse_pattern(pattern)
         self.weight = _weight(self._tree)
-        """About how many states an engine has to follow at once, with all repeats written out."""
+        """About how many states an engine follows at once, with all repetitions expanded."""
 
     def is_match(self, text: str) -> bool:
-        """Whether a text has a match anywhere in it; `EvaluationError` where that would take too long to say."""
+        """Whether a text has a match anywhere in it; `EvaluationError` if that would take too long."""
         if self.is_too_long(text):
             raise EvaluationError(f"a text of {len(text)} characters is too long to be matched against this pattern")
         return (self.engine or self._is_found)(text)
@@ -55,7 +57,7 @@ class Pattern:
 
     @cached_property
     def engine(self) -> Callable[[str], bool] | None:
-        """The Rust engine's answer; None for the few patterns that it refuses (too large when expanded)."""
+        """The match function of the Rust engine; None for the few patterns that are too large for it."""
         schema, options = {"pattern": self.rust}, jsonschema_rs.RegexOptions()
         try:
             return jsonschema_rs.Draft202012Validator(schema, pattern_options=options).is_valid

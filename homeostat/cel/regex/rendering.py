@@ -1,4 +1,6 @@
-"""A tree as a pattern of Rust's `regex`, with nothing left to the dialect: every class is spelled out."""
+"""Writes a tree as a pattern of Rust's `regex`. Every class is spelled out, so that differences of the dialects do not
+matter.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RE2's syntax into a tree."""
+"""Parses RE2's syntax into a tree."""
 
 from __future__ import annotations
 

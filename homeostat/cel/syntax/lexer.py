@@ -1,4 +1,6 @@
-"""Text into tokens: numbers, strings in all their forms, identifiers and operators, each with its offset."""
+"""The lexer turns text into tokens: numbers, strings in all their forms, identifiers and operators, each with its
+offset.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from homeostat.cel.errors import CompileError, Issue
 from homeostat.cel.values import INT_MAX, UINT_MAX, Uint
 
 MAX_LENGTH = 100_000
-"""Code points in an expression; as Kubernetes'."""
+"""The most code points in an expression; Kubernetes' limit."""
 
 _TOKEN = re.compile(
     r"""

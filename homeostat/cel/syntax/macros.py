@@ -1,4 +1,4 @@
-"""Calls that are rewritten before they are checked: `has`, the comprehensions, `cel.bind` and their kin.
+"""Calls that are rewritten before they are checked: `has`, the comprehensions, `cel.bind` and the like.
 
 A call is a macro by its name and its number of arguments; any other call of that name is left to the checker.
 """
@@ -29,7 +29,7 @@ _TRANSFORMS = frozenset({"transformList", "transformMap", "transformMapEntry"})
 
 
 def expand(source: str, call: Call) -> Node:
-    """What the call stands for: itself, if it is no macro."""
+    """The expansion of a call; the call itself if it is not a macro."""
     if call.target is None:
         return _has(source, call) if call.function == "has" and len(call.args) == 1 else call
     if isinstance(call.target, Ident) and (expanded := _namespaced(source, call, call.target.name)) is not None:

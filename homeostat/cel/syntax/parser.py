@@ -1,7 +1,7 @@
-"""Tokens into a tree: the grammar of the language, with optional syntax and macros.
+"""The parser turns tokens into a tree: the grammar of the language, with optional syntax and macros.
 
-Chains of `&&` and of `||` become balanced trees, so that long ones nest little. Nesting is limited: what is refused
-here can neither exhaust the stack of the checker nor that of an evaluation.
+Chains of `&&` and of `||` become balanced trees, so that long ones nest little. Nesting is limited, so that
+neither the checker nor an evaluation can exhaust the stack.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from homeostat.cel.syntax.tree import Call, Constant, Entry, Ident, ListNode, Ma
 from homeostat.cel.values import INT_MAX, INT_MIN
 
 MAX_DEPTH = 100
-"""Levels of nesting of an expression."""
+"""The most levels of nesting in an expression."""
 
 _BINARY = {
     "<": (3, "_<_"),

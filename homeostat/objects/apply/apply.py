@@ -40,7 +40,7 @@ def apply(
 ) -> JsonObject:
     """The object after `manager` applied `config` to `live` (None: it does not exist), with its managedFields.
 
-    Returns `live` itself where nothing changes. `ignore` and `known_versions` as in `update_managed`. The result shares
+    Returns `live` itself if nothing changes. `ignore` and `known_versions` as in `update_managed`. The result shares
     parts with `live` and `config`. Raises `ConflictError` with a cause for every field another manager holds.
     """
     config = _checked(config, api_version)
@@ -90,7 +90,7 @@ def _checked(config: JsonObject, api_version: str) -> JsonObject:
 
 
 def _first_entries(live: JsonObject, shape: Shape, api_version: str, now: str) -> list[JsonObject]:
-    """What was set while nobody kept track belongs to a manager of that name."""
+    """Fields that were set while managers were not tracked belong to the manager `before-first-apply`."""
     fields = difference(created_fields(live, shape), UNTRACKED)
     return [entry_of((BEFORE_FIRST_APPLY, "Update", api_version, ""), fields, now)] if fields else []
 

@@ -1,8 +1,8 @@
 """Which fields an object has, and which differ between two of them, as sets of field paths.
 
-Three questions that look alike and are not: `fields_of` names what a configuration applies (structs on the way are not
-members), `created_fields` and `compare` name what a write added, changed or removed (everything new is a member).
-Equal parts are passed over at the speed of `==`, so an update costs what it changes.
+The three functions differ: `fields_of` names what a configuration applies (structs on the way are not members);
+`created_fields` and `compare` name what a write added, changed or removed (everything new is a member). Equal parts are
+skipped at the speed of `==`, so the cost of an update depends on what it changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from homeostat.objects.json import Json, JsonObject
 
 
 def fields_of(value: JsonObject, shape: Shape) -> FieldSet:
-    """The fields that applying `value` claims; `InvalidError` for list items that cannot be told apart."""
+    """The fields that applying `value` claims; `InvalidError` for list items without a distinct key."""
     result: FieldSet = {}
     known = shape.fields
     name = ""
@@ -37,7 +37,9 @@ def fields_of(value: JsonObject, shape: Shape) -> FieldSet:
 
 
 def _claimed(value: Json, shape: Shape) -> FieldSet | None:
-    """The node of a value without its own `.`; None for an empty list and what holds only such, which claim nothing."""
+    """The node of a value without its own `.`; None for an empty list, and for values that hold only empty lists: they
+    claim nothing.
+    """
     if type(value) is dict:
         if not value or shape.kind == "list":
             return LEAF
@@ -93,7 +95,7 @@ def created_fields(value: JsonObject, shape: Shape) -> FieldSet:
 
 
 def _added(value: Json, shape: Shape | None) -> FieldSet:
-    """The node of a value that was not there before (or is not any more)."""
+    """The node of a value that was added or removed."""
     if shape is None or not value:
         return LEAF
     if type(value) is dict and shape.kind != "list":
@@ -145,7 +147,7 @@ def _note(key: str, found: tuple[FieldSet | None, FieldSet | None], changed: Fie
 
 
 def _differ(old: Json, new: Json, shape: Shape | None) -> tuple[FieldSet | None, FieldSet | None]:
-    """What changed and what went below a path whose value differs; None for nothing."""
+    """The changed and the removed fields below a path whose value differs; None if there are none."""
     if shape is None or not (old or new):
         return LEAF, None
     if shape.kind == "list":
@@ -177,7 +179,7 @@ def _differ_lists(old: Json, new: Json, shape: Shape) -> tuple[FieldSet | None, 
         if len(previous) == len(items) == 1:
             _note(element, _differ(previous[0], items[0], shape.item), changed, removed)
             continue
-        # Repeated items are one field together: with them, what is below an item that stands alone comes and goes.
+        # Items with the same key are one field, so a second one adds or removes the fields below a single item.
         both_repeated = len(previous) > 1 and len(items) > 1
         if items:
             changed[element] = _added(items[0], shape.item) if len(items) == 1 else LEAF

@@ -4,13 +4,13 @@
 
 An empty object is a member; `.` says that a path with members below it is one itself. Keys are `f:` a field, `k:` a
 list item by its keys, `v:` an item by its value, `i:` an item by its place. The decoded JSON is the set: nothing is
-built to read it and nothing to write it. Sets are frozen once made; the operations share what they do not change, and
-return their first operand itself where they change nothing.
+built to read it and nothing to write it. Sets are immutable; the operations share unchanged parts, and return their
+first operand itself if they change nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from homeostat.objects.errors import BadRequestError, quoted
@@ -55,13 +55,23 @@ def _joined(ours: FieldSet, theirs: FieldSet) -> FieldSet:
 
 
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:
-    """The members of `left` that are not in `right`; a member of `right` takes nothing below itself away."""
+    """The members of `left` that are not in `right`; a member of `right` does not remove the members below it."""
+    return _subtract(left, right, _reduced)
+
+
+def without(left: FieldSet, right: FieldSet) -> FieldSet:
+    """The members of `left` that are neither in `right` nor below a member of it."""
+    return _subtract(left, right, _cleared)
+
+
+def _subtract(left: FieldSet, right: FieldSet, rest_of: Callable[[FieldSet, FieldSet], FieldSet | None]) -> FieldSet:
+    """`left` with each node that `right` has too replaced by `rest_of` both, or removed if that is None."""
     result: FieldSet | None = None
     for key, theirs in right.items():
         ours = left.get(key)
         if ours is None:
             continue
-        rest = _reduced(ours, theirs)
+        rest = rest_of(ours, theirs)
         if rest is ours:
             continue
         if result is None:
@@ -82,7 +92,7 @@ def _reduced(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
 
 
 def _settled(rest: FieldSet, before: FieldSet) -> FieldSet | None:
-    """A node after some of its members left: no node for no members, and a leaf for only itself."""
+    """A node after members were removed: None without members, and a leaf if only itself is left."""
     if rest is before:
         return before
     if not rest:
@@ -90,23 +100,10 @@ def _settled(rest: FieldSet, before: FieldSet) -> FieldSet | None:
     return LEAF if len(rest) == 1 and "." in rest else rest
 
 
-def without(left: FieldSet, right: FieldSet) -> FieldSet:
-    """The members of `left` that are neither in `right` nor below a member of it."""
-    result: FieldSet | None = None
-    for key, theirs in right.items():
-        ours = left.get(key)
-        if ours is None:
-            continue
-        rest = None if is_member(theirs) else (_settled(without(ours, theirs), ours) if ours else ours)
-        if rest is ours:
-            continue
-        if result is None:
-            result = dict(left)
-        if rest is None:
-            del result[key]
-        else:
-            result[key] = rest
-    return left if result is None else result
+def _cleared(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
+    if is_member(theirs):
+        return None
+    return _settled(without(ours, theirs), ours) if ours else ours
 
 
 def intersection(left: FieldSet, right: FieldSet) -> FieldSet:

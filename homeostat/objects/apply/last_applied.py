@@ -1,8 +1,8 @@
 """From kubectl's client-side apply to server-side apply and back, without conflicts.
 
-Client-side apply remembers its manifest in an annotation. When the same person's kubectl applies on the server's side,
-the fields in that manifest that still have its values are kubectl's own, whatever manager set them; and the annotation
-follows, so that the next client-side apply knows what to remove. Other managers opt out by their name.
+Client-side apply stores its manifest in an annotation. When kubectl then uses server-side apply, it owns the fields of
+that manifest that still have its values, whichever manager set them. The annotation is updated too, so that the next
+client-side apply knows what to remove. Managers with other names are not affected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def client_side_fields(live: JsonObject, shape: Shape) -> FieldSet:
-    """The fields that client-side apply set and nobody changed since; none without its annotation."""
+    """The fields that client-side apply set and nobody changed since; none without the annotation."""
     manifest = _remembered(live)
     if manifest is None:
         return LEAF
@@ -34,7 +34,9 @@ def client_side_fields(live: JsonObject, shape: Shape) -> FieldSet:
 
 
 def remember(applied: JsonObject, config: JsonObject) -> JsonObject:
-    """The object with its annotation, if it has one, brought to this configuration; itself if that says the same."""
+    """The object with its annotation, if it has one, updated to this configuration; the object itself if nothing
+    changes.
+    """
     manifest = _remembered(applied)
     if manifest is None:
         return applied

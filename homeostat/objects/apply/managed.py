@@ -1,9 +1,9 @@
-"""Who set which field: the `managedFields` of an object after a create, an update or a patch.
+"""Computes the `managedFields` of an object after a create, an update or a patch.
 
-A manager gains what its write changed or added; every other one loses that, and all lose what was removed. An entry
-with no field left vanishes; its time moves when its manager changes something. Entries of the stored object are
-trusted; what a request says about managedFields counts only where it differs, is well formed and is not for a
-subresource. As in Kubernetes, an object whose managedFields were cleared is not tracked again until it is applied.
+A manager gains the fields that its write changed or added; the others lose them, and all lose the removed fields. An
+entry without fields is dropped; its time changes when its manager changes something. Entries of the stored object are
+trusted. The managedFields of a request count only if they differ, are well formed and are not for a subresource. As in
+Kubernetes, an object whose managedFields were cleared is not tracked again until it is applied.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ UNTRACKED: FieldSet = {
     "f:kind": LEAF,
     "f:metadata": {".": LEAF, **{f"f:{name}": LEAF for name in _UNTRACKED_METADATA}},
 }
-"""What no manager ever owns."""
+"""Fields that no manager owns."""
 
 Identity = tuple[str, str, str, str]
 
@@ -61,7 +61,7 @@ def update_managed(
     """The managedFields of `new`; an empty list means that the object has none.
 
     `old` is the stored object, None for a create. `ignore` names what a write to this (sub)resource cannot set
-    (`{"f:status": {}}`), `known_versions` the apiVersions still served: managers of others are forgotten.
+    (`{"f:status": {}}`), `known_versions` the apiVersions still served: entries of other versions are dropped.
     """
     entries = _starting_entries(old, new, subresource)
     if not entries and old is not None:
@@ -96,7 +96,7 @@ def entry_of(identity: Identity, fields: FieldSet, time: str) -> JsonObject:
 
 
 def identity_of(entry: JsonObject) -> Identity:
-    """What makes two entries the same manager's; an applier is one manager across versions."""
+    """The key by which entries belong to the same manager; for apply, the version does not count."""
     operation = entry["operation"]
     version = "" if operation == "Apply" else entry["apiVersion"]
     return entry.get("manager", ""), operation, version, entry.get("subresource", "")

@@ -1,7 +1,7 @@
-"""Merges an applied configuration into an object, and takes away what nobody applies any more.
+"""Merges an applied configuration into an object, and removes the fields that nobody applies any more.
 
-Lists merge by what their schema says: list-maps by key, sets by value, the rest whole. Results share what did not
-change with what they came from, and are the object itself where nothing changed; nothing given is changed.
+Lists merge by what their schema says: list-maps by key, sets by value, the rest whole. Arguments are
+never changed. Results share unchanged parts with them, and are the object itself if nothing changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from homeostat.objects.json import Json, JsonObject
 
 
 def merge(live: JsonObject, config: JsonObject, shape: Shape) -> JsonObject:
-    """`live` with every field of `config` set; no field goes away."""
+    """`live` with every field of `config` set; no field is removed."""
     result: JsonObject | None = None
     known = shape.fields
     for name, item in config.items():
@@ -145,6 +145,6 @@ def _pruned(value: Json, last: FieldSet, managed: FieldSet, shape: Shape) -> Jso
 
 
 def _with_keys(item: JsonObject, before: JsonObject, keys: tuple[str, ...]) -> JsonObject:
-    """An item that stays keeps the keys it is known by."""
+    """An item that stays keeps its keys."""
     missing = {key: before[key] for key in keys if key in before and key not in item}
     return {**missing, **item} if missing else item

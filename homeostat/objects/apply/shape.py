@@ -1,8 +1,8 @@
-"""How an object divides into fields that can be owned: the part of a schema that apply and managedFields ask for.
+"""How an object divides into fields that a manager can own: the part of a schema that apply and managedFields need.
 
 A leaf (a scalar, an atomic list or map) has no shape. Structs and maps divide by name, list-maps by the keys of their
-items, sets by the value of their items. What no schema describes divides as it looks: objects by name, the rest whole.
-Shapes are made when first met, so that a large schema costs what is used of it.
+items, sets by the value of their items. Values without a schema divide by their JSON type: objects by name, the rest
+whole. Shapes are built on first use, so that the unused parts of a large schema cost nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Shape:
         self._prefix = ""
 
     def link(self) -> None:
-        """Finds the shapes of the parts; a second step, because parts may lead back to this shape."""
+        """Sets the shapes of the parts; a second step, because parts may refer back to this shape."""
         schema, family = self._schema, self._family
         if self.kind == "struct":
             self._rest = family.shape(schema.additional) if schema.additional else family.any
@@ -94,13 +94,13 @@ class Shape:
 
 
 class Family:
-    """The shapes of one kind, each made once, so that a schema that refers to itself ends."""
+    """The shapes of one kind, each built once, so that a recursive schema terminates."""
 
     __slots__ = ("_linking", "_made", "any", "builtin")
 
     def __init__(self, *, builtin: bool) -> None:
         self._made: dict[Schema, Shape | None] = {}
-        # No other thread may meet a shape before it is linked.
+        # No other thread may see a shape before it is linked.
         self._linking = RLock()
         self.builtin = builtin
         self.any = Shape("any", Schema(), self)
@@ -139,7 +139,9 @@ def _division(schema: Schema) -> Literal["struct", "list", "any"] | None:
 
 @lru_cache(maxsize=1024)
 def _filled_fields(openapi_name: str) -> frozenset[str]:
-    """What an empty built-in object has, being a Go struct: structs held by value, lists that are never left out."""
+    """The fields that an empty built-in object has, since it is a Go struct: structs held by value, lists that are
+    never left out.
+    """
     try:
         fields = flat_fields(type_named(".".join(openapi_name.split(".")[-3:])))
     except KeyError:

@@ -10,8 +10,9 @@
         columns=(Column("Text", ".spec.text"), READY_COLUMN, AGE_COLUMN),
     )
 
-How types become schemas is `typeschema.py`. `definition` is whole, as a server would return it, equal at every call,
-and has passed the checks of a server: what an API server would refuse is a `ValueError` here. Pure.
+`type_schema.py` turns types into schemas. `definition` is complete, as a server would return it, and equal at every
+call. It has passed the validation of a server: a definition that an API server would reject is a `ValueError` here.
+Pure.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ Conditions = Annotated[
     keyed("type"),
     Meta(description="The conditions of the object, one of each type.", extra_json_schema={"items": _CONDITION}),
 ]
-"""The list of `metav1.Condition`, held to what apimachinery asks of it."""
+"""The list of `metav1.Condition`, with the validation of apimachinery."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was last seen of the object."""
+    """The last observed state of the object."""
 
     conditions: Conditions = ()
     observed_generation: Annotated[int, Meta(ge=0, description="The metadata.generation that was last reconciled.")] = 0
@@ -82,7 +83,7 @@ AGE_COLUMN = Column("Age", ".metadata.creationTimestamp", "date")
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Where the scale subresource finds its numbers: `.spec.replicas`."""
+    """The paths of the scale subresource: `.spec.replicas`."""
 
     replicas: str
     observed_replicas: str
@@ -93,7 +94,7 @@ class CustomKind(msgspec.Struct, frozen=True):
     kind: Kind
     spec: type[msgspec.Struct]
     status: type[msgspec.Struct] | None = Status
-    """None for a kind that only records: it gets no status and no status subresource."""
+    """None for a kind without status: it gets no status subresource."""
     columns: tuple[Column, ...] = ()
     rules: tuple[Rule, ...] = ()
     """Over the whole object: `self.spec.text != self.metadata.name`."""
@@ -102,10 +103,10 @@ class CustomKind(msgspec.Struct, frozen=True):
     selectable: tuple[str, ...] = ()
     """Paths of fields that a field selector may name: `.spec.text`."""
     is_guarded: bool = False
-    """Its operator checks writes before they happen, where a server asks it (`Setup.guard`)."""
+    """Whether the operator validates writes as an admission webhook (`Setup.guard`)."""
 
     def schema(self) -> JsonObject:
-        """An object always has a spec: it must be given where a field of it must, and is filled in otherwise."""
+        """Every object has a spec: it is required if one of its fields is, and defaulted otherwise."""
         spec = struct_schema(self.spec)
         is_required = "required" in spec
         properties = {"spec": spec if is_required else {**spec, "default": whole_default({}, spec)}}

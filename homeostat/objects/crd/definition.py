@@ -1,7 +1,7 @@
-"""CustomResourceDefinitions: what may be declared, in the words of Kubernetes.
+"""Validation and defaults of CustomResourceDefinitions, in the words of Kubernetes.
 
-`default_crd` fills in what may be left out, `validate_crd` answers for a new definition and `validate_crd_update` for
-a change. Any JSON may be passed; what is not even of the right type is named before anything else is looked at.
+`default_crd` sets defaults, `validate_crd` checks a new definition and `validate_crd_update` a change. Any JSON may be
+passed; values of the wrong type are reported before anything else is checked.
 A part that is the same in all versions is reported once, without the version, as Kubernetes does:
 `spec.validation.openAPIV3Schema...` for a definition with one version.
 """
@@ -74,7 +74,7 @@ _CRD = form.object_of(
 
 
 def default_crd(crd: JsonObject) -> None:
-    """Fills in names and conversion in place; what has the wrong type is left for `validate_crd` to name."""
+    """Sets the defaults of names and conversion in place; `validate_crd` reports values of the wrong type."""
     spec = crd.get("spec")
     if not isinstance(spec, dict):
         return
@@ -96,7 +96,7 @@ def validate_crd(crd: JsonObject) -> list[Cause]:
 
 
 def validate_crd_update(new: JsonObject, old: JsonObject) -> list[Cause]:
-    """`old` is a definition as stored. A version whose schema did not change is not held to newer rules."""
+    """`old` is a definition as stored. A version whose schema did not change is not validated against newer rules."""
     causes = _CRD(new, "")
     if causes:
         return causes

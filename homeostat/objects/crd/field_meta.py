@@ -1,9 +1,10 @@
-"""What the type of a field cannot say about it, to stand beside the type in an `Annotated`.
+"""Markers for what the type of a field cannot express, to be used beside the type in an `Annotated`.
 
     replicas: Annotated[int, Meta(ge=0), rule("self >= oldSelf", "must not fall")]
     ports: Annotated[tuple[Port, ...], keyed("name")] = ()
 
-Each is a `msgspec.Meta` whose `extra_json_schema` goes into the field's schema (`typeschema.py`); several add up. Pure.
+Each is a `msgspec.Meta` whose `extra_json_schema` goes into the field's schema (`type_schema.py`); several are merged.
+Pure.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def rule(
 
 
 def keyed(*keys: str) -> Meta:
-    """A list of objects that these fields, by their wire names, tell apart; server-side apply merges it by them."""
+    """A list of objects with unique values of these fields (wire names); server-side apply merges it by them."""
     return Meta(extra_json_schema={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)})
 
 

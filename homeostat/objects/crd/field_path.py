@@ -1,6 +1,6 @@
 """Simple paths to a field of a schema: `.spec.color`, `.metadata.labels['app']`.
 
-They name what a field selector may ask for (`selectableFields`) and where a rule's fault lies (`fieldPath`).
+They name the fields that a field selector may use (`selectableFields`) and the field that a rule reports (`fieldPath`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 
 
 class FieldPathError(ValueError):
-    """The text is not a path, or leads to nothing in the schema."""
+    """The text is not a path, or the schema has no such field."""
 
 
 def resolve(text: str, schema: Schema, *, brackets: bool = True) -> tuple[str, Schema]:

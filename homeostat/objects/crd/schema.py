@@ -1,7 +1,7 @@
-"""Whether a CustomResourceDefinition may have this `openAPIV3Schema`.
+"""Validation of the `openAPIV3Schema` of a CustomResourceDefinition.
 
-Form first, then structure, then the defaults against the structure, then each keyword, and last the rules, which can
-only be compiled against a sound schema, and the defaults against the rules.
+The order: JSON types, structure, defaults against the structure, each keyword, and last the rules, which can only be
+compiled against a valid schema, and the defaults against the rules.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Decoding gives the same struct with the schema's defaults filled in as without. So a default is written only as far as
 it differs from what decoding gives anyway: an object holds the members that differ from its own defaults, and empty
 texts, lists and maps are not written at all, since absent and empty are the same to the struct (and a rule asks
-`has(self.x)`). Numbers and booleans always are. Where there are rules a default is written whole: Kubernetes holds it
-to them as it is written, with nothing filled in. A default that JSON cannot say is a `TypeError`. Pure.
+`has(self.x)`). Numbers and booleans always are. Where there are rules a default is written in full: Kubernetes
+validates it as it is written, with nothing filled in. A default that JSON cannot express is a `TypeError`. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _ABSENT: tuple[Json, ...] = (None, "", [], {})
 
 
 def written_default(field: inspect.Field, schema: JsonObject, where: str) -> Json:
-    """`UNSET` where nothing is to be written. `schema` is the field's own, `where` its name for errors."""
+    """The default to write into the schema; `UNSET` for none. `schema` is the field's own, `where` its name for
+    errors.
+    """
     value = _own_default(field, where)
     if value is None or value is UNSET or value is msgspec.NODEFAULT:
         return UNSET
@@ -38,7 +40,7 @@ def written_default(field: inspect.Field, schema: JsonObject, where: str) -> Jso
 
 
 def whole_default(written: Json, schema: JsonObject) -> Json:
-    """With the defaults inside it filled in, where the schema has rules."""
+    """The default, with the defaults inside it filled in if the schema has rules."""
     if not _has_rules(schema):
         return written
     holder = {"default": written}
@@ -63,7 +65,7 @@ def takes_none(info: inspect.Type) -> bool:
 
 
 def _own_default(field: inspect.Field, where: str) -> Any:
-    """`NODEFAULT` for a field that must be given, `UNSET` for one that may be left out and then is nothing."""
+    """`NODEFAULT` for a required field, `UNSET` for an optional one without a default."""
     if field.required:
         return msgspec.NODEFAULT
     if field.default is not msgspec.NODEFAULT:

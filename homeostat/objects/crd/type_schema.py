@@ -1,16 +1,16 @@
 """The schema of a msgspec struct, as the `openAPIV3Schema` of a CustomResourceDefinition has it.
 
-One type is written once and read by both sides: the server holds objects to the schema, the operator decodes them into
-the struct. So a struct either has a schema that says the same, or it is refused with a `TypeError` that names the
-struct and the field. Three promises:
+Both sides use the same type: the server validates objects against the schema, the operator decodes them into the
+struct. So a struct either has an equivalent schema, or it is rejected with a `TypeError` that names the struct and the
+field. Three promises:
 
-- What a server lets in, the struct decodes (from a whole number written as 2.0 Kubernetes makes 2).
-- Filling in the schema's defaults never changes what the struct decodes to (`typedefault.py`).
+- The struct decodes whatever a server accepts (Kubernetes turns a whole number written as 2.0 into 2).
+- Filling in the schema's defaults never changes what the struct decodes to (`type_default.py`).
 - The same types give the same schema, in whatever order their fields and values are declared.
 
-`None` in a union stands for a field that is absent; `null` itself is let in only where a field is `NULLABLE`. Of a
+`None` in a union stands for a field that is absent; `null` itself is accepted only for `NULLABLE` fields. Of a
 `msgspec.Meta` the constraints count, the title, the description, the first example, and `extra_json_schema`, which is
-merged in (`fieldmeta.py`). A struct's docstring is its description, its `__rules__` are its rules in CEL. Pure.
+merged in (`field_meta.py`). A struct's docstring is its description, its `__rules__` are its rules in CEL. Pure.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _LIMITS: tuple[tuple[str, str, JsonObject], ...] = (
 
 
 def struct_schema(struct: type[msgspec.Struct], *, has_defaults: bool = True) -> JsonObject:
-    """A new value at each call. Without defaults for a status, which is what was seen and nothing filled in."""
+    """A new schema at each call. A status gets no defaults: it holds what was observed."""
     try:
         info = inspect.type_info(struct)
     except TypeError as error:
@@ -73,7 +73,7 @@ class _Place:
     """`Struct.field`, for errors."""
     has_defaults: bool
     above: tuple[type, ...] = ()
-    """The structs on the way here."""
+    """The structs that enclose this place."""
 
     def refused(self, what: str, instead: str) -> TypeError:
         return TypeError(f"{self.where}: {what} is not supported in the schema of a custom kind; {instead}")
@@ -114,7 +114,7 @@ def _of_metadata(info: inspect.Metadata, place: _Place) -> JsonObject:
     if not takes_none(info) and not isinstance(info.type, inspect.AnyType | inspect.RawType):
         raise place.refused("a null that the type does not take", "add None to the type")
     if "enum" in schema:
-        # Kubernetes holds null to the choice as well.
+        # Kubernetes validates null against the enum as well.
         schema["enum"] = [*schema["enum"], None]
     return schema
 
@@ -123,7 +123,7 @@ def _extra(given: JsonObject, place: _Place) -> JsonObject:
     if "default" in given:
         raise place.refused("a default in extra_json_schema", "give it as the default of the field itself")
     extra = {word: value for word, value in given.items() if word != "examples"}
-    # Schemas of Kubernetes know one example.
+    # Kubernetes allows one example in a schema.
     return extra | {"example": given["examples"][0]} if given.get("examples") else extra
 
 
@@ -226,5 +226,5 @@ def _of_struct(info: inspect.StructType, place: _Place) -> JsonObject:
 
 
 def _reflowed(doc: str) -> str:
-    """A docstring as running text: how its lines were broken is no matter of its readers."""
+    """A docstring as running text, without its line breaks."""
     return "\n\n".join(" ".join(each.split()) for each in re.split(r"\n\s*\n", doc.strip()))

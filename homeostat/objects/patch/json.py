@@ -1,8 +1,8 @@
 """JSON patch (RFC 6902) and JSON merge patch (RFC 7386) on decoded JSON.
 
-The document given is never changed: only the containers on the way to a change are copied, so a patch costs what it
-touches. Results share the rest with the document and with the patch. What is not a patch is a `BadRequestError`, what
-cannot be applied (a failed `test` too) an `InvalidError`, as Kubernetes answers them.
+The document is never changed: only the containers on the way to a change are copied. Results share the rest with the
+document and with the patch. A malformed patch is a `BadRequestError`; one that cannot be applied (a failed `test` too)
+is an `InvalidError`, as in Kubernetes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MISSING = object()
 
 
 def merge_patch(document: Json, patch: Json) -> Json:
-    """`document` after the merge patch; nulls take away, everything but objects is replaced."""
+    """`document` after the merge patch; nulls remove members, everything but objects is replaced."""
     if type(patch) is not dict:
         return patch
     result = dict(document) if type(document) is dict else {}
@@ -48,7 +48,7 @@ def json_patch(document: Json, operations: Json, *, limit: int = MAX_OPERATIONS)
     for operation in operations:
         _STEPS[operation["op"]](patched, operation)
     result = _bounded(patched.root[0])
-    # What was moved is still the document's own, now in another role: no place where both may change.
+    # The moved value is still in the document, at another place, so it must not be changed in place.
     return _copied(result) if any(operation["op"] == "move" for operation in operations) else result
 
 
@@ -72,12 +72,12 @@ class _Patched:
 
     def __init__(self, document: Json) -> None:
         self.root: list[Json] = [document]
-        # By identity, and held here so that no identity is given out twice.
+        # The copies by identity. They are referenced here, so that no identity is reused.
         self._owned: dict[int, Json] = {}
         self._copied_bytes = 0
 
     def get(self, path: str) -> Json:
-        """The value at a path, `_MISSING` where only its last step leads nowhere."""
+        """The value at a path, `_MISSING` if only its last step does not exist."""
         container, key = self._find(path, owned=False)
         return _item(container, key)
 
@@ -120,7 +120,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _bounded(value: Json) -> Json:
-    """What is copied or left, if it may be walked by recursion."""
+    """The value, if it is not too deep for recursion."""
     problem = excess(value)
     if problem:
         raise InvalidError(f"the result of the JSON patch {problem}")
@@ -218,7 +218,7 @@ def _test(patched: _Patched, operation: Json) -> None:
     path = operation["path"]
     expected = operation.get("value")
     found = patched.get(path)
-    # A missing member passes a test for null: how a patch says that a field must not be there.
+    # A missing member passes a test for null: this is how a patch requires that a field is absent.
     if not _same(None if found is _MISSING else found, expected):
         raise InvalidError(f"JSON patch: testing path {path} failed")
 

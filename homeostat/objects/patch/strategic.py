@@ -1,8 +1,8 @@
 """Strategic merge patch: a merge patch that knows from the schema which lists merge, and by which key.
 
 Directives: `$patch: replace|delete|merge`, `$retainKeys`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`.
-The document and the patch are never changed; the result shares with both. A directive that is not one is a
-`BadRequestError`, a patch that does not fit its own lists an `InvalidError`.
+The document and the patch are never changed; the result shares with both. An unknown directive is a
+`BadRequestError`, a patch whose lists contradict each other an `InvalidError`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _merge_value(original: Json, patch: Json, schema: Schema | None) -> Json:
 
 
 def _plain(value: Json) -> Json:
-    """A part of a patch with nothing to merge into: without nulls, directives and what they delete."""
+    """A part of a patch that has no counterpart in the original: without nulls, directives and what they delete."""
     if type(value) is dict:
         return {
             name: _plain(item)
@@ -208,7 +208,7 @@ def _index(items: list[Json], name: Json, key: str) -> int:
 
 
 def _ordered(merged: list[Json], first: list[Json], server: list[Json], key: str) -> list[Json]:
-    """`merged` with the items of `first` in its order, and the others where the server had them relative to those."""
+    """`merged` with the items of `first` in that order; the others keep their place relative to those on the server."""
     places = {_hashable(_name(item, key)): place for place, item in reversed(list(enumerate(first)))}
     server_places = {_hashable(_name(item, key)): place for place, item in reversed(list(enumerate(server)))}
     named = [(_hashable(_name(item, key)), item) for item in merged]

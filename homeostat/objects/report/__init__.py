@@ -1,3 +1,3 @@
-"""What a check found, in the forms that people and programs read. `report` has the values; each other module writes
-one form of them. All are pure, and none trusts a name or a message that it prints.
+"""Reports of findings in several output formats. `report` has the values; each other module writes one format. All are
+pure, and all escape the names and messages that they print.
 """

@@ -25,7 +25,7 @@ def _command(entry: Entry) -> str:
 
 
 def _data(text: str) -> str:
-    """A line break would end the command, and what follows could be another one."""
+    """Escapes line breaks: one would end the command, and the rest could be another command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

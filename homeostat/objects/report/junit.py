@@ -1,6 +1,6 @@
 """A report as JUnit XML, as CI systems list test results: a suite for each summary, a failed case for each finding.
 
-A summary without findings is one case that passed. What could not be read is a suite of errors.
+A summary without findings is one case that passed. Unreadable places are a suite of errors.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _text(text: str) -> str:
 
 
 def _allowed(text: str) -> str:
-    """XML has no way to write most control characters and half surrogate pairs, not even escaped."""
+    """Removes what XML cannot express even when escaped: most control characters and lone surrogates."""
     return "".join(each if _is_allowed(ord(each)) else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 

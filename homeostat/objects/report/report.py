@@ -1,5 +1,5 @@
-"""What a check found, before it has a form. Whoever checks (policies, contracts) fills these values and says in
-`Terms` what its readers call the parts.
+"""The findings of a check, independent of the output format. A checker (policies, contracts) fills these values, and
+names the parts in `Terms`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import msgspec
 
 Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "high", "medium", "low")
-"""Gravest first."""
+"""Most severe first."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One finding and where it is; `source` is empty for objects of a cluster."""
 
     origin: str
-    """What demands it: the policy or the contract."""
+    """The policy or the contract that the finding violates."""
     kind: str
     namespace: str
     name: str
@@ -26,7 +26,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity
     message: str
     part: str = ""
-    """Of the object, such as a container."""
+    """A part of the object, such as a container."""
     source: str = ""
     line: int = 1
 
@@ -40,11 +40,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """How one policy, contract or cluster stands."""
+    """The result of one policy, contract or cluster."""
 
     title: str
     score: int | None = None
-    """Of 100, where it has one."""
+    """The score out of 100, if there is one."""
     classification: str
     subjects: int
     findings: int

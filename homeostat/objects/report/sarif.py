@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0, as code scanning services take it."""
+"""A report as SARIF 2.1.0, for code scanning services."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Fills in what an object leaves out, from the defaults of its schema.
+"""Sets the defaults of a schema in an object.
 
-A schema's defaults are gathered once into a plan that holds only the way to them; a schema without defaults has no
-plan and costs one attribute. As in Kubernetes, a default that is an object is itself filled in, a missing object is
-not created for the sake of a default inside it, and `null` is replaced where the schema does not allow it.
+The defaults of a schema are collected once into a plan that holds only the paths to them; a schema without defaults has
+no plan. As in Kubernetes, a default that is an object is itself filled in, a missing object is
+not created for a default inside it, and `null` is replaced where the schema does not allow it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _copy(value: Json) -> Json:
 
 
 def _plan_of(schema: Schema) -> _Plan | None:
-    """Schemas may refer to themselves, so first which nodes lead to a default, then a plan for each of those."""
+    """Schemas may be recursive, so this first finds the nodes that lead to a default, then builds a plan for each."""
     leading = _leading_to_defaults(schema)
     plans: dict[int, _Plan] = {node: _Plan() for node in leading}
     for node, one in leading.items():

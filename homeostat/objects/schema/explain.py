@@ -1,8 +1,9 @@
-"""Why an object does not fit its schema, in the words of Kubernetes.
+"""Explains why an object does not match its schema, in the words of Kubernetes.
 
-The engine that accepts objects only says no; this walk says where and why. It is the slow path of a refused request
-and the truth about what is refused. On an update it ratchets: a value that is equal to what stood there before is
-not looked into, so that an object that was let in by an older schema can still be changed elsewhere.
+The engine in `json_schema.py` only says whether an object is valid; this walk finds every invalid field and the
+reason. It runs for rejected requests only, and its answer is the final one. On an update it ratchets: it skips a value
+that equals the old value at the same place, so that an object which an older schema accepted can still be changed
+elsewhere.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from homeostat.objects.schema.schema import UNSET, Schema
 from homeostat.objects.schema.structural import schema_of
 
 _MOST_NAMES = 1024
-"""Of supported values; a message is cut before it comes to the next."""
+"""How many supported values a message lists; it would be cut off before the next one."""
 
 
 def explain(value: Json, schema: Schema, old: Json = UNSET, *, path: str = "") -> list[Cause]:
-    """`old`: what stood in the same place before, on an update."""
+    """The causes for which `value` is invalid. `old` is the previous value at the same place, on an update."""
     return _check(value, schema, path, old)
 
 
@@ -74,7 +75,7 @@ def _type_causes(value: Json, node: Schema, path: str) -> list[Cause]:
 
 def _json_type(value: Json) -> str:
     found = type_name(value)
-    # A JSON number beyond 64 bits is a float to Go, and to be told so.
+    # A JSON number beyond 64 bits is a float to Go, and the message says so.
     return "number" if found == "integer" and not INT64_LOWEST <= value <= INT64_HIGHEST else found
 
 
@@ -97,10 +98,10 @@ def _string_causes(value: str, node: Schema, path: str) -> list[Cause]:
 
 
 def _pattern_cause(value: str, pattern: str, path: str) -> Cause:
-    told = f"{path} in body should match '{pattern}'"
+    message = f"{path} in body should match '{pattern}'"
     if not is_too_long(pattern, value):
-        return invalid(path, value, told)
-    return invalid(path, f"{value[:64]}...", f"{told}; a value of {len(value)} characters is too long to check")
+        return invalid(path, value, message)
+    return invalid(path, f"{value[:64]}...", f"{message}; a value of {len(value)} characters is too long to check")
 
 
 def _number_causes(value: float, rules: dict[str, Any], path: str) -> list[Cause]:
@@ -120,7 +121,7 @@ def _number_causes(value: float, rules: dict[str, Any], path: str) -> list[Cause
 
 @lru_cache(maxsize=256)
 def _multiple_of(step: float) -> Any:
-    """Decimal fractions are a matter of rounding: the accepting engine's own."""
+    """Decimal fractions need rounding; this rounds as the engine in `json_schema.py` does."""
     return jsonschema_rs.Draft7Validator({"multipleOf": step}).is_valid
 
 
@@ -143,7 +144,7 @@ def _list_causes(values: list[Json], node: Schema, path: str, old: Json) -> list
 
 
 def _old_items(node: Schema, old: Json) -> dict[Json, Json]:
-    """Only the items of a map have a place they keep; those of other lists are new whenever the list is."""
+    """The previous value of each item. Only items of a list-map can be matched, by key; all others count as new."""
     if node.list_type != "map" or not isinstance(old, list):
         return {}
     return {_key_of(each, node.map_keys): each for each in old}
@@ -185,8 +186,8 @@ def _embedded_causes(value: JsonObject, path: str) -> list[Cause]:
     if isinstance(version, str) and version.count("/") > 1:
         causes.append(invalid(f"{path}.apiVersion", version, f"unexpected GroupVersion string: {version}"))
     if isinstance(kind, str) and kind and (messages := dns1035_label(kind.lower())):
-        told = f"may have mixed case, but should otherwise match: {','.join(messages)}"
-        causes.append(invalid(f"{path}.kind", kind, told))
+        message = f"may have mixed case, but should otherwise match: {','.join(messages)}"
+        causes.append(invalid(f"{path}.kind", kind, message))
     if "metadata" in value and not isinstance(value["metadata"], dict):
         causes.append(invalid(f"{path}.metadata", value["metadata"], "must be an object"))
     return causes
@@ -196,8 +197,8 @@ def _enum_causes(value: Json, node: Schema, path: str) -> list[Cause]:
     known = node.constraints.get("enum")
     if not known or (value in known and any(is_same(value, each) for each in known)):
         return []
-    told = islice(known, _MOST_NAMES)
-    names = ", ".join(quoted(each if isinstance(each, str) else quoted(each)) for each in told)
+    listed = islice(known, _MOST_NAMES)
+    names = ", ".join(quoted(each if isinstance(each, str) else quoted(each)) for each in listed)
     return [Cause("FieldValueNotSupported", f"Unsupported value: {quoted(value)}: supported values: {names}", path)]
 
 
@@ -207,21 +208,21 @@ def _combination_causes(value: Json, node: Schema, path: str) -> list[Cause]:
     if rules.get("anyOf"):
         results = _results(value, rules["anyOf"], path)
         if all(results):
-            told = f"{quoted(path)} must validate at least one schema (anyOf)"
-            causes += [invalid(path, "", told), *min(results, key=len)]
+            message = f"{quoted(path)} must validate at least one schema (anyOf)"
+            causes += [invalid(path, "", message), *min(results, key=len)]
     if rules.get("oneOf"):
         results = _results(value, rules["oneOf"], path)
         valid = results.count([])
         if valid != 1:
             found = f"Found {valid} valid alternatives" if valid else "Found none valid"
-            told = f"{quoted(path)} must validate one and only one schema (oneOf). {found}"
-            causes += [invalid(path, "", told), *(() if valid else min(results, key=len))]
+            message = f"{quoted(path)} must validate one and only one schema (oneOf). {found}"
+            causes += [invalid(path, "", message), *(() if valid else min(results, key=len))]
     if rules.get("allOf"):
         results = _results(value, rules["allOf"], path)
         if any(results):
             none = ". None validated" if all(results) else ""
-            told = f"{quoted(path)} must validate all the schemas (allOf){none}"
-            causes += [*(cause for result in results for cause in result), invalid(path, "", told)]
+            message = f"{quoted(path)} must validate all the schemas (allOf){none}"
+            causes += [*(cause for result in results for cause in result), invalid(path, "", message)]
     if "not" in rules and not _results(value, [rules["not"]], path)[0]:
         causes.append(invalid(path, "", f"{quoted(path)} must not validate the schema (not)"))
     return causes

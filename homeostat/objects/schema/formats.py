@@ -1,7 +1,7 @@
 """The string formats that Kubernetes checks in custom objects.
 
-A format that is not here is a remark to the reader and checks nothing: `int32` and `int64` among them, whatever one
-may expect. Dashes in the name do not matter (`date-time` is `datetime`).
+A format that is not listed here is documentation and checks nothing; that includes `int32` and `int64`. Dashes in the
+name do not matter (`date-time` is `datetime`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Check = Callable[[str], bool]
 
 
 def format_check(name: str) -> Check | None:
-    """Tells whether a string has the format; None for a format that is not checked."""
+    """The check of a format; None for a format that is not checked."""
     return _CHECKS.get(name.replace("-", ""))
 
 

@@ -1,8 +1,8 @@
-"""A structural schema as JSON Schema, for the engine that accepts good objects quickly.
+"""A structural schema as JSON Schema, for the engine that accepts valid objects quickly.
 
-What JSON Schema has no word for is written out: `nullable`, int-or-string, integers that end at 64 bits, embedded
-resources, Go's patterns, boolean `exclusiveMinimum`, and that Kubernetes asks nothing more of a `null` than to be
-allowed and listed. Unique list items are `list_types.py`'s.
+Keywords that JSON Schema does not have are translated: `nullable`, int-or-string, integers that end at 64 bits,
+embedded resources, Go's patterns, boolean `exclusiveMinimum`, and that Kubernetes checks a `null` only against
+`nullable` and `enum`. `list_types.py` checks unique list items.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INT64_LOWEST, INT64_HIGHEST = -(2**63), 2**63 - 1
 _MOST_NODES = 20_000
 _MOST_PATTERNS = 500
 _MOST_WEIGHT = 100
-"""Patterns that the engine compiles, all in one go, and asks itself; the others are asked for when they are needed."""
+"""How many patterns the engine compiles itself, all at once; the others are compiled when they are first needed."""
 
 _PLAIN = ("multipleOf", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _EMBEDDED: JsonObject = {
@@ -37,8 +37,8 @@ _EMBEDDED: JsonObject = {
 }
 
 
-class _Asked:
-    """What the engine leaves to others, by the name of a format; and what it has been given to do itself."""
+class _Translation:
+    """What the translation has produced so far: checks that the engine calls back as formats, and counts."""
 
     __slots__ = ("formats", "has_weight", "inlined", "nodes")
 
@@ -51,43 +51,43 @@ class _Asked:
 
 class Accepter(NamedTuple):
     accepts: Callable[[Json], bool]
-    """Whether a value fits the schema, list types aside."""
+    """Checks whether a value matches the schema, except for list types."""
     may_take_long: bool
-    """With long texts: it cannot be interrupted."""
+    """Whether long texts take long to check; the engine cannot be interrupted."""
 
 
 def accepter(schema: Schema) -> Accepter:
-    """`ValueError` if the schema itself is not sound, or too large for the engine to take in without a pause."""
-    asked = _Asked()
+    """`ValueError` if the schema is invalid, or so large that compiling it would block the event loop."""
+    state = _Translation()
     definitions: dict[str, JsonObject] = {}
     try:
-        translated = _translate(schema, definitions, asked)
+        translated = _translate(schema, definitions, state)
     except PatternError as error:
         raise ValueError(str(error)) from error
     if definitions:
         translated["definitions"] = definitions
     try:
         validator = jsonschema_rs.Draft202012Validator(
-            translated, formats=asked.formats, validate_formats=True, pattern_options=jsonschema_rs.RegexOptions()
+            translated, formats=state.formats, validate_formats=True, pattern_options=jsonschema_rs.RegexOptions()
         )
-        return Accepter(validator.is_valid, asked.has_weight)
+        return Accepter(validator.is_valid, state.has_weight)
     except jsonschema_rs.ValidationError as error:
         raise ValueError(str(error)) from error
 
 
-def _translate(node: Schema, definitions: dict[str, JsonObject], asked: _Asked) -> JsonObject:
-    """Named nodes may refer to themselves and become definitions; the others are written in place."""
+def _translate(node: Schema, definitions: dict[str, JsonObject], state: _Translation) -> JsonObject:
+    """Named nodes may be recursive and become definitions; the others are inlined."""
     if not node.name:
-        return _written(node, definitions, asked)
+        return _written(node, definitions, state)
     if node.name not in definitions:
         definitions[node.name] = {}
-        definitions[node.name].update(_written(node, definitions, asked))
+        definitions[node.name].update(_written(node, definitions, state))
     return {"$ref": f"#/definitions/{node.name}"}
 
 
-def _written(node: Schema, definitions: dict[str, JsonObject], asked: _Asked) -> JsonObject:
-    asked.nodes += 1
-    if asked.nodes > _MOST_NODES:
+def _written(node: Schema, definitions: dict[str, JsonObject], state: _Translation) -> JsonObject:
+    state.nodes += 1
+    if state.nodes > _MOST_NODES:
         raise ValueError(f"the schema has more than {_MOST_NODES} parts")
     out: JsonObject = {word: node.constraints[word] for word in _PLAIN if word in node.constraints}
     _write_type(node, out)
@@ -96,31 +96,31 @@ def _written(node: Schema, definitions: dict[str, JsonObject], asked: _Asked) ->
         out["enum"] = node.constraints["enum"]
     if check := format_check(node.format):
         out["format"] = f"kubernetes-{node.format}"
-        asked.formats[out["format"]] = check
+        state.formats[out["format"]] = check
     if pattern := node.constraints.get("pattern"):
-        _write_pattern(pattern, out, asked)
+        _write_pattern(pattern, out, state)
     if node.required:
         out["required"] = list(node.required)
     if node.properties:
-        out["properties"] = {name: _translate(each, definitions, asked) for name, each in node.properties.items()}
+        out["properties"] = {name: _translate(each, definitions, state) for name, each in node.properties.items()}
     if node.additional is not None:
-        out["additionalProperties"] = _translate(node.additional, definitions, asked)
+        out["additionalProperties"] = _translate(node.additional, definitions, state)
     if node.items is not None:
-        out["items"] = _translate(node.items, definitions, asked)
-    _write_combinations(node, out, asked)
+        out["items"] = _translate(node.items, definitions, state)
+    _write_combinations(node, out, state)
     return out
 
 
-def _write_pattern(pattern: str, out: JsonObject, asked: _Asked) -> None:
+def _write_pattern(pattern: str, out: JsonObject, state: _Translation) -> None:
     read = compile_pattern(pattern)
-    asked.has_weight = asked.has_weight or read.weight > SLIGHT_WEIGHT
-    if read.weight <= _MOST_WEIGHT and asked.inlined < _MOST_PATTERNS:
-        asked.inlined += 1
+    state.has_weight = state.has_weight or read.weight > SLIGHT_WEIGHT
+    if read.weight <= _MOST_WEIGHT and state.inlined < _MOST_PATTERNS:
+        state.inlined += 1
         out["pattern"] = read.rust
         return
-    check = asked.formats.get(out.get("format", ""))
+    check = state.formats.get(out.get("format", ""))
     out["format"] = f"{out.get('format', '')} {pattern}"
-    asked.formats[out["format"]] = lambda text: fits(pattern, text) and (check is None or check(text))
+    state.formats[out["format"]] = lambda text: fits(pattern, text) and (check is None or check(text))
 
 
 def _write_type(node: Schema, out: JsonObject) -> None:
@@ -141,13 +141,13 @@ def _write_bounds(node: Schema, out: JsonObject) -> None:
         out["maximum"] = min(out.get("maximum", INT64_HIGHEST), INT64_HIGHEST)
 
 
-def _write_combinations(node: Schema, out: JsonObject, asked: _Asked) -> None:
+def _write_combinations(node: Schema, out: JsonObject, state: _Translation) -> None:
     further: JsonObject = {}
     for word in ("allOf", "anyOf", "oneOf"):
         if each := node.constraints.get(word):
-            further[word] = [_nested(one, asked) for one in each]
+            further[word] = [_nested(one, state) for one in each]
     if "not" in node.constraints:
-        further["not"] = _nested(node.constraints["not"], asked)
+        further["not"] = _nested(node.constraints["not"], state)
     if not further:
         if node.embedded:
             out["anyOf"] = [{"not": {"type": "object"}}, _EMBEDDED]
@@ -158,5 +158,5 @@ def _write_combinations(node: Schema, out: JsonObject, asked: _Asked) -> None:
     out.update(further if not node.embedded else {"allOf": parts})
 
 
-def _nested(raw: dict[str, Any], asked: _Asked) -> JsonObject:
-    return _written(schema_of(raw), {}, asked)
+def _nested(raw: dict[str, Any], state: _Translation) -> JsonObject:
+    return _written(schema_of(raw), {}, state)

@@ -1,8 +1,7 @@
 """The keywords of a CustomResourceDefinition's schema: their JSON types, and which may stand where.
 
-`check_form` comes first; what it lets through has strings where strings belong. `check_keywords` then goes through
-every schema of the tree, those inside combinations included, in the words of Kubernetes. Whether the whole is
-structural is `structure.py`'s.
+`check_form` runs first and checks the JSON types. `check_keywords` then checks every schema of the tree, those inside
+combinations included, in the words of Kubernetes. `structure.py` checks whether the whole is structural.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "de
 
 
 def check_form(raw: Json, path: str) -> list[Cause]:
-    """What has the wrong JSON type, or is nested too deeply to be looked at."""
+    """Reports values of the wrong JSON type, and nesting that is too deep."""
     if not isinstance(raw, dict):
         return form.any_object(raw, path)
     if is_deeper(raw, _DEEPEST):
@@ -83,7 +82,7 @@ _SCHEMA = form.object_of(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What holds for a part of the tree because of what stands above it."""
+    """What a part of the tree inherits from the nodes above it."""
 
     no_defaults: str = ""
     is_inside_meta: bool = False
@@ -97,8 +96,8 @@ def _check(raw: JsonObject, path: str, place: _Place, *, is_root: bool = False) 
     causes = _check_supported(raw, path, place) + _check_numbers(raw, path)
     additional, properties = raw.get("additionalProperties"), raw.get("properties") or {}
     if additional is not None and additional is not True and properties:
-        told = "additionalProperties and properties are mutual exclusive"
-        causes.append(forbidden(f"{path}.additionalProperties", told))
+        message = "additionalProperties and properties are mutual exclusive"
+        causes.append(forbidden(f"{path}.additionalProperties", message))
     if isinstance(additional, dict):
         why = "inside additionalProperties applying to object metadata"
         inner = replace(place, no_defaults=why) if place.is_inside_meta else place
@@ -128,22 +127,22 @@ def _check_supported(raw: JsonObject, path: str, place: _Place) -> list[Cause]:
     if found and found not in TYPES:
         causes.append(unsupported(f"{path}.type", found, TYPES))
     if found == "null":
-        told = "type cannot be set to null, use nullable as an alternative"
-        causes.append(forbidden(f"{path}.type", told))
+        message = "type cannot be set to null, use nullable as an alternative"
+        causes.append(forbidden(f"{path}.type", message))
     if raw.get("default") is not None and place.no_defaults:
         causes.append(forbidden(f"{path}.default", f"must not be set {place.no_defaults}"))
     causes += [forbidden(f"{path}.{word}", f"{word} is not supported") for word in _UNSUPPORTED if raw.get(word)]
     if isinstance(raw.get("items"), list):
         causes.append(forbidden(f"{path}.items", "items must be a schema object and not an array"))
     if place.is_inside_meta and raw.get("x-kubernetes-embedded-resource"):
-        told = "must not be used inside of resource meta"
-        causes.append(forbidden(f"{path}.x-kubernetes-embedded-resource", told))
+        message = "must not be used inside of resource meta"
+        causes.append(forbidden(f"{path}.x-kubernetes-embedded-resource", message))
     if raw.get("uniqueItems"):
-        told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        causes.append(forbidden(f"{path}.uniqueItems", told))
+        message = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        causes.append(forbidden(f"{path}.uniqueItems", message))
     if raw.get("x-kubernetes-preserve-unknown-fields") is False:
-        told = "must be true or undefined"
-        causes.append(invalid(f"{path}.x-kubernetes-preserve-unknown-fields", False, told))
+        message = "must be true or undefined"
+        causes.append(invalid(f"{path}.x-kubernetes-preserve-unknown-fields", False, message))
     return causes
 
 
@@ -163,10 +162,10 @@ def _check_map_type(raw: JsonObject, path: str) -> list[Cause]:
     wanted, found = raw.get("x-kubernetes-map-type"), raw.get("type")
     if wanted is None:
         return []
-    told = "must be object if x-kubernetes-map-type is specified"
+    message = "must be object if x-kubernetes-map-type is specified"
     causes = []
     if found != "object":
-        causes.append(invalid(f"{path}.type", found, told) if found else required(f"{path}.type", told))
+        causes.append(invalid(f"{path}.type", found, message) if found else required(f"{path}.type", message))
     if wanted not in ("atomic", "granular"):
         causes.append(unsupported(f"{path}.x-kubernetes-map-type", wanted, ("atomic", "granular")))
     return causes
@@ -174,16 +173,16 @@ def _check_map_type(raw: JsonObject, path: str) -> list[Cause]:
 
 def _check_list_type(raw: JsonObject, path: str) -> list[Cause]:
     wanted, found, keys = raw.get("x-kubernetes-list-type"), raw.get("type"), raw.get("x-kubernetes-list-map-keys")
-    told = "must be map if x-kubernetes-list-map-keys is non-empty"
+    message = "must be map if x-kubernetes-list-map-keys is non-empty"
     where = f"{path}.x-kubernetes-list-type"
     if wanted is None:
-        return [required(where, told)] if keys else []
+        return [required(where, message)] if keys else []
     causes = []
     if keys and wanted != "map":
-        causes.append(invalid(where, wanted, told))
+        causes.append(invalid(where, wanted, message))
     if found != "array":
-        told = "must be array if x-kubernetes-list-type is specified"
-        causes.append(invalid(f"{path}.type", found, told) if found else required(f"{path}.type", told))
+        message = "must be array if x-kubernetes-list-type is specified"
+        causes.append(invalid(f"{path}.type", found, message) if found else required(f"{path}.type", message))
     match wanted:
         case "set":
             causes += _check_set(raw, path)
@@ -200,15 +199,15 @@ def _check_set(raw: JsonObject, path: str) -> list[Cause]:
     items = raw.get("items")
     if not isinstance(items, dict):
         return []
-    told = "must be atomic as item of a list with x-kubernetes-list-type=set"
+    message = "must be atomic as item of a list with x-kubernetes-list-type=set"
     word = {"array": "x-kubernetes-list-type", "object": "x-kubernetes-map-type"}.get(items.get("type") or "")
     causes = []
-    # Lists are atomic if nothing is said, objects are not.
+    # Lists are atomic by default, objects are not.
     if word and items.get(word, "atomic" if items["type"] == "array" else None) != "atomic":
-        causes.append(invalid(f"{path}.items.{word}", items.get(word), told))
+        causes.append(invalid(f"{path}.items.{word}", items.get(word), message))
     if items.get("nullable"):
-        told = "cannot be nullable when x-kubernetes-list-type is set"
-        causes.append(forbidden(f"{path}.items.nullable", told))
+        message = "cannot be nullable when x-kubernetes-list-type is set"
+        causes.append(forbidden(f"{path}.items.nullable", message))
     return causes
 
 
@@ -219,14 +218,14 @@ def _check_map(raw: JsonObject, path: str) -> list[Cause]:
     if not keys:
         causes.append(required(where, "must not be empty if x-kubernetes-list-type is map"))
     if not isinstance(items, dict):
-        told = "must have a schema if x-kubernetes-list-type is map"
-        return [*causes, required(f"{path}.items", told)] if items is None else causes
+        message = "must have a schema if x-kubernetes-list-type is map"
+        return [*causes, required(f"{path}.items", message)] if items is None else causes
     if items.get("type") != "object":
-        told = "must be object if parent array's x-kubernetes-list-type is map"
-        return [*causes, invalid(f"{path}.items.type", items.get("type") or "", told)]
+        message = "must be object if parent array's x-kubernetes-list-type is map"
+        return [*causes, invalid(f"{path}.items.type", items.get("type") or "", message)]
     if items.get("nullable"):
-        told = "cannot be nullable when x-kubernetes-list-type is map"
-        causes.append(forbidden(f"{path}.items.nullable", told))
+        message = "cannot be nullable when x-kubernetes-list-type is map"
+        causes.append(forbidden(f"{path}.items.nullable", message))
     if len(set(keys)) != len(keys):
         causes.append(invalid(where, keys, "must not contain duplicate entries"))
     for key in dict.fromkeys(keys):
@@ -242,19 +241,19 @@ def _check_map(raw: JsonObject, path: str) -> list[Cause]:
 def _check_map_key(member: JsonObject, path: str, *, is_required: bool) -> list[Cause]:
     causes = []
     if member.get("type") in ("array", "object"):
-        told = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-        causes.append(invalid(f"{path}.type", member["type"], told))
+        message = "must be a scalar type if parent array's x-kubernetes-list-type is map"
+        causes.append(invalid(f"{path}.type", member["type"], message))
     if not is_required and member.get("default") is None:
-        told = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
-        causes.append(required(f"{path}.default", told))
+        message = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
+        causes.append(required(f"{path}.default", message))
     if member.get("nullable"):
-        told = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
-        causes.append(forbidden(f"{path}.nullable", told))
+        message = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
+        causes.append(forbidden(f"{path}.nullable", message))
     return causes
 
 
 def _check_rule(rule: JsonObject, raw: JsonObject, path: str) -> list[Cause]:
-    """The texts of a rule; whether it compiles is asked once everything else is sound."""
+    """Checks the texts of a rule; it is compiled only if everything else is valid."""
     source, message = rule.get("rule") or "", rule.get("message") or ""
     causes = []
     if not source.strip():
@@ -264,8 +263,8 @@ def _check_rule(rule: JsonObject, raw: JsonObject, path: str) -> list[Cause]:
     elif _has_line_breaks(message.strip()):
         causes.append(invalid(f"{path}.message", message, "message must not contain line breaks"))
     elif _has_line_breaks(source.strip()) and not message.strip():
-        told = "message must be specified if rule contains line breaks"
-        causes.append(required(f"{path}.message", told))
+        message = "message must be specified if rule contains line breaks"
+        causes.append(required(f"{path}.message", message))
     expression = rule.get("messageExpression") or ""
     if expression and not expression.strip():
         causes.append(required(f"{path}.messageExpression", "messageExpression must be non-empty if specified"))

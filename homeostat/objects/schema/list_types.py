@@ -1,6 +1,6 @@
-"""Lists that are sets or maps: no item, or no key, may stand in them twice.
+"""Lists that are sets or maps (`x-kubernetes-list-type`): no item, or no key, may occur twice.
 
-JSON Schema cannot say it of keys, so it is checked here, on a plan that holds only the way to such lists; a schema
+JSON Schema has no unique keys, so they are checked here, by a plan that holds only the paths to such lists; a schema
 without them has no plan.
 """
 
@@ -12,7 +12,7 @@ from homeostat.objects.schema.schema import Schema
 
 
 class ListPlan:
-    """The way to the sets and maps below a node. It follows members of a schema without cycles of unnamed nodes."""
+    """The paths to the sets and maps below a node. It follows members of a schema without cycles of unnamed nodes."""
 
     __slots__ = ("additional", "items", "keys", "members")
 
@@ -100,7 +100,7 @@ def _repeated_keys(values: list[Json], keys: tuple[str, ...], path: str) -> list
 
 
 def _second_times(marks: list[Json]) -> list[int]:
-    """Where a mark stands for the second time; further times are not named again, as in Kubernetes."""
+    """The indexes at which a value occurs for the second time; further ones are not reported, as in Kubernetes."""
     times: dict[Json, int] = {}
     found = []
     for at, mark in enumerate(marks):

@@ -1,7 +1,7 @@
 """The regular expressions of schemas: the same engine as CEL's `matches`.
 
-A schema has no error for a text that is too long to be matched, so such a text does not fit; and a pattern that only
-the slow engine could take is refused with the schema.
+A schema has no error for a text that is too long to be matched, so such a text is invalid. A pattern that only the slow
+engine could match makes the schema invalid.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Final
 from homeostat.cel.regex import Pattern, PatternError, compile_pattern
 
 _SURE_WEIGHT: Final = 1000
-"""Up to here the engine holds every pattern. Compiling one to see touches some megabytes of its code, which a server
-whose definitions have no objects never needs.
+"""The engine accepts every pattern up to this length. Compiling one to find out loads some megabytes of its code,
+which a server whose definitions have no objects never needs.
 """
 
 
 def schema_pattern(pattern: str) -> Pattern:
-    """Compiled; `PatternError` if Go would refuse it or the engine cannot hold it."""
+    """The compiled pattern; `PatternError` if Go would reject it or the engine cannot compile it."""
     found = compile_pattern(pattern)
     if found.weight > _SURE_WEIGHT and found.engine is None:
         raise PatternError(f"error parsing regexp: expression too large: `{pattern[:200]}`")
@@ -25,7 +25,7 @@ def schema_pattern(pattern: str) -> Pattern:
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Whether the text has a match, as far as that can be said in time; never for a pattern that is refused."""
+    """Whether the text has a match; False if matching would take too long, and for an invalid pattern."""
     try:
         found = schema_pattern(pattern)
     except PatternError:

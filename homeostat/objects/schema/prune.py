@@ -1,8 +1,8 @@
-"""Removes what a schema does not know, and says what that was.
+"""Removes the fields that a schema does not know, and returns their paths.
 
-One walk over the value finds everything; paths are written only for what is found, so an object without unknown
-fields costs the walk and nothing else. `null` where the schema does not allow it and has no default is taken as
-absent, as Kubernetes does, and goes silently. The `metadata` of a custom object, its `apiVersion` and its `kind`
+One walk over the value finds all of them; paths are built only for what is found, so an object without unknown fields
+costs only the walk. `null` where the schema does not allow it and has no default counts as
+absent, as in Kubernetes, and is removed silently. The `metadata` of a custom object, its `apiVersion` and its `kind`
 belong to the server, not to the schema, and stay; so do those of embedded resources.
 """
 

@@ -1,8 +1,9 @@
-"""What an object of a kind looks like: one node type for built-in kinds and for custom ones.
+"""The schema of a kind: one node type for built-in kinds and for custom ones.
 
-Built-in kinds come from a table (`builtins.py`), custom kinds from a CustomResourceDefinition (`structural.py`).
-Pruning, defaulting, unknown fields, strategic merge, server-side apply and OpenAPI all read these nodes and know no
-difference between the two. Nodes may be shared and may refer to themselves; treat them as frozen once built.
+Built-in kinds come from a table (`wire/builtin_schema.py`), custom kinds from a CustomResourceDefinition
+(`structural.py`). Pruning, defaulting, unknown fields, strategic merge, server-side apply and OpenAPI all read these
+nodes and know no difference between the two. Nodes may be shared and may refer to themselves; they are frozen once
+built.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class Schema:
     name: str = ""
     """A built-in type's name, `io.k8s.api.apps.v1.DeploymentSpec`; empty otherwise."""
     plan: Any = field(default=None, repr=False)
-    """What `default.py` worked out about this node, once; nobody else reads it."""
+    """Cache of `default.py` for this node; nobody else reads it."""
 
     def field(self, name: str) -> Schema | None:
-        """The schema of a member by its name, None where the schema does not know it."""
+        """The schema of a member by its name; None if the schema does not have it."""
         return self.properties.get(name) or self.additional

@@ -1,7 +1,7 @@
 """The `openAPIV3Schema` of a CustomResourceDefinition as `Schema` nodes.
 
-`schema_of` reads what it understands and passes over the rest: whether a schema is allowed at all is `keywords.py`
-(each keyword by itself) and `structure.py` (structural schemas), and both are asked before a schema is served.
+`schema_of` reads what it knows and skips the rest. `keywords.py` (each keyword by itself) and `structure.py`
+(structural schemas) validate a schema before it is served.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What makes a schema structural, as Kubernetes defines it.
+"""Checks that a schema is structural, as Kubernetes defines it.
 
 Types, defaults and everything else that gives an object its structure stand in one tree of properties, items and
-additionalProperties; `allOf`, `anyOf`, `oneOf` and `not` may only narrow values. The schema's form has been checked.
+additionalProperties; `allOf`, `anyOf`, `oneOf` and `not` may only narrow values. The JSON types of the schema have
+been checked before.
 """
 
 from __future__ import annotations
@@ -70,27 +71,27 @@ def _check_node(raw: JsonObject, level: Level, path: str) -> list[Cause]:
 def _check_extensions(raw: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     if raw.get("x-kubernetes-int-or-string"):
-        told = "must be false if x-kubernetes-int-or-string is true"
+        message = "must be false if x-kubernetes-int-or-string is true"
         words = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
-        causes += [invalid(f"{path}.{word}", True, told) for word in words if raw.get(word)]
+        causes += [invalid(f"{path}.{word}", True, message) for word in words if raw.get(word)]
     if raw.get("x-kubernetes-embedded-resource"):
         if raw.get("additionalProperties") is not None:
-            told = "must not be used if x-kubernetes-embedded-resource is set"
-            causes.append(forbidden(f"{path}.additionalProperties", told))
+            message = "must not be used if x-kubernetes-embedded-resource is set"
+            causes.append(forbidden(f"{path}.additionalProperties", message))
         if not raw.get("x-kubernetes-preserve-unknown-fields") and not raw.get("properties"):
-            told = (
+            message = (
                 "must not be empty if x-kubernetes-embedded-resource is true "
                 "without x-kubernetes-preserve-unknown-fields"
             )
-            causes.append(required(f"{path}.properties", told))
+            causes.append(required(f"{path}.properties", message))
     return causes
 
 
 def _check_type(raw: JsonObject, level: Level, path: str) -> list[Cause]:
     found, where = raw.get("type") or "", f"{path}.type"
     if raw.get("x-kubernetes-embedded-resource") and found != "object":
-        told = "must be object if x-kubernetes-embedded-resource is true"
-        causes = [invalid(where, found, told) if found else required(where, told)]
+        message = "must be object if x-kubernetes-embedded-resource is true"
+        causes = [invalid(where, found, message) if found else required(where, message)]
     elif found or raw.get("x-kubernetes-int-or-string") or raw.get("x-kubernetes-preserve-unknown-fields"):
         causes = []
     else:
@@ -113,8 +114,8 @@ def _check_meta(raw: JsonObject, level: Level, path: str) -> list[Cause]:
     if metadata.get("type") != "object":
         causes.append(invalid(f"{where}.type", metadata.get("type") or "", "must be object"))
     if level == "root" and not _restricts_names_only(metadata):
-        told = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-        causes.append(forbidden(where, told))
+        message = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+        causes.append(forbidden(where, message))
     return causes
 
 
@@ -144,8 +145,8 @@ def _check_values(raw: JsonObject, path: str, *, is_int_or_string: bool = False)
         try:
             schema_pattern(pattern)
         except PatternError as error:
-            told = f"must be a valid regular expression, but isn't: {error}"
-            causes.append(invalid(f"{path}.pattern", pattern, told))
+            message = f"must be a valid regular expression, but isn't: {error}"
+            causes.append(invalid(f"{path}.pattern", pattern, message))
     return causes
 
 
@@ -156,16 +157,16 @@ def _check_nested(raw: JsonObject, path: str, *, is_int_or_string: bool = False)
     properties = raw.get("properties") or {}
     for name, each in properties.items():
         causes += _check_nested(each, f"{path}.properties[{name}]")
-    for word, told in _NOT_NESTED.items():
+    for word, message in _NOT_NESTED.items():
         if raw.get(word) if word not in _UNDEFINED else raw.get(word) is not None:
-            causes.append(forbidden(f"{path}.{word}", told))
+            causes.append(forbidden(f"{path}.{word}", message))
     if "metadata" in properties:
         causes.append(forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context"))
     return causes
 
 
 def _check_specified(raw: JsonObject, node: JsonObject, node_path: str, path: str) -> list[Cause]:
-    """What combinations speak of must be part of the structure."""
+    """Fields named in combinations must be part of the structure."""
     causes: list[Cause] = []
     if raw.get("not") is not None:
         causes += _check_spoken_of(raw["not"], node, node_path, f"{path}.not")

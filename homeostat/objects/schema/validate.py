@@ -1,8 +1,8 @@
-"""Whether an object fits its schema: quickly if it does, with the reasons if it does not.
+"""Validates an object against its schema: quickly if it is valid, with causes if it is not.
 
-A `Validator` belongs to one schema and is compiled at its first use. Good objects, nearly all of them, pass through
-`jsonschema_rs` in a microsecond or two; for the others `explain.py` finds the words. What the object's own `metadata`
-may hold, and rules in CEL (`rules.py`), are asked elsewhere.
+A `Validator` belongs to one schema and is compiled at its first use. Valid objects, nearly all of them, pass through
+`jsonschema_rs` in a microsecond or two; for the others `explain.py` finds the causes. `names.py` validates `metadata`,
+and `rules/` the rules in CEL.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ class Validator:
         self._may_take_long = False
 
     def check(self, value: JsonObject, *, is_large: bool = False) -> list[Cause]:
-        """Why the object is refused; empty if it fits. A large one may hold texts that are long for their patterns."""
+        """The causes for which the object is invalid; empty if it is valid. A large one may have texts that take long
+        to match.
+        """
         if self._accepted(value, is_large):
             return self._lists.duplicates(value) if self._lists is not None else []
         return explain(value, self.schema) + self._duplicates(value)
 
     def check_update(self, new: JsonObject, old: JsonObject, *, is_large: bool = False) -> list[Cause]:
-        """As `check`, but what was wrong before and did not change is let through."""
+        """As `check`, but accepts what was invalid before and did not change."""
         causes = [] if self._accepted(new, is_large) else explain(new, self.schema, old)
         repeated = self._duplicates(new)
         return causes if not repeated or self._duplicates(old) else causes + repeated
@@ -48,7 +50,7 @@ class Validator:
         try:
             return accepts(value)
         except ValueError:
-            # What the engine cannot take in at all, the slow walk still can.
+            # The slow walk can check values that the engine cannot take at all.
             return False
 
     def _compile(self) -> Callable[[Json], bool]:

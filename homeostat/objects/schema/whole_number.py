@@ -1,6 +1,6 @@
-"""Whole numbers that were written with a point or an exponent: from 2.0 or 2e0 Kubernetes makes 2. Pure.
+"""Whole numbers that were written with a point or an exponent: Kubernetes turns 2.0 or 2e0 into 2. Pure.
 
-Of what has no types of its own, that is: objects of custom kinds. A number that no 64-bit integer holds stays a float.
+This concerns custom kinds, whose fields have no Go types. A number beyond 64 bits stays a float.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _number = re.compile(rb"[-+:,\[\s][0-9]+[.eE]").search
 
 
 def may_hold_floats(text: bytes) -> bool:
-    """Of a JSON or YAML text: False where it holds none for certain."""
+    """Whether a JSON or YAML text may contain floats; False is certain."""
     alike = text.translate(_ALIKE)
-    # Far quicker than the search, and enough for most.
+    # Far quicker than the search, and sufficient for most texts.
     return (b"0." in alike or b"0e" in alike) and _number(text) is not None
 
 

@@ -1,7 +1,7 @@
-"""How long ago something was, as people read it: `5s`, `2m30s`, `3h25m`, `4d`, `2y10d`.
+"""The age of an object, as kubectl prints it: `5s`, `2m30s`, `3h25m`, `4d`, `2y10d`.
 
-The words are those of kubectl's AGE column. Time is seconds since 1970, passed in: nothing here looks at a clock.
-`Since` is a cell whose text changes while its object does not.
+The text is that of kubectl's AGE column. The caller passes the time in seconds since 1970: nothing here reads a clock.
+`Since` is a table cell whose text changes while its object does not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _YEAR = 365 * _DAY
 
 
 def human_duration(seconds: float) -> str:
-    """Two or three significant figures; a clock that is up to two seconds behind still reads as now."""
+    """Two or three significant figures. A time up to two seconds in the future counts as now."""
     return _human(int(seconds))
 
 
@@ -72,6 +72,6 @@ class Since(NamedTuple):
 
 
 def since(timestamp: object) -> Since | str:
-    """The cell of a timestamp: its age, or `<unknown>` where there is none."""
+    """The table cell of a timestamp: its age, or `<unknown>` without a timestamp."""
     at = epoch_of(timestamp)
     return UNKNOWN if at is None else Since(at)

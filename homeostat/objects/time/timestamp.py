@@ -10,7 +10,7 @@ _shape = re.compile(
 ).fullmatch
 
 _MARKS = {20: "--T::Z", 27: "--T::."}
-"""What stands between the digits of times as we write them, by their length."""
+"""The separators of the times that we write, by the length of the text."""
 
 
 class TimestampError(ValueError):
@@ -18,9 +18,9 @@ class TimestampError(ValueError):
 
 
 def parse_time(text: str) -> datetime:
-    """Always in UTC; digits after the sixth are dropped."""
+    """The time in UTC. Digits after the sixth are dropped."""
     if text[4:20:3] == _MARKS.get(len(text)) and text[-1] == "Z" and text[11:13] < "24":
-        # As we write it, and ten times as fast; what is no time after all falls through, to be told.
+        # The form that we write ourselves, parsed ten times as fast. Invalid times fall through to the checks below.
         try:
             return datetime.fromisoformat(text)
         except ValueError:

@@ -1,6 +1,6 @@
-"""An image reference taken apart: registry, path, tag and digest. Pure.
+"""An image reference split into registry, path, tag and digest. Pure.
 
-`parse_image` never fails: it takes apart whatever a Pod says. `check_image` is for those who go on to ask a registry.
+`parse_image` never fails: it splits whatever a Pod contains. `check_image` is for callers that then contact a registry.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class Image(NamedTuple):
         return self.repository.partition("/")[2]
 
     def is_from(self, place: str) -> bool:
-        """Whether it lies in a registry, or below a path of one: whole steps count, `ghcr.io/acme` is not
-        `ghcr.io/acme-labs`.
+        """Whether the image is in a registry, or below a path of it. Path segments count as a whole: `ghcr.io/acme` is
+        not `ghcr.io/acme-labs`.
         """
         return self.repository == place or self.repository.startswith(f"{place}/")
 
 
 @lru_cache(8192)
 def parse_image(reference: str) -> Image:
-    """Never fails: what is no reference has a repository that no registry holds."""
+    """Never fails: an invalid reference gives a repository that no registry has."""
     rest, _, digest = reference.partition("@")
     path, colon, tag = rest.rpartition(":")
     if not colon or "/" in tag:

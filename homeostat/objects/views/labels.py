@@ -1,6 +1,6 @@
-"""The labels of a Pod: a mapping that takes a third of the room of a dict, for there are very many and few are asked.
+"""The labels of a Pod: a mapping that takes a third of the memory of a dict.
 
-A Pod has a handful of labels, so that going through them is as quick as looking one up.
+A Pod has only a few labels, so a linear search is as quick as a hash lookup.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Labels(Mapping[str, str]):
     __slots__ = ("_texts",)
 
     def __init__(self, texts: tuple[str, ...] = ()) -> None:
-        """Each key with its value behind it."""
+        """Each key followed by its value."""
         self._texts = texts
 
     def __getitem__(self, key: str) -> str:
@@ -49,7 +49,7 @@ _known: dict[tuple[str, ...], Labels] = {}
 
 
 def labels_of(labels: Mapping[str, str | None]) -> Labels:
-    """Those of equal Pods are one value. Null is an empty text."""
+    """Equal labels share one value. Null becomes an empty text."""
     if isinstance(labels, Labels):
         return labels
     texts = tuple([each or "" for each in chain.from_iterable(labels.items())])

@@ -1,9 +1,9 @@
 """A Pod as operators see it: the few fields that they read, decoded straight from the server's bytes.
 
-Made for many: what the replicas of a workload have in common (spec, status and labels are equal once addresses and
-times are left out) is held once, and so are the parts that different workloads mostly have in common, so that 100,000
-Pods cost tens of megabytes. When a Pod was made is kept while it is Pending. Whatever Kubernetes may write as null may
-be null here. Unknown fields are passed over; a field of the wrong type is msgspec's `ValidationError` with its path.
+100,000 Pods take tens of megabytes: the replicas of a workload share what they have in common (spec, status and labels
+are equal once addresses and times are left out), and so do different workloads for common parts. The creation time is
+kept only while a Pod is Pending. Fields that Kubernetes may write as null may be null here. Unknown fields are
+skipped; a field of the wrong type is msgspec's `ValidationError` with its path.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _PENDING = "Pending"
 
 
 class _Seen(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Part of an object, read and never written."""
+    """Part of an object that we only read."""
 
 
 class Present(_Seen, frozen=True):
-    """Something of which only matters that it is there."""
+    """A value of which we only need to know that it is present."""
 
 
 class Amounts(_Seen, frozen=True):
@@ -159,7 +159,7 @@ class Pod(_Seen, frozen=True):
 
 
 def _slim_container(container: Container) -> Container:
-    """Its own name and image, and the parts that other containers have too."""
+    """Its own name and image, and parts shared with other containers."""
     return Container(
         intern(container.name),
         container.image,

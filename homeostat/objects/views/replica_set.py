@@ -1,7 +1,7 @@
-"""ReplicaSets as operators see them. Most belong to a Deployment, and of those only to which one is kept.
+"""ReplicaSets as operators see them. Most belong to a Deployment, and of those only the name of the Deployment is kept.
 
-One without an owner is a workload like any other; a cluster has few of them, and a great many old ones of Deployments:
-each of these takes a name and a version in memory, and its template is let go as soon as it is read. Pure.
+A ReplicaSet without an owner is a workload like any other. A cluster has few of them, and very many old ones of
+Deployments: each of these takes a name and a version in memory, and its template is dropped after decoding. Pure.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class ReplicaSet(Workload, frozen=True):
 
     @property
     def deployment(self) -> str:
-        """The name of the one it belongs to; empty for none."""
+        """The name of the Deployment that owns it; empty for none."""
         owners = self.metadata.owner_references or ()
         return next((each.name for each in owners if each.kind == "Deployment"), "")
 
 
 def is_relinked(name: str, old: ReplicaSet | None, new: ReplicaSet | None) -> bool:
-    """Whether its Pods belong to another Deployment now; while it is not known they go by its name."""
+    """Whether its Pods belong to another Deployment now. As long as it is not known, its name decides."""
     before, after = (deployment_name(name) if each is None else each.deployment for each in (old, new))
     return before != after
 
 
 def is_changed_declaration(old: ReplicaSet | None, new: ReplicaSet | None) -> bool:
-    """Whether it declares something else: not where it only reports how far it has come."""
+    """Whether its declaration changed, and not only its status."""
     before, after = (None if each is None or each.is_owned else (each.spec,) for each in (old, new))
     return before != after

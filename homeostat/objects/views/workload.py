@@ -1,7 +1,7 @@
-"""What makes Pods: workloads with their templates, and the budgets that protect them. Pure.
+"""Workloads with their Pod templates, and PodDisruptionBudgets. Pure.
 
 A workload's key is `kind/namespace/name` with the kind in lower case. `owner_of` finds the workload of a Pod by its
-owner references; `pod_of` makes of a template the Pod that it would become.
+owner references; `pod_of` turns a template into the Pod that it describes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SCALED: Final = frozenset({"Deployment", "StatefulSet", REPLICA_SET.kind})
 
 
 class _Read(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Part of an object, read and never written."""
+    """Part of an object that we only read."""
 
 
 class WorkloadMetadata(_Read, frozen=True):
@@ -81,7 +81,7 @@ class Workload(_Read, frozen=True):
 
 @lru_cache(4096)
 def _matcher(selector: bytes) -> Callable[[Mapping[str, str]], bool]:
-    """A budget is asked about every workload of its namespace, and is the same each time."""
+    """Cached: a budget is matched against every workload of its namespace."""
     return selector_of(decode(selector)).matches
 
 
@@ -94,7 +94,7 @@ class DisruptionBudget(_Read, frozen=True):
     spec: BudgetSpec | None = None
 
     def covers(self, workload: Workload) -> bool:
-        """A selector that is malformed covers nothing."""
+        """Whether the budget selects the workload. A malformed selector selects nothing."""
         if self.spec is None or self.metadata.namespace != workload.metadata.namespace:
             return False
         labels = workload.template.metadata and workload.template.metadata.labels
@@ -120,8 +120,8 @@ def key_of(kind: str, namespace: str, name: str) -> str:
 def owner_of(pod: Pod, deployments: Mapping[str, str] = {}) -> OwnerKey | None:
     """The workload that a Pod belongs to; None for a bare Pod and for owners of other kinds.
 
-    `deployments` names those of the ReplicaSets that are known, and nothing for one that belongs to none. Any other
-    ReplicaSet is taken for that of a Deployment which is called like it but for the last dash and what follows.
+    `deployments` maps known ReplicaSets to their Deployment, or to an empty name. For any other ReplicaSet, the name of
+    the Deployment is its own without the last dash and what follows.
     """
     for owner in pod.metadata.owner_references or ():
         if owner.kind in PATCHABLE:
@@ -137,12 +137,12 @@ def deployment_name(replica_set: str) -> str:
 
 
 def given_labels(kind: str, name: str) -> dict[str, str]:
-    """What the Pods of a workload get besides the labels of its template, as far as its declaration tells."""
+    """The labels that the Pods of a workload get besides those of its template, as far as they are known."""
     return dict.fromkeys(_JOB_LABELS, name) if kind in _JOBS else {}
 
 
 def pod_of(workload: Workload) -> Pod:
-    """The Pod that the template stands for, named after the workload."""
+    """The Pod that the template describes, named after the workload."""
     template, metadata = workload.template, workload.metadata
     labels = template.metadata.labels if template.metadata is not None else None
     if given := given_labels(workload.kind, metadata.name):

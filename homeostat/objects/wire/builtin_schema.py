@@ -1,7 +1,7 @@
-"""Schemas of the built-in kinds, built from the type table when first asked for and shared from then on.
+"""Schemas of the built-in kinds, built from the type table on first use and then shared.
 
-Types refer to each other and to themselves (a CRD's schema is a schema), so the nodes form a graph. A default is here
-only if Kubernetes declares one; the zero values with which Go fills a struct are none.
+Types refer to each other and to themselves (a CRD's schema is a schema), so the nodes form a graph. Only the
+defaults that Kubernetes declares are included, not the zero values of Go structs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LEAVES = {
 _types: dict[str, Schema] = {}
 _fields: dict[tuple[Any, ...], Schema] = {}
 _building = RLock()
-"""A type is known before its fields are built, and another thread must not take it for whole."""
+"""A type is registered before its fields are built; another thread must not use it before it is complete."""
 
 
 def builtin_schema(group: str, version: str, kind: str) -> Schema:
@@ -71,7 +71,7 @@ def _build(builtin: BuiltinType) -> Schema:
         map_type=cast('Literal["granular", "atomic", ""]', dict(builtin.facts).get("map", "")),
         name=openapi_name(builtin.name),
     )
-    # Known before its fields are built: a type may hold itself.
+    # Registered before its fields are built: a type may contain itself.
     _types[builtin.name] = schema
     if builtin.is_kind:
         schema.properties["apiVersion"] = schema.properties["kind"] = _STRING

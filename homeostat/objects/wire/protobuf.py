@@ -1,9 +1,9 @@
 """Protobuf bodies of built-in kinds as JSON objects.
 
-Go clients send `k8s\\0` and an envelope that names the kind. What comes out is what Go's JSON encoder would have
-written for the same object, but for nulls: those are left out. The table of types drives it; a kind's fields are
-compiled when it is first seen. Unknown fields are skipped, as protobuf wants; anything malformed is a
-`BadRequestError`, a kind that is not built in an `UnsupportedMediaTypeError`.
+Go clients send `k8s\\0` and an envelope that names the kind. The result is what Go's JSON encoder would have written
+for the same object, without nulls. The table of types drives the decoding; the fields of a kind are compiled on first
+use. Unknown fields are skipped, as protobuf requires; anything malformed is a `BadRequestError`, a kind that is not
+built in an `UnsupportedMediaTypeError`.
 """
 
 from __future__ import annotations

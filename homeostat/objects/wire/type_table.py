@@ -1,7 +1,7 @@
 """The table of Kubernetes' built-in types: what fields each has, in JSON, in protobuf and in patches.
 
-The table is text under `data/`, one file a Go package, made by `tools/derive_kinds.py`. A file is read when a type of
-it is first asked for, and a type is parsed when asked for, so that a plane which never sees a Pod never pays for one.
+The table is text under `data/`, one file a Go package, made by `tools/derive_kinds.py`. Files are
+read and types are parsed on first use, so that a plane without Pods does not pay for them.
 
     apps v1                                              the package's API group and version
     DeploymentSpec                                       a type; `kind` marks those that are API objects

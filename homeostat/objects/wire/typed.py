@@ -1,6 +1,6 @@
-"""Built-in kinds are structs: values of the wrong type are refused and nulls mean absent. Pure.
+"""Type checks of built-in kinds: values of the wrong type are rejected and nulls mean absent, as in Go structs. Pure.
 
-Custom kinds are validated against their schema instead (`validate.py`), which tells more and asks for more.
+Custom kinds are validated against their schema instead (`schema/validate.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _QUANTITY_NAME = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 
 def conform_types(obj: JsonObject, schema: Schema) -> list[Cause]:
-    """Drop nulls in place and tell which values are not of their field's type, as many as a refusal tells."""
+    """Drops nulls in place and returns causes for the values that are not of their field's type, as many as an error
+    lists.
+    """
     causes: list[Cause] = []
     _struct(obj, schema, "", causes)
     return causes

@@ -1,10 +1,10 @@
-"""YAML as most of it is written, read at once: block maps and lists of plain and simply quoted scalars, with comments.
+"""A fast reader for simple YAML: block maps and lists of plain and simply quoted scalars, with comments.
 
-Manifests rarely have more, and libyaml's events cost three times as much. Whatever has more (block scalars, flow
-style, escapes, anchors, tags, scalars of several lines, anything but printable ASCII, any mistake) is declined, and
-read by the full parser. Two promises, each tested: what is not declined is what the full parser reads; and the work
-before it is declined is bounded, since the lines are matched in one step that holds the interpreter. Decision 20 has
-the figures.
+Most manifests are like that, and libyaml's events cost three times as much. Any other text (block scalars, flow style,
+escapes, anchors, tags, scalars of several lines, anything but printable ASCII, any mistake) is declined and read by
+the full parser. Two promises, each tested: the result equals that of the full parser; and the work before a text is
+declined is bounded, since the lines are matched in one step that holds the interpreter lock. Decision 20 has the
+figures.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _lines = re.compile(
 
 
 class _DeclinedError(Exception):
-    """There is more to it."""
+    """The text is not simple YAML."""
 
 
 def read_block(data: bytes) -> list[tuple[int, Json]] | None:
@@ -74,7 +74,7 @@ def _documents(lines: list[tuple[str, ...]]) -> list[tuple[int, Json]]:
 
 
 class _Document:
-    """A document line by line: the open maps and lists with their columns, and the key that waits for its value."""
+    """A document read line by line: the open maps and lists with their columns, and the key whose value comes next."""
 
     __slots__ = ("_column", "_columns", "_nodes", "_pending", "_waiting", "line", "root")
 

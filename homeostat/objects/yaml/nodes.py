@@ -1,7 +1,7 @@
-"""The places of a YAML document: every value with where it stands in the text, read by libyaml's events. Pure.
+"""The values of a YAML document with their positions in the text, read from libyaml's events. Pure.
 
-What a value means is for `reader`; here are lines, positions, quotes, anchors and aliases, for who points at a place or
-edits it.
+`reader` interprets the values; this module has lines, positions, quotes, anchors and aliases, for callers that report
+or edit a place.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Node:
         is_scalar = type(event) is ScalarEvent
         self.tag: str | None = None if self.is_alias else event.tag
         self.style: str | None = (event.style or "") if is_scalar else None
-        """Of a scalar: its quotes, `|` or `>`; empty for a plain one."""
+        """The style of a scalar: its quotes, `|` or `>`; empty for a plain one."""
         self.text: str = event.value if is_scalar else event.anchor if self.is_alias else ""
         self.fields: dict[str, Node] = {}
         self.items: list[Node] = []
         self.key: Node | None = None
-        """Of a map that is being read: the key that waits for its value."""
+        """The key of a map whose value comes next."""
 
     def add(self, item: Node) -> None:
         if not self.is_map:
@@ -75,7 +75,7 @@ class Node:
             self.key = None
 
     def at(self, path: Iterable[str]) -> Node:
-        """What is there, or as near to it as there is something."""
+        """The node at the path, or the nearest one that encloses it."""
         node = self
         for name in path:
             found = node.fields.get(name)
@@ -92,7 +92,7 @@ class Node:
 
 
 def _name(key: Node) -> str:
-    """As the reader names the field: a plain `y` is the key `true`."""
+    """The name of the field as the reader resolves it: a plain `y` is the key `true`."""
     is_plain = key.style == "" and key.tag is None and key.text not in NOT_NUMBERS
     value = resolve(key.text) if is_plain else None
     return encode(value).decode() if isinstance(value, (bool, int, float)) else key.text

@@ -1,6 +1,6 @@
-"""YAML in and out in kubectl's dialect.
+"""Reads YAML in kubectl's dialect.
 
-What most files have is read line by line (see `block`), the rest by libyaml's events with a constructor of our own:
+Most files are read line by line (see `block`), the rest from libyaml's events with a constructor of our own:
 `yes` and `on` are true, `0755` is 493, dates and `1:30` are strings, a duplicate key is an error, and so are tags that
 name objects, `.inf` and keys without a text. Input is bounded in size, depth and in what aliases may expand to.
 Everything malformed is a `YamlError`, a `BadRequestError` that names the line.
@@ -38,7 +38,7 @@ _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float"
 
 
 class YamlError(BadRequestError):
-    """What is not YAML, or not YAML that has a JSON form; `line` counts from 1, and is 0 where nobody can tell."""
+    """The text is not YAML, or has no JSON form; `line` counts from 1, and is 0 if it is unknown."""
 
     def __init__(self, problem: str, *, line: int = 0) -> None:
         place = f"line {line}: " if line else ""
@@ -108,7 +108,7 @@ def _refused(event: Any, problem: str) -> YamlError:
 
 
 class _Mapping:
-    """A mapping being read: the key that waits for its value, and what it merges in with `<<`."""
+    """A mapping being read: the key whose value comes next, and what it merges in with `<<`."""
 
     __slots__ = ("anchor", "key", "merged", "merges", "value")
 

@@ -1,4 +1,4 @@
-"""What a plain YAML scalar means to kubectl: null, a boolean, a number, or the text itself.
+"""Resolves a plain YAML scalar as kubectl does: null, a boolean, a number, or the text itself.
 
 The rules are go-yaml v2's, which keeps to YAML 1.1 for words and octal numbers and takes YAML 1.2's `0o`. Dates and
 sexagesimal numbers are texts.

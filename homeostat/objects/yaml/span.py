@@ -1,8 +1,8 @@
 """Edits one scalar of a YAML text and nothing else: comments, quotes, order and line endings stay byte for byte. Pure.
 
 Promises, each with a property test: everything outside the scalar is equal to the byte, and reading the result gives
-the new value there and the old ones everywhere else. What cannot keep them is refused: a value that an anchor shares
-with other places, an alias, a merged key, a value with a tag, a block scalar.
+the new value there and the old ones everywhere else. It rejects edits that could not keep them: a value that an
+anchor shares with other places, an alias, a merged key, a value with a tag, a block scalar.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def path_text(path: Path) -> str:
 
 
 def find_scalar(data: bytes, path: Path, *, document: int = 0) -> Span:
-    """`document` counts those that are not empty, from 0. `YamlError` where the text is not YAML."""
+    """`document` is an index from 0 among the documents that are not empty. `YamlError` if the text is not YAML."""
     node = _document(data, path, document)
     _check_own(node, path)
     for at, step in enumerate(path):
@@ -60,8 +60,8 @@ def find_scalar(data: bytes, path: Path, *, document: int = 0) -> Span:
 
 
 def replace_scalar(data: bytes, path: Path, text: str, *, document: int = 0) -> bytes:
-    """The data with this text at the path, which readers take for a string. It is quoted as it was before, or with
-    double quotes where it could not be read back otherwise.
+    """The data with this text at the path, as a string. It is quoted as before, or with double quotes if it could not
+    be read back otherwise.
     """
     span = find_scalar(data, path, document=document)
     whole = data.decode()
@@ -74,7 +74,7 @@ def replace_scalar(data: bytes, path: Path, text: str, *, document: int = 0) -> 
 
 
 def _document(data: bytes, path: Path, document: int) -> Node:
-    # Both are held to the same limits and to the dialect: what is refused there is refused here.
+    # The reader applies the same limits and dialect: what it rejects is rejected here too.
     count = sum(1 for _ in load_all(data, limit=max(len(data), MAX_BYTES)))
     found = [each for each in read_nodes(data) if not _is_empty(each)]
     if count != len(found):
@@ -102,7 +102,7 @@ def _child(node: Node, step: str | int, path: Path) -> Node:
 
 
 def _check_own(node: Node, path: Path) -> None:
-    """Nothing else changes with it."""
+    """Checks that the edit changes no other place."""
     if node.is_alias:
         raise SpanError(path, f"is an alias (*{node.text}); write the value in its place to have it edited")
     if node.anchor is not None:
@@ -112,7 +112,7 @@ def _check_own(node: Node, path: Path) -> None:
 
 
 def _writings(text: str, span: Span) -> Iterator[str]:
-    """As near to how it was written as can be, with what a line needs around it."""
+    """Candidates for the new text, the one nearest to the old style first."""
     space = " " if span.start == span.end else ""
     if text.isprintable():
         if span.style == "":

@@ -48,7 +48,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("text", "message"), MESSAGES)
-def test_a_fault_is_told_in_the_words_of_kubernetes(text: str, message: str) -> None:
+def test_an_issue_is_reported_in_the_words_of_kubernetes(text: str, message: str) -> None:
     with pytest.raises(CompileError) as caught:
         ENVIRONMENT.compile(text)
     assert [issue.text for issue in caught.value.issues] == [message]
@@ -62,7 +62,7 @@ def test_a_message_shows_the_place() -> None:
     )
 
 
-def test_all_independent_faults_are_told_at_once() -> None:
+def test_all_independent_issues_are_reported_at_once() -> None:
     with pytest.raises(CompileError) as caught:
         ENVIRONMENT.compile("x == 1 && self.y == 2 && i == 'a'")
     assert len(caught.value.issues) == 3

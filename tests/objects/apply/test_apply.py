@@ -71,7 +71,7 @@ def test_several_conflicts_read_as_in_kubernetes() -> None:
         ("set: [{}]", r"\.set: every item needs to be a scalar"),
     ],
 )
-def test_items_that_cannot_be_told_apart_are_refused(text: str, message: str) -> None:
+def test_items_without_a_distinct_key_are_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidError, match=message):
         take_all(Apply(ONE, text))
 

@@ -195,7 +195,7 @@ def test_a_good_definition_passes(edit: Edit) -> None:
     assert validate_crd(crd) == []
 
 
-def test_versions_that_differ_are_told_apart() -> None:
+def test_versions_that_differ_are_reported_by_version() -> None:
     crd = good_crd()
     second_version(schema={"openAPIV3Schema": {"type": "object", "properties": {"spec": {}}}})(crd)
     (cause,) = validate_crd(crd)
@@ -246,7 +246,7 @@ def test_scope_may_change_until_the_definition_is_established() -> None:
     assert validate_crd_update(new, good_crd()) == []
 
 
-def test_an_unchanged_schema_is_not_held_to_newer_rules() -> None:
+def test_an_unchanged_schema_is_not_checked_against_newer_rules() -> None:
     old = _established(good_crd())
     old["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"].pop("type")
     new = copy.deepcopy(old)

@@ -384,21 +384,21 @@ MATCHED: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
 
 @pytest.mark.parametrize(("schema", "good", "bad"), MATCHED.values(), ids=MATCHED)
 @pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])
-def test_a_heavy_pattern_is_asked_aside_of_the_engine(
+def test_a_heavy_pattern_is_matched_outside_the_engine(
     schema: dict[str, Any], good: list[str], bad: list[str], is_large: bool
 ) -> None:
     validator = Validator(schema_of({"type": "object", "properties": {"x": text(**schema)}}))
     assert [each for each in good + bad if not validator.check({"x": each}, is_large=is_large)] == good
 
 
-def test_patterns_are_held_to_however_many_they_are() -> None:
+def test_patterns_are_checked_however_many_there_are() -> None:
     members = {f"m{at}": text(pattern=f"^v{at}$") for at in range(1_000)}
     validator = Validator(schema_of({"type": "object", "properties": members}))
     assert validator.check({f"m{at}": f"v{at}" for at in range(1_000)}) == []
     assert [cause.field for cause in validator.check({"m3": "v3", "m700": "v7", "m999": "v999"})] == ["m700"]
 
 
-def test_a_very_large_schema_is_held_to_as_well() -> None:
+def test_a_very_large_schema_is_checked_as_well() -> None:
     validator = Validator(schema_of({"type": "object", "properties": {f"m{at}": WHOLE for at in range(25_000)}}))
     with pytest.raises(ValueError, match="more than 20000 parts"):
         accepter(validator.schema)

@@ -1,6 +1,6 @@
-"""Named formats of strings: `format.dns1123Label().validate(name)` gives the complaints, or none.
+"""Named formats of strings: `format.dns1123Label().validate(name)` returns the errors, or none.
 
-Their words are those of Kubernetes' own validation, which people search for.
+The messages are those of Kubernetes' own validation, which people search for.
 """
 
 from __future__ import annotations

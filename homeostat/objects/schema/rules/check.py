@@ -1,7 +1,7 @@
-"""Whether the rules of a new schema compile, may say what they say where they stand, and cannot cost too much.
+"""Checks that the rules of a new schema compile, are allowed at their place, and cannot cost too much.
 
-Asked when a CustomResourceDefinition is written, after everything else about its schema has been found sound. The
-cost is the most that a rule can take, times the most often that its place can occur in one object; sizes that the
+This runs when a CustomResourceDefinition is written, after the rest of its schema was found valid. The cost is the most
+that a rule can cost, times the most often that its place can occur in one object; sizes that the
 schema does not limit are bounded by the size of a request. The language is only loaded for schemas that have rules.
 """
 
@@ -30,7 +30,7 @@ class _Place:
 
     def __init__(self, *, uncorrelated: str = "", times: int | None = 1, is_root: bool = False) -> None:
         self.uncorrelated = uncorrelated
-        """The list above whose items cannot be told from their old selves."""
+        """The enclosing list whose items cannot be matched with their old values."""
         self.times = times
         """How often the node can occur in one object; None if only the size of a request bounds it."""
         self.is_root = is_root
@@ -78,11 +78,11 @@ class _Check:
             what = "estimated messageExpression cost"
             self.charge(program.message.estimated_cost, f"{path}.messageExpression", what)
         if program.uses_old_self and place.uncorrelated:
-            told = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
-            self.causes.append(invalid(f"{path}.rule", rule.rule, told))
+            message = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
+            self.causes.append(invalid(f"{path}.rule", rule.rule, message))
         elif not program.uses_old_self and rule.optional_old_self is not None:
-            told = "may not be set if oldSelf is not used in rule"
-            self.causes.append(invalid(f"{path}.optionalOldSelf", rule.optional_old_self, told))
+            message = "may not be set if oldSelf is not used in rule"
+            self.causes.append(invalid(f"{path}.optionalOldSelf", rule.optional_old_self, message))
 
     def charge(self, cost: int, path: str, what: str) -> None:
         self.total += cost
@@ -92,6 +92,6 @@ class _Check:
 
 def _exceeded(what: str, cost: int, limit: int) -> str:
     factor = cost / limit
-    told = "more than 100x" if factor > 100 else f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    message = "more than 100x" if factor > 100 else f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     hint = "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings"
-    return f"{what} exceeds budget by factor of {told} ({hint} are declared)"
+    return f"{what} exceeds budget by factor of {message} ({hint} are declared)"

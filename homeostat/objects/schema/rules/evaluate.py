@@ -1,9 +1,9 @@
-"""The rules of a schema (`x-kubernetes-validations`), evaluated over an object and what it was before.
+"""Evaluates the rules of a schema (`x-kubernetes-validations`) on an object and its old version.
 
 Every rule is compiled once; parts of the schema without rules are not walked. On an update a rule sees `oldSelf` where
-the old value can be told: members and map values by name, items of list-maps by their keys, never the items of other
-lists. A rule that speaks of `oldSelf` is left out where there is none, unless it takes it as optional. As in
-`explain.py`, a fault that an update leaves as it was is let through.
+the old value can be found: members and map values by name, items of list-maps by their keys, never the items of other
+lists. A rule that uses `oldSelf` is skipped where there is none, unless it is declared optional. As in `explain.py`,
+an update may keep a violation that was there before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Rules:
         self._plan: _Plan | Any | None = UNSET
 
     def check(self, new: JsonObject, old: JsonObject | None = None, budget: Budget | None = None) -> list[Cause]:
-        """Which rules the object breaks; `old` is what it was before, on an update. The cost is taken from `budget`."""
+        """The rules that the object violates; `old` is its previous version, on an update. The cost is taken from
+        `budget`.
+        """
         if self._plan is UNSET:
             self._plan = _plan_of(self.schema, is_root=True)
         if self._plan is None:
@@ -46,7 +48,7 @@ class Rules:
 
 
 def check_default(schema: Schema, path: str) -> list[Cause]:
-    """Which rules the default of a schema breaks as it is written, with nothing filled in."""
+    """The rules that the default of a schema violates as it is written, with nothing filled in."""
     plan = None if schema.default is UNSET else _plan_of(schema)
     if plan is None:
         return []
@@ -57,7 +59,7 @@ def check_default(schema: Schema, path: str) -> list[Cause]:
 
 
 class _Plan:
-    """The rules of a node, and the way to those below it."""
+    """The rules of a node, and the paths to those below it."""
 
     __slots__ = ("additional", "items", "map_keys", "members", "programs", "type")
 
@@ -90,7 +92,7 @@ def _compiled(compiler: RuleCompiler, rule: Rule) -> RuleProgram | RuleError:
 
 
 class _SpentError(Exception):
-    """The object's budget is gone, or enough has been found; nothing more is evaluated."""
+    """The budget of the object is used up, or enough causes were found; evaluation stops."""
 
 
 def _changed() -> bool:
@@ -107,7 +109,7 @@ class _Run:
         self.causes: list[Cause] = []
 
     def visit(self, plan: _Plan, value: Json, old: Json, path: str, is_unchanged: Callable[[], bool]) -> None:
-        """`is_unchanged`: whether the nearest value above that could be told from its old one is still the same."""
+        """`is_unchanged`: whether the nearest enclosing value with a known old value is unchanged."""
         if value is None:
             return
         if old is not UNSET:
@@ -154,8 +156,8 @@ class _Run:
         try:
             holds = program.condition.evaluate(bindings, self.budget)
         except CostLimitError as error:
-            told = f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: "
-            self.causes.append(invalid(path, kind, told + program.shown if self.budget.remaining > 0 else _SPENT))
+            message = f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: "
+            self.causes.append(invalid(path, kind, message + program.shown if self.budget.remaining > 0 else _SPENT))
             raise _SpentError from error
         except EvaluationError as error:
             self.causes.append(invalid(path, kind, _fault(error, program)))
@@ -198,8 +200,8 @@ def _keys_of(item: Json, keys: tuple[str, ...]) -> Json:
 
 def _fault(error: EvaluationError, program: RuleProgram) -> str:
     if isinstance(error, NoSuchOverloadError):
-        told = "call arguments did not match a supported operator, function or macro signature for rule"
-        return f"'{error}': {told}: {program.shown}"
+        message = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'{error}': {message}: {program.shown}"
     return f"{error} evaluating rule: {program.shown}"
 
 

@@ -1,4 +1,4 @@
-"""One rule of a schema, compiled: its condition, the expression of its message and the field it blames."""
+"""One rule of a schema, compiled: its condition, its message expression and the field that it reports."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class RuleProgram:
 
     @property
     def shown(self) -> str:
-        """The rule as causes tell it."""
+        """The rule as causes show it."""
         return self.rule.message.strip() or self.rule.rule.strip()
 
     def bindings(self, value: Json, old: Json) -> dict[str, Any] | None:
-        """The variables of an evaluation; None where the rule needs an old value and there is none."""
+        """The variables of an evaluation; None if the rule needs an old value and there is none."""
         has_old = old is not UNSET and old is not None
         if self.rule.optional_old_self:
             return {"self": value, "oldSelf": Optional(old) if has_old else _NONE}
@@ -56,11 +56,11 @@ class RuleCompiler:
         self.type: Type | None = cel_type(schema, is_root=is_root)
 
     def compile(self, rule: Rule) -> RuleProgram:
-        """`RuleError` if the rule means nothing here."""
+        """The compiled rule; `RuleError` if it is invalid here."""
         if self.type is None:
             kind, keeps = self.schema.type, "true" if self.schema.preserve_unknown else "false"
-            told = "rule declared on schema that does not support validation rules"
-            raise RuleError("rule", f"{told} type: '{kind}' x-kubernetes-preserve-unknown-fields: '{keeps}'")
+            message = "rule declared on schema that does not support validation rules"
+            raise RuleError("rule", f"{message} type: '{kind}' x-kubernetes-preserve-unknown-fields: '{keeps}'")
         old = OptionalType(value=self.type) if rule.optional_old_self else self.type
         environment = Environment({"self": self.type, "oldSelf": old})
         condition = _program(environment, rule.rule, "rule")

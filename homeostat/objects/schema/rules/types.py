@@ -1,7 +1,7 @@
-"""The types that rules see: a schema as declarations of the Common Expression Language.
+"""The CEL types of a schema, as its validation rules see them.
 
-What a rule must not look at has no type: values of any shape (`x-kubernetes-preserve-unknown-fields` without a type)
-and the lists and maps of such. Of `metadata` a rule sees `name` and `generateName`.
+Values that a rule must not read have no type: values of any shape (`x-kubernetes-preserve-unknown-fields` without a
+type) and the lists and maps of such. Of `metadata` a rule sees `name` and `generateName`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _META = ObjectType("metadata", fields={"name": STRING, "generateName": STRING})
 
 
 def cel_type(schema: Schema, *, is_root: bool = False) -> Type | None:
-    """None if rules cannot speak of it. `is_root`: the schema of a whole object."""
+    """The type of a node; None if rules cannot read it. `is_root`: the schema of a whole object."""
     if schema.int_or_string:
         return DYN
     match schema.type:
@@ -71,7 +71,7 @@ def _object_type(schema: Schema, *, is_resource: bool) -> Type | None:
 
 
 def _longest(schema: Schema) -> int | None:
-    """In bytes, of which a character may take four."""
+    """The maximum length in bytes; a character may take four."""
     if schema.constraints.get("enum"):
         return max(len(str(each)) for each in schema.constraints["enum"])
     limit = schema.constraints.get("maxLength")

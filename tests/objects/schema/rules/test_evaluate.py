@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize(("rule", "value", "wanted"), CASES.values(), ids=CASES.keys())
-def test_a_rule_is_kept_or_told(rule: Any, value: dict[str, Any], wanted: list[tuple[str, str]]) -> None:
+def test_a_rule_holds_or_is_reported(rule: Any, value: dict[str, Any], wanted: list[tuple[str, str]]) -> None:
     raw = of(spec=ruled(SPEC, rule))
     assert check_schema(raw, "s") == []
     found = told(raw, {"spec": value})
@@ -100,7 +100,7 @@ def test_rules_stand_at_every_level() -> None:
     assert [field for field, _ in told(raw, value)] == ["", "spec.counts[1]", "spec.byName[k][0]"]
 
 
-def test_nulls_are_not_asked() -> None:
+def test_nulls_are_not_checked() -> None:
     raw = of(size=ruled(WHOLE | {"nullable": True}, "self > 0"))
     assert told(raw, {"size": None}) == []
 
