@@ -1,7 +1,7 @@
-"""The `homeostat` command. Sub-commands are imported only when used, so that each costs what it needs itself.
+"""The `homeostat` command. Sub-commands are imported only when used, so that none pays for the imports of another.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the server cannot be reached, 4 a plan with changes, where
-that was asked for (`plan --detailed-exitcode`), 130 interrupted.
+Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 the server cannot be reached, 4 the plan has changes
+(`plan --detailed-exitcode` only), 130 interrupted.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from homeostat import __version__
 
 @click.command(short_help="Print the version.")
 def command() -> None:
-    """Print the version of homeostat and of what it stands on.
+    """Print the versions of homeostat, Python and SQLite.
 
     \b
     Example:

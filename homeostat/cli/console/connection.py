@@ -28,11 +28,11 @@ INTERRUPTED = 130
 class Connection:
     client: Client
     namespace: str
-    """What objects are in where nothing else is said."""
+    """The namespace of objects that name none themselves."""
 
 
 def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """A command that talks to a server: adds the options that say which, and hands it the connection."""
+    """Make a command of a coroutine: add the options that choose a server, and pass the connection to it."""
 
     @click.option("-n", "--namespace", default="", metavar="NS", help="Namespace.  [default: the context's]")
     @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
@@ -56,10 +56,10 @@ def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
     return command
 
 
-def kubeconfig_paths(told: str) -> list[Path]:
-    """Where to look, the first that applies: the option, KUBECONFIG, the data directory, the home directory."""
-    if told:
-        return [Path(told).expanduser()]
+def kubeconfig_paths(named: str) -> list[Path]:
+    """The first that applies: the option, KUBECONFIG, the file of the data directory, ~/.kube/config."""
+    if named:
+        return [Path(named).expanduser()]
     if listed := os.environ.get("KUBECONFIG"):
         return [Path(each) for each in listed.split(os.pathsep) if each]
     own, usual = default_data() / "kubeconfig", Path("~/.kube/config").expanduser()
@@ -72,20 +72,20 @@ def kubeconfig_paths(told: str) -> list[Path]:
 
 @contextmanager
 def reporting_errors() -> Iterator[None]:
-    """What a server does to a command ends it with a line that says what to do."""
+    """Turn errors of the server and the kubeconfig into a `Failure` whose message says what to do."""
     try:
         yield
     except UnreachableError as error:
         raise UnreachableFailure(f"{error}; is it running? (homeostat up)") from error
     except ApiError as error:
-        raise Failure(told(error)) from error
+        raise Failure(error_text(error)) from error
     except KubeconfigError as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
 
-def told(error: ApiError) -> str:
+def error_text(error: ApiError) -> str:
     """An error of the API as one line, with what to do about it where that is known."""
     match error:
         case UnauthorizedError():

@@ -1,4 +1,4 @@
-"""Where a command that runs for long finds its server, and where it listens itself."""
+"""Addresses of long-running commands: which server they connect to, and where they listen themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KUBECONFIG_HELP = "Kubeconfig.  [default: the Pod's service account, $KUBECONFIG
 
 
 def chosen_endpoint(kubeconfig: str, context: str) -> Endpoint:
-    """In a Pod the service account's, unless a kubeconfig or a context is named."""
+    """The service account of the Pod where there is one, unless a kubeconfig or a context is named."""
     from homeostat.client.endpoint.in_cluster import is_in_cluster, load_in_cluster
     from homeostat.client.endpoint.kubeconfig import load_endpoint
 
@@ -27,7 +27,7 @@ def chosen_endpoint(kubeconfig: str, context: str) -> Endpoint:
 
 
 def read_address(text: str, *, option: str, otherwise: str = "") -> tuple[str, int]:
-    """ADDR:PORT of an option; `otherwise` is what else it takes, for the message."""
+    """Parse the ADDR:PORT of an option. `otherwise` names other accepted values in the error message."""
     host, _, port = text.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
         raise click.UsageError(f"{option} takes ADDR:PORT{otherwise}, got {text!r}")

@@ -1,4 +1,4 @@
-"""How a command ends badly: one line on standard error that says what to do next, and an exit code."""
+"""Errors of commands: one line on standard error that says what to do next, and an exit code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 
 class Failure(click.ClickException):
-    """Refused or failed."""
+    """The command was refused or has failed."""
 
     exit_code = 1
 
@@ -23,5 +23,5 @@ class UnreachableFailure(Failure):
 
 
 def one_line(text: str) -> str:
-    """Words from outside, fit for a terminal: no line breaks, no control characters."""
+    """Text from outside, made safe for a terminal: no line breaks, no control characters."""
     return "".join(each if each.isprintable() else " " for each in " ".join(text.split()))

@@ -1,7 +1,7 @@
 """A table of objects that stays current until it is interrupted.
 
-On a terminal the table stays in its place, as long as the terminal is high, the rows that matter most first. Elsewhere
-each change is a row, for other programs.
+On a terminal the table is redrawn in place, with the most important rows first and no more rows than the terminal has.
+Elsewhere every change is printed as one row, for other programs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 EVENT: Final = "EVENT".ljust(len("MODIFIED"))
-"""A heading as wide as what comes under it, for rows that are printed already cannot move."""
+"""As wide as the longest event type: rows that are already printed cannot be moved."""
 _MARGIN: Final = 3
 
 Changes = AsyncGenerator[Event, None]
@@ -32,7 +32,7 @@ Changes = AsyncGenerator[Event, None]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How objects are shown. `row` is given the time, for ages; the objects of the lowest `rank` come first."""
+    """How objects are shown. `row` gets the current time to print ages; objects of the lowest `rank` come first."""
 
     headings: Sequence[str]
     row: Callable[[JsonObject, float], Sequence[object]]
@@ -41,7 +41,7 @@ class View:
 
 
 async def show_live(view: View, changes: Sequence[Changes]) -> None:
-    """Shows every change of all of them; ends by an error of one, or by an interrupt."""
+    """Show the changes of all streams. It ends when one of them fails, or by an interrupt."""
     await (_on_terminal if sys.stdout.isatty() else _line_by_line)(view, changes)
 
 
@@ -53,7 +53,7 @@ async def _on_terminal(view: View, changes: Sequence[Changes]) -> None:
     console = Console()
 
     def table() -> RichTable:
-        # Drawn by a thread of its own, while objects come and go.
+        # Another thread draws it while objects are added and removed.
         return table_of(view, list(found.values()), time.time(), most=max(console.height - _MARGIN, 1))
 
     def show(event: Event) -> None:
@@ -82,7 +82,7 @@ async def _follow_all(changes: Sequence[Changes], show: Callable[[Event], None])
 
 
 def table_of(view: View, objects: Sequence[JsonObject], now: float, *, most: int) -> RichTable:
-    """As many rows as there is room for."""
+    """At most `most` rows; the caption counts the others."""
     from rich.table import Table as RichTable
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""The log of a command: one line a record on standard error, a constant message and then its fields.
+"""The log of a command: each record is one line on standard error, with a constant message followed by its fields.
 
 2026-01-31T12:00:00.123Z WARNING homeostat.server.verbs.watch "watcher cut off" key=pods behind=1048576
 """
@@ -25,7 +25,7 @@ class OneLine(logging.Formatter):
 
 
 def _text(value: object) -> str:
-    """Bare where that reads unmistakably, else a JSON string."""
+    """Unquoted if that is unambiguous, else a JSON string."""
     text = str(value)
     if text and text.isprintable() and not any(each in ' "=' for each in text):
         return text
@@ -33,7 +33,7 @@ def _text(value: object) -> str:
 
 
 def set_up_logging(verbosity: int) -> None:
-    """0 logs warnings, 1 what happens, 2 everything."""
+    """0 logs warnings, 1 also information, 2 also debug records."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine())
     logging.basicConfig(level=_LEVELS[min(verbosity, 2)], handlers=[handler], force=True)

@@ -26,7 +26,7 @@ documents_option = click.option(
 
 
 def print_object(obj: JsonObject, form: str, *, is_first: bool = True) -> None:
-    """`form` is json, yaml or name. Documents that follow another are parted from it."""
+    """`form` is json, yaml or name. A YAML document that is not the first starts with a separator."""
     write = sys.stdout.buffer.write
     match form:
         case "json":
@@ -61,8 +61,8 @@ def name_of(obj: JsonObject) -> str:
 def print_list(
     objects: Sequence[JsonObject], form: str, *, is_single: bool = False, name: Callable[[JsonObject], str] = title
 ) -> None:
-    """A name on each line where `form` is name, else one list, as `kubectl get` prints them; the object itself where
-    it is the `is_single` one that was asked for.
+    """Print names, one a line, or one `List` in JSON or YAML, as `kubectl get` does. If `is_single`, print the only
+    object itself instead of a list.
     """
     if form == "name":
         click.echo("".join(f"{name(each)}\n" for each in objects), nl=False)

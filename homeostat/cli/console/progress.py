@@ -1,5 +1,5 @@
-"""How far a long command is, on standard error: bars, counters and lines. On a terminal they are redrawn in place and
-leave nothing behind; where there is none, nothing is shown.
+"""Progress of a long command on standard error: bars, counters and lines. On a terminal they are redrawn in place and
+erased at the end; without a terminal nothing is shown.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from homeostat.cli.console.failure import one_line
 
 Advance = Callable[[int], None]
 Text = Callable[[float], str]
-"""What a line says, given the time."""
+"""Makes the text of a line from the current time."""
 Show = Callable[[str, Text | None], None]
 _MOST_LINES: Final = 20
 
 
 @contextmanager
 def progress(what: str, total: int, *, worth: int = 0) -> Iterator[Advance]:
-    """A bar of how much of the total is done, unless the total is less than what is `worth` one."""
+    """A bar that shows how much of `total` is done; none if the total is less than `worth`."""
     if total < worth or not sys.stderr.isatty():
         yield _pass
         return
@@ -36,7 +36,7 @@ def progress(what: str, total: int, *, worth: int = 0) -> Iterator[Advance]:
 
 @contextmanager
 def counting(names: Sequence[str], unit: str) -> Iterator[dict[str, Advance]]:
-    """A line for each name that counts, where nobody knows how many there will be."""
+    """One counter a name, for work of unknown size."""
     if not sys.stderr.isatty():
         yield dict.fromkeys(names, _pass)
         return
@@ -55,7 +55,7 @@ def counting(names: Sequence[str], unit: str) -> Iterator[dict[str, Advance]]:
 
 @contextmanager
 def status_lines() -> Iterator[Show]:
-    """Some lines by their titles, each until its text is None. For a terminal."""
+    """Lines by title, each shown until its text is None. For a terminal only."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text as RichText
@@ -64,9 +64,9 @@ def status_lines() -> Iterator[Show]:
 
     def lines() -> RichText:
         shown, now = list(texts.items()), time.time()
-        told = [f"{title} {one_line(text(now))}" for title, text in shown[:_MOST_LINES]]
+        texts_shown = [f"{title} {one_line(text(now))}" for title, text in shown[:_MOST_LINES]]
         more = [f"and {len(shown) - _MOST_LINES} more"] if len(shown) > _MOST_LINES else []
-        return RichText("\n".join([*told, *more]), style="dim")
+        return RichText("\n".join([*texts_shown, *more]), style="dim")
 
     with Live(console=Console(stderr=True), get_renderable=lines, refresh_per_second=2, transient=True) as live:
 

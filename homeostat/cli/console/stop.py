@@ -1,6 +1,6 @@
-"""The end of a running server: the first signal asks for it, a second one does not wait.
+"""Graceful shutdown of a running server: the first signal requests it, a second one exits at once.
 
-An end that was asked for comes within a limit, whatever hangs: what has been acknowledged is on disk already.
+The process exits within a limit even if something hangs: acknowledged writes are on disk already.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """Set by the first signal; waited for by whoever serves."""
+    """Set by the first signal; the server waits for it."""
 
     def __init__(self, *, within_s: float) -> None:
         self._within_s = within_s
@@ -32,7 +32,7 @@ class Stop:
         if self._asked.is_set():
             os._exit(128 + number)
         self._asked.set()
-        # A thread, for the loop itself may be what hangs.
+        # A thread, because the loop itself may hang.
         timer = threading.Timer(self._within_s, os._exit, (1,))
         timer.daemon = True
         timer.start()

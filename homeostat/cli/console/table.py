@@ -1,7 +1,7 @@
-"""Rows in columns. A table may be printed in parts; later parts keep the columns of the earlier.
+"""Rows in columns. A table may be printed in parts; later parts keep the column widths of the earlier ones.
 
-On a terminal, cells that are too long are folded in their column. Elsewhere a row is one line, whatever its length, so
-that other programs can read it.
+On a terminal, cells that are too long are wrapped in their column. Elsewhere a row is always one line, so that other
+programs can read it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Table:
         self._is_begun = False
 
     def print(self, rows: Iterable[Sequence[object]], *, style: str = "") -> None:
-        """The rows under the headings, which are printed the first time."""
+        """Print rows; the first call prints the headings above them."""
         cells = [[one_line(cell_text(cell)) for cell in row] for row in rows]
         headings = [] if self._is_begun else [list(self._headings)]
         self._is_begun = True
@@ -43,7 +43,7 @@ class Table:
             sys.stdout.write(f"{margin}{(' ' * _GAP).join(padded)}".rstrip() + "\n")
 
     def _draw(self, headings: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], style: str) -> None:
-        # Only a terminal needs it, and it takes longer to import than a small table to print.
+        # Only a terminal needs it, and importing it takes longer than printing a small table.
         from rich.console import Console
         from rich.table import Table as RichTable
         from rich.text import Text

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from homeostat.cli.console.connection import Connection, connected, told
+from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import name_of, title
 from homeostat.cli.objects.kinds import Kinds, discover
@@ -19,10 +19,10 @@ from homeostat.objects.json import JsonObject
 
 MANAGER = "homeostat"
 _ESTABLISHED_WITHIN_S = 30.0
-_LOOK_EVERY_S = 0.05
-_AGAIN_S = 0.2
+_POLL_S = 0.05
+_RETRY_S = 0.2
 _TAKE_OVER = "; to take these fields over use --force-conflicts"
-# Fields in which two states of an object differ although nothing was changed.
+# Metadata that changes even if an apply changes nothing else.
 _BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation"})
 
 
@@ -57,8 +57,10 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
 
 
 class Applying:
-    """One `apply`: what is applied is told line by line, what is refused is counted. `naming` is how objects are told
-    of; `before` is what makes their kinds; for `patience_s` it is tried again where the server says that it cannot yet.
+    """One run of `apply`. Prints a line for each object and counts those that the server refused.
+
+    `naming` makes the name of an object in messages. `before` says how to install a missing kind. While the server
+    answers 503, each object is retried for `patience_s`.
     """
 
     def __init__(
@@ -86,11 +88,11 @@ class Applying:
         self.refused = 0
 
     async def apply(self, obj: JsonObject) -> JsonObject | None:
-        """The object as it is now; None where it was refused."""
+        """The stored object; None if it was refused."""
         try:
             outcome, stored = await self._apply(obj)
         except ApiError as error:
-            self._refuse(obj, told(error) + (_TAKE_OVER if _is_about_fields(error) else ""))
+            self._refuse(obj, error_text(error) + (_TAKE_OVER if _is_about_fields(error) else ""))
         except Failure as error:
             self._refuse(obj, error.message)
         else:
@@ -107,7 +109,7 @@ class Applying:
         after = await self._patched(path, obj)
         if before is None:
             return "created", after
-        return "unchanged" if _substance(before) == _substance(after) else "configured", after
+        return "unchanged" if _compared_fields(before) == _compared_fields(after) else "configured", after
 
     async def _patched(self, path: str, obj: JsonObject) -> JsonObject:
         deadline = time.monotonic() + self._patience_s
@@ -117,7 +119,7 @@ class Applying:
             except UnavailableError:
                 if time.monotonic() >= deadline:
                     raise
-            await asyncio.sleep(_AGAIN_S)
+            await asyncio.sleep(_RETRY_S)
 
     async def _current(self, path: str) -> JsonObject | None:
         try:
@@ -130,7 +132,7 @@ class Applying:
         Failure(f"{self._naming(obj)}: {message}").show()
 
     async def wait_for_kinds(self, definitions: list[JsonObject]) -> None:
-        """Until the kinds are established, those at least that were not refused."""
+        """Wait until the definitions that the server accepted are established."""
         try:
             async with asyncio.timeout(_ESTABLISHED_WITHIN_S):
                 await asyncio.gather(*(self._established(name_of(obj)) for obj in definitions))
@@ -145,10 +147,10 @@ class Applying:
             conditions = (obj.get("status") or {}).get("conditions") or ()
             if any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
                 return
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_POLL_S)
 
 
-def _substance(obj: JsonObject) -> JsonObject:
+def _compared_fields(obj: JsonObject) -> JsonObject:
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _BOOKKEEPING}
     return {**obj, "metadata": metadata}
 

@@ -1,7 +1,7 @@
-"""What is there and every change of it, for commands that follow objects.
+"""List and watch, for commands that follow objects.
 
-A watch that ends is opened again where it stood; where the server has forgotten what came between, what is there now is
-compared with what was known.
+A watch that ends is resumed at its last resource version. If the server has compacted that version, the objects are
+listed again and compared with those known before.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Final
 
-from homeostat.cli.objects.follow import AGAIN_S
-from homeostat.cli.objects.kinds import whole
+from homeostat.cli.objects.follow import REOPEN_S
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.client.base import Client, Event
 from homeostat.objects.errors import ExpiredError, NotFoundError
 from homeostat.objects.json import JsonObject
@@ -22,7 +22,7 @@ _WATCH_S: Final = 300
 
 
 async def changes_of(client: Client, path: str, **query: str) -> AsyncGenerator[Event, None]:
-    """ADDED, MODIFIED and DELETED; what is there at the beginning was ADDED."""
+    """ADDED, MODIFIED and DELETED; objects of the first list are ADDED."""
     known: dict[tuple[str, str], JsonObject] = {}
     while True:
         items, revision = await client.list(path, **query)
@@ -47,20 +47,20 @@ async def changes_of(client: Client, path: str, **query: str) -> AsyncGenerator[
 async def objects_of(
     client: Client, kind: Kind, namespace: str, *, name: str = "", missing: Callable[[], Exception]
 ) -> AsyncGenerator[Event, None]:
-    """The changes of a kind, or of one object of it, each with its kind; `missing` is raised where the server does
-    not have the kind.
+    """The changes of a kind, or of one object of it, each with apiVersion and kind. `missing` makes the error to raise
+    if the server does not serve the kind.
     """
     query = {"fieldSelector": f"metadata.name={name}"} if name else {}
     try:
         async with aclosing(changes_of(client, kind.path(namespace), **query)) as events:
             async for event in events:
-                yield Event(event.type, whole(kind, event.obj))
+                yield Event(event.type, with_type_meta(kind, event.obj))
     except NotFoundError as error:
         raise missing() from error
 
 
 async def versions_of(client: Client, kind: Kind, namespace: str, name: str) -> AsyncGenerator[JsonObject | None, None]:
-    """The object as it is and as it becomes; None while it is not there."""
+    """The object now and after every change; None while it does not exist."""
     path, query = kind.path(namespace), {"fieldSelector": f"metadata.name={name}"}
     while True:
         items, revision = await client.list(path, **query)
@@ -81,8 +81,8 @@ async def _watched(client: Client, path: str, revision: str, query: dict[str, st
             revision = event.obj["metadata"]["resourceVersion"]
             if event.type != "BOOKMARK":
                 yield event
-        # A server that ends every watch at once is not to be asked as fast as it can answer.
-        await asyncio.sleep(AGAIN_S)
+        # A server that ends every watch at once must not be flooded with requests.
+        await asyncio.sleep(REOPEN_S)
 
 
 def _key(obj: JsonObject) -> tuple[str, str]:

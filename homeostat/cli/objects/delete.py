@@ -1,4 +1,4 @@
-"""`homeostat delete`: objects by name or by file, with what becomes of their dependents."""
+"""`homeostat delete`: deletes objects by name or by file, with a choice of what happens to their dependents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from homeostat.cli.console.connection import Connection, connected, told
+from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import name_of, title
 from homeostat.cli.objects.kinds import Kinds, discover
@@ -18,12 +18,12 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 
-_FIRST_LOOK_S = 0.02
-_LAST_LOOK_S = 1.0
+_FIRST_POLL_S = 0.02
+_LONGEST_POLL_S = 1.0
 
 
-class Doomed(NamedTuple):
-    """What is to be deleted; without a path where the server does not know its kind."""
+class Deletion(NamedTuple):
+    """An object to delete. The path is empty if the server does not serve its kind."""
 
     title: str
     path: str
@@ -67,7 +67,7 @@ async def command(
     run = _Run(connection.client, cascade, is_awaited=is_awaited)
     for each in _named(kinds, words, connection.namespace):
         await run.delete(each)
-    # What was made first goes last: kinds and namespaces after what is in them.
+    # In the reverse order of creation: kinds and namespaces after the objects in them.
     for obj in reversed(manifests):
         await run.delete(_declared(kinds, obj, connection.namespace))
     if is_awaited:
@@ -76,21 +76,21 @@ async def command(
         raise click.exceptions.Exit(1)
 
 
-def _named(kinds: Kinds, words: Sequence[str], namespace: str) -> list[Doomed]:
+def _named(kinds: Kinds, words: Sequence[str], namespace: str) -> list[Deletion]:
     if not words:
         return []
     targets = require_names(parse_targets(kinds, words))
-    return [Doomed(f"{kind.title}/{name}", kind.path(namespace, name)) for kind, name in targets]
+    return [Deletion(f"{kind.title}/{name}", kind.path(namespace, name)) for kind, name in targets]
 
 
-def _declared(kinds: Kinds, obj: JsonObject, namespace: str) -> Doomed:
+def _declared(kinds: Kinds, obj: JsonObject, namespace: str) -> Deletion:
     kind = kinds.find(obj["apiVersion"], obj["kind"])
     path = kind.path(obj["metadata"].get("namespace") or namespace, name_of(obj)) if kind else ""
-    return Doomed(title(obj), path)
+    return Deletion(title(obj), path)
 
 
-def _holders(answer: JsonObject) -> list[str]:
-    """Finalizers of what was deleted and is still there; a namespace has one in its spec."""
+def _remaining_finalizers(answer: JsonObject) -> list[str]:
+    """Finalizers of an object that is terminating; a namespace has one in its spec."""
     if answer.get("kind") == "Status" or "deletionTimestamp" not in answer["metadata"]:
         return []
     own = answer["spec"] if (answer["apiVersion"], answer["kind"]) == ("v1", "Namespace") else {}
@@ -98,7 +98,7 @@ def _holders(answer: JsonObject) -> list[str]:
 
 
 class _Run:
-    """One `delete`: each object is told of, what is refused is counted and does not stop the others."""
+    """One run of `delete`. Prints a line for each object; a refused one is counted and does not stop the others."""
 
     def __init__(self, client: Client, cascade: str, *, is_awaited: bool) -> None:
         self._client, self._is_awaited = client, is_awaited
@@ -107,49 +107,49 @@ class _Run:
             "kind": "DeleteOptions",
             "propagationPolicy": cascade.capitalize(),
         }
-        self._uids: dict[Doomed, str] = {}
-        self._held: set[Doomed] = set()
+        self._uids: dict[Deletion, str] = {}
+        self._terminating: set[Deletion] = set()
         self.refused = 0
 
-    async def delete(self, doomed: Doomed) -> None:
+    async def delete(self, deletion: Deletion) -> None:
         try:
-            if not doomed.path:
+            if not deletion.path:
                 raise Failure("the server no longer serves this kind")
-            answer = await self._client.delete(doomed.path, self._options)
+            answer = await self._client.delete(deletion.path, self._options)
         except (ApiError, Failure) as error:
             self.refused += 1
-            message = told(error) if isinstance(error, ApiError) else error.message
-            Failure(f"{doomed.title}: {message}").show()
+            message = error_text(error) if isinstance(error, ApiError) else error.message
+            Failure(f"{deletion.title}: {message}").show()
             return
-        told_of = answer["details"] if answer.get("kind") == "Status" else answer["metadata"]
-        self._uids[doomed] = told_of.get("uid", "")
-        holders = _holders(answer)
-        if not holders:
-            click.echo(f"{doomed.title} deleted")
+        reference = answer["details"] if answer.get("kind") == "Status" else answer["metadata"]
+        self._uids[deletion] = reference.get("uid", "")
+        finalizers = _remaining_finalizers(answer)
+        if not finalizers:
+            click.echo(f"{deletion.title} deleted")
             return
-        self._held.add(doomed)
+        self._terminating.add(deletion)
         hint = "" if self._is_awaited else " (--wait returns when it is gone)"
-        click.echo(f"{doomed.title}: deletion started; waiting for finalizers: {', '.join(holders)}{hint}")
+        click.echo(f"{deletion.title}: deletion started; waiting for finalizers: {', '.join(finalizers)}{hint}")
 
     async def wait(self, within_s: float) -> None:
-        """Until all that was deleted is gone, finalizers and dependents included."""
+        """Wait until all deleted objects are gone, with their finalizers."""
         try:
             async with asyncio.timeout(within_s):
-                for doomed, uid in self._uids.items():
-                    await self._gone(doomed, uid)
-                    if doomed in self._held:
-                        click.echo(f"{doomed.title} deleted")
+                for deletion, uid in self._uids.items():
+                    await self._wait_until_gone(deletion, uid)
+                    if deletion in self._terminating:
+                        click.echo(f"{deletion.title} deleted")
         except TimeoutError as error:
             raise Failure(
-                f"{doomed.title} is not gone after {within_s:.0f} s; read its finalizers and conditions: "
-                f"homeostat describe {doomed.title}"
+                f"{deletion.title} is not gone after {within_s:.0f} s; read its finalizers and conditions: "
+                f"homeostat describe {deletion.title}"
             ) from error
 
-    async def _gone(self, doomed: Doomed, uid: str) -> None:
-        pause_s = _FIRST_LOOK_S
+    async def _wait_until_gone(self, deletion: Deletion, uid: str) -> None:
+        pause_s = _FIRST_POLL_S
         try:
-            while (await self._client.get(doomed.path))["metadata"]["uid"] == uid:
+            while (await self._client.get(deletion.path))["metadata"]["uid"] == uid:
                 await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LAST_LOOK_S)
+                pause_s = min(2 * pause_s, _LONGEST_POLL_S)
         except NotFoundError:
             return

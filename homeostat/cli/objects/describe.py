@@ -1,4 +1,4 @@
-"""`homeostat describe`: all about an object that a person may want to know, on one page."""
+"""`homeostat describe`: an object on one page, for people: metadata, fields, conditions and events."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def command(connection: Connection, words: tuple[str, ...]) -> None:
 
 
 async def _events(client: Client, obj: JsonObject) -> list[JsonObject] | None:
-    """Of the object, oldest first; None where the caller may not see them."""
+    """Events of the object, oldest first; None if the caller is not allowed to list them."""
     metadata = obj["metadata"]
     path = f"/api/v1/namespaces/{metadata.get('namespace') or 'default'}/events"
     try:
@@ -77,7 +77,7 @@ def _print(kind: Kind, obj: JsonObject, events: list[JsonObject] | None) -> None
 
 
 def _facts(kind: Kind, metadata: JsonObject, now: float) -> Iterable[tuple[str, Sequence[str]]]:
-    """Headings with their lines; those without a line are not printed."""
+    """Headings with their lines; a heading without lines is not printed."""
     annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key != _LAST_APPLIED}
     owners = [f"{each['kind']}/{each['name']}" for each in metadata.get("ownerReferences") or ()]
     deleted = metadata.get("deletionTimestamp")

@@ -1,7 +1,7 @@
-"""Prints what is there and then every change, until interrupted.
+"""Prints the current objects and then every change, until interrupted.
 
-A watch that ends is opened again where it stood. If the server no longer knows that revision, it starts over from the
-state of now.
+A watch that ends is resumed at its last resource version. If the server has compacted that version, the objects are
+listed and printed again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import click
 from homeostat.cli.console.live import EVENT
 from homeostat.cli.console.output import print_object, without_managed_fields
 from homeostat.cli.console.table import Table
-from homeostat.cli.objects.kinds import whole
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.objects.rows import TABLE, Columns, as_table, fetch_table
 from homeostat.cli.objects.targets import Target
 from homeostat.client.base import Client, Event
@@ -22,7 +22,7 @@ from homeostat.objects.errors import ExpiredError
 from homeostat.objects.json import JsonObject
 
 _WATCH_S = 300
-AGAIN_S = 0.2
+REOPEN_S = 0.2
 _STYLES = {"ADDED": "green", "DELETED": "red"}
 
 
@@ -51,7 +51,7 @@ async def _follow_objects(client: Client, target: Target, path: str, query: dict
 
     def show(event: Event) -> None:
         nonlocal count
-        print_object(whole(target.kind, without_managed_fields(event.obj)), output, is_first=not count)
+        print_object(with_type_meta(target.kind, without_managed_fields(event.obj)), output, is_first=not count)
         count += 1
 
     while True:
@@ -64,7 +64,7 @@ async def _follow_objects(client: Client, target: Target, path: str, query: dict
 async def _watch(
     client: Client, path: str, query: dict[str, str], revision: str, show: Callable[[Event], None], *, accept: str = ""
 ) -> None:
-    """Every change after the revision; returns when the server has forgotten where we stand."""
+    """Show every change after the revision. Returns when the server has compacted the revision (410)."""
     while True:
         try:
             async for event in client.watch(
@@ -78,8 +78,8 @@ async def _watch(
                 revision = _revision_of(event.obj) or revision
                 if event.type != "BOOKMARK":
                     show(event)
-            # A server that ends every watch at once is not to be asked as fast as it can answer.
-            await asyncio.sleep(AGAIN_S)
+            # A server that ends every watch at once must not be flooded with requests.
+            await asyncio.sleep(REOPEN_S)
         except ExpiredError:
             click.echo("the server no longer has the missed changes; listing again", err=True)
             return
@@ -95,7 +95,7 @@ def _revision_of(obj: JsonObject) -> str:
 
 
 class _RowPrinter:
-    """Rows under headings printed once; a server names the columns in the first table of a watch only."""
+    """Prints the headings once: a server sends the column definitions only in the first table of a watch."""
 
     def __init__(self, target: Target, *, is_wide: bool, with_namespace: bool, with_event: bool) -> None:
         self._target = target

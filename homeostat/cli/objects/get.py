@@ -1,4 +1,4 @@
-"""`homeostat get`: objects as the server's own table, or whole."""
+"""`homeostat get`: prints objects as the server's own table, or complete in JSON or YAML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.output import output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.follow import follow
-from homeostat.cli.objects.kinds import discover, whole
+from homeostat.cli.objects.kinds import discover, with_type_meta
 from homeostat.cli.objects.rows import Columns, fetch_table
 from homeostat.cli.objects.targets import Target, parse_targets
 from homeostat.objects.json import JsonObject
@@ -69,7 +69,7 @@ async def _objects(connection: Connection, targets: list[Target], namespace: str
         if target.name:
             return [await connection.client.get(path)]
         items, _ = await connection.client.list(path, labelSelector=selector)
-        return [whole(target.kind, item) for item in items]
+        return [with_type_meta(target.kind, item) for item in items]
 
     return [obj for found in await asyncio.gather(*map(fetch, targets)) for obj in found]
 

@@ -1,8 +1,8 @@
-"""The kinds a server knows, and which of them a word means.
+"""The kinds that a server serves, and how a word names one of them.
 
 A word is a plural, a singular, a short name, a Kind or a category, in any case, alone or followed by its group
-(`deploy.apps`) or version and group (`deploy.v1.apps`); the beginning of a group will do. Where several fit, the
-server's own order decides.
+(`deploy.apps`) or version and group (`deploy.v1.apps`); a prefix of the group is enough. If several kinds match, the
+server's order of preference decides.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 
-__all__ = ["Kind", "Kinds", "discover", "whole"]
+__all__ = ["Kind", "Kinds", "discover", "with_type_meta"]
 
 
 class Kinds:
@@ -33,7 +33,7 @@ class Kinds:
         return list(dict.fromkeys(found))
 
     def find(self, api_version: str, kind: str) -> Kind | None:
-        """What a manifest is of."""
+        """The kind of a manifest; None if the server does not serve it."""
         return next((each for each in self._kinds if (each.api_version, each.kind) == (api_version, kind)), None)
 
     def _resolve(self, word: str) -> list[Kind]:
@@ -67,7 +67,7 @@ class Kinds:
 
 
 def _readings(rest: str) -> Iterable[tuple[str, str]]:
-    """What stands behind the first dot is a group, or a version and a group."""
+    """The text after the first dot is a group, or a version and a group."""
     yield rest, ""
     version, _, group = rest.partition(".")
     if version:
@@ -75,10 +75,10 @@ def _readings(rest: str) -> Iterable[tuple[str, str]]:
 
 
 async def discover(client: Client) -> Kinds:
-    told = await discovery.discover(client)
-    return Kinds(told.kinds, stale=told.stale)
+    found = await discovery.discover(client)
+    return Kinds(found.kinds, stale=found.stale)
 
 
-def whole(kind: Kind, obj: JsonObject) -> JsonObject:
-    """With its kind, which a member of a list lacks."""
+def with_type_meta(kind: Kind, obj: JsonObject) -> JsonObject:
+    """The object with apiVersion and kind, which the items of a list lack."""
     return {"apiVersion": kind.api_version, "kind": kind.kind, **obj}

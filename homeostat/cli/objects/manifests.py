@@ -1,6 +1,6 @@
-"""Files with objects: read, taken apart and put into the order in which they can be made.
+"""Reads the objects of manifest files and sorts them into an order in which they can be created.
 
-Definitions of kinds and namespaces come first, for others need them; otherwise the order of the files stays.
+CustomResourceDefinitions and namespaces come first, because others need them; otherwise the order of the files stays.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def files_option(*, is_required: bool) -> Callable[[F], F]:
 
 
 def read_manifests(files: Sequence[str], *, adopt: Callable[[Json], Json] | None = None) -> list[JsonObject]:
-    """All objects of the files, in order; a directory stands for the YAML and JSON files right in it.
+    """All objects of the files, in order. A directory stands for its YAML and JSON files, not for its subdirectories.
 
-    `adopt` makes objects of documents in another form, and leaves the others as they are.
+    `adopt` converts documents of another form into objects, and returns all others unchanged.
     """
     found = [obj for path in files for source in _sources(path) for obj in _objects(source, adopt)]
     if not found:
         hint = f"; of a directory only {_ENDINGS} files right in it are read" if any(map(os.path.isdir, files)) else ""
-        raise Failure(f"there are no objects in {', '.join(map(_told, files))}{hint}")
+        raise Failure(f"there are no objects in {', '.join(map(_label, files))}{hint}")
     return sorted(found, key=lambda obj: _FIRST.get(obj["kind"], 2))
 
 
@@ -56,36 +56,36 @@ def _sources(path: str) -> Sequence[str]:
 
 
 def _objects(source: str, adopt: Callable[[Json], Json] | None) -> Iterator[JsonObject]:
-    told = _told(source)
+    label = _label(source)
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
         for value in yaml.load_all(data, limit=_LIMIT_BYTES):
-            yield from _unpacked(adopt(value) if adopt is not None else value, told)
+            yield from _unpacked(adopt(value) if adopt is not None else value, label)
     except OSError as error:
-        raise Failure(f"cannot read {told}: {error.strerror}") from error
+        raise Failure(f"cannot read {label}: {error.strerror}") from error
     except ApiError as error:
-        raise Failure(f"{told}: {error.message}") from error
+        raise Failure(f"{label}: {error.message}") from error
 
 
-def _told(source: str) -> str:
+def _label(source: str) -> str:
     return "standard input" if source == "-" else source
 
 
-def _unpacked(value: Json, told: str) -> Iterable[JsonObject]:
+def _unpacked(value: Json, label: str) -> Iterable[JsonObject]:
     """The object, or those of a `List`."""
     if not isinstance(value, dict):
-        raise Failure(f"{told}: expected an object, got {value!r:.40}")
+        raise Failure(f"{label}: expected an object, got {value!r:.40}")
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str) or not kind or not api_version:
-        raise Failure(f"{told}: a document lacks apiVersion or kind")
+        raise Failure(f"{label}: a document lacks apiVersion or kind")
     if kind == "List" and api_version == "v1":
         items = value.get("items")
         for item in items if isinstance(items, list) else ():
-            yield from _unpacked(item, told)
+            yield from _unpacked(item, label)
         return
     metadata = value.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
-        raise Failure(f"{told}: a {kind} has no metadata.name; set metadata.name")
+        raise Failure(f"{label}: a {kind} has no metadata.name; set metadata.name")
     if not isinstance(metadata.get("namespace", ""), str):
-        raise Failure(f'{told}: the namespace of {kind} "{metadata["name"]}" is not a text')
+        raise Failure(f'{label}: the namespace of {kind} "{metadata["name"]}" is not a string')
     yield value

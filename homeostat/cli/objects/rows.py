@@ -1,4 +1,4 @@
-"""A server's Table answers as rows for people: which columns, and what is put before them."""
+"""Rows of the Tables that a server returns: which columns are shown, and which are added before them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Columns:
 
 
 def as_table(answer: JsonObject) -> JsonObject:
-    """The answer, made a Table where a server knows none and sent the objects themselves."""
+    """The answer itself, or a Table made from it if the server does not support Tables and sent objects."""
     if answer.get("kind") == "Table":
         return answer
     objects = [answer] if answer["metadata"].get("name") else answer.get("items") or ()
@@ -52,7 +52,7 @@ def _age(obj: JsonObject, now: float) -> str:
 
 
 async def fetch_table(client: Client, path: str, **query: object) -> JsonObject:
-    """The whole table of a path, in pages; one object's path gives one row."""
+    """The complete table of a path, fetched in pages; the path of one object gives one row."""
     table = page = as_table(await client.request("GET", path, {"limit": _PAGE, **query}, accept=TABLE))
     rows = table["rows"] = list(table.get("rows") or ())
     while token := page["metadata"].get("continue", ""):

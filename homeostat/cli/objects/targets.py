@@ -1,6 +1,5 @@
-"""What a command line names: objects, or all of some kinds.
-
-`cm`, `cm,secret`, `cm web api`, `cm/web secret/key`: the forms that kubectl takes.
+"""The objects or kinds that a command line names, in the forms of kubectl: `cm`, `cm,secret`, `cm web api`,
+`cm/web secret/key`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from homeostat.cli.objects.kinds import Kind, Kinds
 
 
 class Target(NamedTuple):
-    """One object of a kind, or all of it where the name is empty."""
+    """One object of a kind, or all objects of the kind if the name is empty."""
 
     kind: Kind
     name: str = ""

@@ -1,4 +1,4 @@
-"""`homeostat watch`: the changes of a kind, one row each, with what happened."""
+"""`homeostat watch`: prints the changes of a kind or of one object, one row each, with the type of the event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from homeostat.cli.objects.targets import parse_targets
 @click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
 @connected
 async def command(connection: Connection, words: tuple[str, ...], all_namespaces: bool, selector: str) -> None:
-    """Print what is there, then a row for each change: ADDED, MODIFIED, DELETED. Ctrl-C ends it.
+    """Print the current objects, then a row for each change: ADDED, MODIFIED, DELETED. Ctrl-C ends it.
 
     \b
     Examples:

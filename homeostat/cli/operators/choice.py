@@ -1,4 +1,4 @@
-"""Operators as a command's option names them."""
+"""The option `--operators`: which operators a command works with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def operators_option(function: F) -> F:
 
 
 def named_operators(text: str) -> list[str]:
-    """Each once, in the order in which they were named."""
+    """The names, without duplicates, in the order given."""
     from homeostat.operators.catalog import known_operators
 
     named = [each.strip() for each in text.split(",")]
@@ -39,12 +39,12 @@ def named_operators(text: str) -> list[str]:
 
 
 def chosen_operators(text: str) -> dict[str, OperatorModule]:
-    """The modules by their short names, in the order in which they were named."""
+    """Modules by short name, in the order given."""
     return {name: each.load() for name, each in described_operators(text).items()}
 
 
 def described_operators(text: str) -> dict[str, Description]:
-    """By their short names, in the order in which they were named."""
+    """Descriptions by short name, in the order given."""
     from homeostat.operators.catalog import (
         BrokenOperatorError,
         UnknownOperatorError,
@@ -65,7 +65,7 @@ def described_operators(text: str) -> dict[str, Description]:
 
 
 def check_environments(operators: Iterable[Description], environment: Mapping[str, str]) -> None:
-    """Settings that an operator cannot be set up with are reported before anything is started."""
+    """Report invalid settings of an operator before anything is started."""
     from homeostat.operators.catalog import BrokenOperatorError, check_environment
 
     try:
@@ -76,13 +76,13 @@ def check_environments(operators: Iterable[Description], environment: Mapping[st
 
 
 def check_name(kind: str, name: str | None) -> None:
-    """One that is empty is a variable that was not set, and no wish for another scope."""
+    """`UsageError` if a given name is invalid. An empty one is refused too: it is most likely an unset variable."""
     if name is not None and (messages := name_rule("", kind).messages(name)):
         raise click.UsageError(f'"{name}" cannot be the name of a {kind}: {messages[0]}')
 
 
 def asleep_line(names: Sequence[str]) -> str:
-    """Of a welcome; empty where all operators are awake."""
+    """The line of a start message about sleeping operators; empty if all are awake."""
     if not names:
         return ""
     starts = "each starts" if len(names) > 1 else "starts"

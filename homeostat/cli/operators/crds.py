@@ -1,4 +1,4 @@
-"""`homeostat crds`: the definitions of the operators' kinds, for `kubectl apply -f -`."""
+"""`homeostat crds`: prints the definitions of the operators' kinds, for `kubectl apply -f -`."""
 
 from __future__ import annotations
 

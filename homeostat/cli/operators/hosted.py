@@ -1,7 +1,7 @@
 """Operators that the server itself runs: a second `homeostat run` of one would do all its work twice.
 
-A plane tells of them on `/version`; where nothing is told there, nothing is refused. On a plane whose operators stand
-for Leases, one that stands for the same is no second: one of them leads.
+A plane reports them on `/version`; a server that reports none refuses none. If the operators of the plane take part in
+leader election, a process that takes part in the same election is allowed: only one of them leads.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from homeostat.operators.catalog import OURS
 
 
 class Hosted(msgspec.Struct, frozen=True):
-    """As `server/pages.py` writes it."""
+    """As `server/pages.py` encodes it."""
 
     operators: tuple[str, ...] = ()
     leases: str = ""
-    """The namespace of the Leases that they stand for; empty where they lead from the start."""
+    """The namespace of their Leases; empty if they run without leader election."""
 
 
 async def fetch_hosted(client: Client) -> Hosted:
@@ -33,16 +33,16 @@ async def fetch_hosted(client: Client) -> Hosted:
 
 
 async def refuse_hosted(client: Client, operators: Collection[str], *, leases: str) -> None:
-    """`leases` is where this process stands for the lead; empty where it does not."""
+    """`leases` is the namespace of this process's Leases; empty if it runs without leader election."""
     hosted = await fetch_hosted(client)
     twice = [each for each in operators if each in hosted.operators]
     if not twice or (leases and leases == hosted.leases):
         return
-    # By a short name only those can be started that come with the plane.
+    # `up` starts only our own operators by short name.
     rest = [each for each in ("housekeeping", *OURS) if each in hosted.operators and each not in twice]
-    told = f"join its leader election (--leader-elect --lease-namespace {hosted.leases}), " if hosted.leases else ""
+    join = f"join its leader election (--leader-elect --lease-namespace {hosted.leases}), " if hosted.leases else ""
     raise Failure(
         f"the server runs {', '.join(twice)} itself, and a second process would repeat all work; "
-        f"leave these out of --operators, {told}"
+        f"leave these out of --operators, {join}"
         f"or start the plane without them: homeostat up --operators {','.join(rest) or 'none'}"
     )

@@ -1,4 +1,4 @@
-"""Whether plugins may run programs on this machine: a switch that only whoever starts the process has."""
+"""The option `--allow-programs`: whether plugins are allowed to run programs on this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def programs_option(function: F) -> F:
 
 
 def refuse_programs(option: str, *, allows_programs: bool) -> None:
-    """Beside an option that asks for no credentials; `UsageError`."""
+    """`UsageError` if programs are allowed together with an option that requires no credentials."""
     if allows_programs:
         raise click.UsageError(
             f"{option} lets in everyone on this machine, and with --allow-programs each of them could run programs "
@@ -34,5 +34,5 @@ def refuse_programs(option: str, *, allows_programs: bool) -> None:
 
 
 def environment_with(*, allows_programs: bool) -> dict[str, str]:
-    """What operators read their settings from: that of this process, and the switch as it was decided on."""
+    """The environment that operators read settings from: that of this process, with the option set in it."""
     return {**os.environ, ALLOW_PROGRAMS: "true" if allows_programs else "false"}

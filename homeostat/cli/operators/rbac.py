@@ -1,4 +1,4 @@
-"""`homeostat rbac`: who operators are in a cluster and what they may do there, for `kubectl apply -f -`."""
+"""`homeostat rbac`: prints the service account and the roles of operators, for `kubectl apply -f -`."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def command(
     print_objects(documents, output)
     if has_election:
         only = f" --namespace {within}" if within else ""
-        told = f"homeostat run --operators {operators}{only} --leader-elect --lease-namespace {namespace}"
-        click.echo(f"run them as this account: {told}", err=True)
+        run = f"homeostat run --operators {operators}{only} --leader-elect --lease-namespace {namespace}"
+        click.echo(f"run them as this account: {run}", err=True)
 
 
 def _faces() -> list[Face]:

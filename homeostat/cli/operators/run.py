@@ -1,8 +1,7 @@
-"""`homeostat run`: operators in this process, on any Kubernetes API, until a signal ends it."""
+"""`homeostat run`: runs operators in this process, on any Kubernetes API, until a signal ends it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -14,32 +13,23 @@ import click
 from homeostat.cli.console.connection import reporting_errors
 from homeostat.cli.console.endpoint import KUBECONFIG_HELP, chosen_endpoint, read_address, why_not_listening
 from homeostat.cli.console.failure import Failure
+from homeostat.cli.operators.checks import check_kinds, check_lease_namespace, warn_of_missing_namespace
 from homeostat.cli.operators.choice import asleep_line, check_environments, described_operators, operators_option
-from homeostat.cli.operators.faces import (
-    RunFaceCommand,
-    RunFaces,
-    check_faces,
-    credential_options,
-    face_lines,
-    run_faces,
-    serve_beside,
-    wishes_of,
-)
+from homeostat.cli.operators.faces.options import RunFaceCommand, credential_options, face_options
+from homeostat.cli.operators.faces.places import RunFaces, check_faces, run_faces
+from homeostat.cli.operators.faces.serving import face_lines, serve_beside
 from homeostat.cli.operators.hosted import refuse_hosted
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 
 if TYPE_CHECKING:
     from homeostat.client.base import Client
     from homeostat.client.endpoint.endpoint import Endpoint
-    from homeostat.objects.json import JsonObject
-    from homeostat.runtime.control.controller import Plan
     from homeostat.runtime.description import Description
     from homeostat.runtime.faces.hosting import ServedFace
     from homeostat.runtime.manager import Manager
 
 _GRACE_S = 20.0
 _STOP_WITHIN_S = 28.0
-_SYNC_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +88,9 @@ def command(
 ) -> None:
     """Run operators on a Kubernetes API until Ctrl-C or SIGTERM.
 
-    Ends with 0 when it was told to end or has printed a dry run, with 1 where something is missing, an operator is
-    broken or the server is a plane that runs it itself (a dry run: where an object cannot be decided on), with 2 for
-    wrong options, with 3 where the server cannot be reached at the start. Later on it waits for the server.
+    Exit codes: 0 after a signal or a dry run; 1 if a kind or namespace is missing, an operator is broken, the server
+    is a plane that runs the operator itself, or a dry run fails for an object; 2 for wrong options; 3 if the server
+    cannot be reached at the start. Later it waits for the server.
 
     \b
     Examples:
@@ -118,7 +108,7 @@ def command(
     if faces_open:
         refuse_programs("--faces-open", allows_programs=options["allows_programs"])
     chosen = described_operators(operators)
-    faces = run_faces(wishes_of(ctx), chosen.values(), is_open=faces_open, cert=faces_cert, key=faces_key)
+    faces = run_faces(face_options(ctx), chosen.values(), is_open=faces_open, cert=faces_cert, key=faces_key)
     choice = Choice(named=operators, operators=chosen, faces=faces, health=_address(health), **options)
     environment = environment_with(allows_programs=choice.allows_programs)
     check_environments(chosen.values(), environment)
@@ -159,20 +149,22 @@ async def _run(choice: Choice) -> None:
             metrics=metrics,
             tracer=tracer,
         )
-        await _check_kinds(client, choice)
-        await _check_namespace(client, choice.namespace)
+        await check_kinds(client, choice.operators, named=choice.named)
+        await warn_of_missing_namespace(client, choice.namespace)
         asleep = await _add_operators(client, manager, choice)
         if choice.is_dry_run:
-            await _plan(manager, choice.output)
+            from homeostat.cli.operators.dry_run import print_plans
+
+            await print_plans(manager, choice.output)
         else:
             await refuse_hosted(client, choice.operators, leases=leases)
-            await _check_leases(client, leases)
+            await check_lease_namespace(client, leases)
             served = await _serve_faces(stack, client, manager, choice, leases)
             await _operate(stack, manager, choice, endpoint, served, asleep)
 
 
 async def _add_operators(client: Client, manager: Manager, choice: Choice) -> list[str]:
-    """Those that sleep until their first object. A dry run is of all."""
+    """Add all operators; returns those that sleep until their first object. In a dry run none sleeps."""
     from homeostat.operators.catalog import BrokenOperatorError
 
     asleep = []
@@ -196,62 +188,8 @@ async def _may_sleep(client: Client, description: Description, namespace: str) -
     try:
         return bool(description.wakes) and not await has_objects(client, description.wakes, namespace=namespace)
     except ApiError:
-        # The operator reports what it cannot list better than a sleeping one would.
+        # An awake operator reports the error better than a sleeping one.
         return False
-
-
-async def _check_kinds(client: Client, choice: Choice) -> None:
-    """A kind that is not there would only show as a watch that never begins."""
-    from homeostat.client.discovery import fetch_kinds
-
-    served = {(each.group, each.version, each.plural) for each in await fetch_kinds(client)}
-    for name, description in choice.operators.items():
-        missing = [each for each in map(_kind_of, description.definitions()) if each not in served]
-        if missing:
-            told = ", ".join(f"{plural}.{group}/{version}" for group, version, plural in missing)
-            raise Failure(
-                f"the server does not have {told}, which {name} works with; "
-                f"to install: homeostat crds --operators {choice.named} | kubectl apply --server-side -f -"
-            )
-
-
-def _kind_of(definition: JsonObject) -> tuple[str, str, str]:
-    """Group, version and plural."""
-    spec = definition["spec"]
-    return spec["group"], spec["versions"][0]["name"], spec["names"]["plural"]
-
-
-async def _check_namespace(client: Client, namespace: str) -> None:
-    """It may come later, but one that is misspelt would look like one in which there is nothing to do."""
-    if namespace and not await _may_exist(client, namespace):
-        click.echo(
-            f'warning: there is no namespace "{namespace}" (--namespace), so there is nothing to reconcile; '
-            f"create it (kubectl create namespace {namespace}) or end this and name another",
-            err=True,
-        )
-
-
-async def _may_exist(client: Client, namespace: str) -> bool:
-    from homeostat.objects.errors import ForbiddenError, NotFoundError
-    from homeostat.objects.kind import NAMESPACE
-
-    try:
-        await client.get(NAMESPACE.path("", namespace))
-    except NotFoundError:
-        return False
-    except ForbiddenError:
-        # Whoever may work in a namespace need not be allowed to read namespaces.
-        return True
-    return True
-
-
-async def _check_leases(client: Client, namespace: str) -> None:
-    """Where there is no such namespace nobody would ever lead."""
-    if namespace and not await _may_exist(client, namespace):
-        raise Failure(
-            f'there is no namespace "{namespace}" for the leases of --leader-elect; '
-            f"create it (kubectl create namespace {namespace}) or choose another with --lease-namespace"
-        )
 
 
 async def _serve_faces(
@@ -294,18 +232,18 @@ async def _operate(
         host, port = choice.health
         try:
             server = await stack.enter_async_context(
-                serve_health(host, port, metrics=manager.metrics, ready={"operators": lambda: _told(manager)})
+                serve_health(host, port, metrics=manager.metrics, ready={"operators": lambda: _not_ready(manager)})
             )
         except OSError as error:
-            told = why_not_listening(error, f"{host}:{port}", option="--health", purpose="serve health")
-            raise Failure(told) from error
+            where = f"{host}:{port}"
+            raise Failure(why_not_listening(error, where, option="--health", purpose="serve health")) from error
         where = f"http://{host}:{server.port}"
     click.echo(_welcome(choice, endpoint, where, served, asleep), err=True)
     async with manager.running():
         await stop.wait()
 
 
-def _told(manager: Manager) -> str:
+def _not_ready(manager: Manager) -> str:
     return "; ".join(manager.troubles())
 
 
@@ -322,61 +260,3 @@ def _welcome(
         f"{asleep_line(asleep)}"
         "  end it      Ctrl-C"
     )
-
-
-async def _plan(manager: Manager, output: str | None) -> None:
-    try:
-        plans = await manager.plan(within_s=_SYNC_WITHIN_S)
-    except* TimeoutError:
-        raise Failure(f"not everything could be listed within {_SYNC_WITHIN_S:g} s: {_told(manager)}") from None
-    _print(plans, output)
-    if any(each.trouble for each in plans):
-        sys.exit(1)
-
-
-def _print(plans: Sequence[Plan[Any]], output: str | None) -> None:
-    import msgspec
-
-    from homeostat.cli.console.table import Table
-
-    if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode([_record(each) for each in plans]), indent=2))
-        return
-    if not plans:
-        click.echo("nothing to reconcile")
-        return
-    rows = [[each.request.kind, each.request.namespace, each.request.name, _summary(each)] for each in plans]
-    Table(("KIND", "NAMESPACE", "NAME", "WOULD")).print(rows)
-
-
-def _record(plan: Plan[Any]) -> dict[str, Any]:
-    decision = plan.decision
-    return {
-        **plan.request._asdict(),
-        "actions": [{"action": type(each).__name__, "with": _plain(each)} for each in decision.actions]
-        if decision
-        else [],
-        "conditions": list(decision.conditions) if decision else [],
-        "letsGo": plan.is_let_go,
-        "wait": plan.wait,
-        "trouble": plan.trouble,
-    }
-
-
-def _plain(action: Any) -> Any:
-    import msgspec
-
-    try:
-        return msgspec.to_builtins(action)
-    except (TypeError, ValueError):
-        return repr(action)
-
-
-def _summary(plan: Plan[Any]) -> str:
-    if plan.decision is None:
-        return f"fail: {plan.trouble}" if plan.trouble else f"wait: {plan.wait}"
-    if plan.is_let_go:
-        return "release it"
-    if not plan.decision.actions:
-        return "change nothing"
-    return ", ".join(repr(each) for each in plan.decision.actions)

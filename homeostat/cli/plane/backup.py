@@ -1,4 +1,4 @@
-"""`homeostat backup`: all objects at one revision, in a file, while planes go on."""
+"""`homeostat backup`: writes all objects at one revision to a file, while planes continue to serve."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def command(file: Path, is_check: bool, data: Path, database: Path | str | None)
         header = asyncio.run(_check(file) if is_check else _back_up(place, file.absolute()))
     except StoreError as error:
         raise Failure(str(error)) from error
-    click.echo(f"{file}: {told(header)}, {file.stat().st_size:,} bytes, whole")
+    click.echo(f"{file}: {summary(header)}, {file.stat().st_size:,} bytes, whole")
     if is_check:
         click.echo(f"  made    {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(header.made))}")
         click.echo(f"  sealed  {header.seal or 'nothing'} (key id, resources)")
 
 
-def told(header: Header) -> str:
+def summary(header: Header) -> str:
     history = f"history since {header.oldest}" if header.oldest < header.revision else "no history"
     return f"{header.records:,} objects at revision {header.revision}, {history}"
 

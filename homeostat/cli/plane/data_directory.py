@@ -1,4 +1,4 @@
-"""The data directory a command works on: `--data`, else HOMEOSTAT_DATA, else `~/.homeostat`."""
+"""The data directory of a command: `--data`, else HOMEOSTAT_DATA, else `~/.homeostat`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def default_data() -> Path:
 
 
 class Directory(click.Path):
-    """An empty text would be the current directory, which is seldom what an unset variable was meant to say."""
+    """Refuses an empty value. It would mean the current directory, but most likely it is an unset variable."""
 
     def __init__(self) -> None:
         super().__init__(file_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
-            self.fail("it is empty; name a directory, . for this one", param, ctx)
+            self.fail("the value is empty; name a directory, . for the current one", param, ctx)
         return super().convert(value, param, ctx)
 
 

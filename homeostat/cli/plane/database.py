@@ -1,4 +1,4 @@
-"""The database a command works on: `--database`, else HOMEOSTAT_DATABASE, else a file in the data directory."""
+"""The database of a command: `--database`, else HOMEOSTAT_DATABASE, else a file in the data directory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FORMS = "sqlite:///PATH (four slashes for a path from the root) or postgresql:/
 
 
 def parse_database(ctx: click.Context, param: click.Parameter, value: str) -> Path | str | None:
-    """A file as a `Path`, PostgreSQL as the URL it is, nothing for nothing."""
+    """A `Path` for SQLite, the URL itself for PostgreSQL, None for an empty value."""
     if not value:
         return None
     scheme, _, rest = value.partition("://")
     if scheme in {"postgresql", "postgres"}:
         return value
     if scheme != "sqlite" or not rest.startswith("/") or rest == "/":
-        raise click.BadParameter(f"say {_FORMS}", ctx, param)
+        raise click.BadParameter(f"expected {_FORMS}, got {value!r}", ctx, param)
     return Path(rest[1:]).absolute()
 
 

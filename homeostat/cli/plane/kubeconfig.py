@@ -1,4 +1,4 @@
-"""`homeostat kubeconfig`: what a client needs to reach the plane of a data directory."""
+"""`homeostat kubeconfig`: prints the kubeconfig of the plane in a data directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from homeostat.cli.plane.data_directory import data_option
 
 @click.command(short_help="Print the kubeconfig of a data directory.")
 @data_option
-@click.option("--path", "path_only", is_flag=True, help="Print where the file is and not what is in it.")
+@click.option("--path", "path_only", is_flag=True, help="Print the path of the file instead of its content.")
 def command(data: Path, path_only: bool) -> None:
     """Print the administrator's kubeconfig, written when the plane was last started.
 

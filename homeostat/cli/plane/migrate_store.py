@@ -1,4 +1,4 @@
-"""`homeostat migrate-store`: all of a database into an empty one of the same kind or another."""
+"""`homeostat migrate-store`: copies a database into an empty one of the same or another type."""
 
 from __future__ import annotations
 

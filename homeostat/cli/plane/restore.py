@@ -1,4 +1,4 @@
-"""`homeostat restore`: a backup into an empty database, whole or not at all."""
+"""`homeostat restore`: restores a backup into an empty database, completely or not at all."""
 
 from __future__ import annotations
 

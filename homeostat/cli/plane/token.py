@@ -1,4 +1,4 @@
-"""`homeostat token`: bearer tokens of the plane's data directory; a running plane sees a change within seconds."""
+"""`homeostat token`: bearer tokens of a data directory. A running plane reads changes within seconds."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _BESIDE_A_CERTIFICATE = (
 )
 
 
-class Life(click.ParamType[int]):
-    """How long, in seconds: `30d`, `2w`, `1y`, `12h`, `1h30m`; 0 for `never`."""
+class Lifetime(click.ParamType[int]):
+    """Seconds from `30d`, `2w`, `1y`, `12h`, `1h30m`; 0 for `never`."""
 
     name = "duration"
 
@@ -45,13 +45,13 @@ class Life(click.ParamType[int]):
             except DurationError:
                 self.fail(f"{text!r} is not a time; expected one like 30d, 12h or never", param, ctx)
         if seconds <= 0:
-            self.fail(f"{text!r} is over before it begins; for a token without an end say never", param, ctx)
+            self.fail(f"{text!r} ends before it begins; for a token that does not expire say never", param, ctx)
         return seconds
 
 
 @click.group(short_help="Create, list and revoke bearer tokens.")
 def command() -> None:
-    """Bearer tokens for people and programs. They are kept as hashes; a running plane sees changes within seconds.
+    """Create, list and revoke bearer tokens of users. Only hashes are stored; a plane reads changes within seconds.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def command() -> None:
 @click.option(
     "--group", "groups", multiple=True, metavar="GROUP", help="Group of the user; may be given several times."
 )
-@click.option("--ttl", type=Life(), default="30d", show_default=True, help="How long it is valid: 30d, 12h, never.")
+@click.option("--ttl", type=Lifetime(), default="30d", show_default=True, help="How long it is valid: 30d, 12h, never.")
 @click.option(
     "-o",
     "--output",
@@ -77,7 +77,7 @@ def command() -> None:
 )
 @data_option
 def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path) -> None:
-    """Make a token for the user NAME and print it, once, alone or in a kubeconfig, on standard output.
+    """Create a token for the user NAME and print it, alone or in a kubeconfig. It cannot be printed again.
 
     \b
     Examples:
@@ -87,7 +87,9 @@ def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path
     """
     for text in (name, *groups):
         if not text.strip() or not text.isprintable():
-            raise click.UsageError(f"{text!r} is not a name")
+            raise click.UsageError(
+                f"{text!r} is not a valid name: it is empty or has characters that cannot be printed"
+            )
     tokens = _tokens(data)
     administrator = _endpoint(data) if output == "kubeconfig" else None
     now = time.time()
@@ -96,7 +98,7 @@ def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path
     except (TokenFileError, OSError) as error:
         raise Failure(str(error)) from error
     end = f"until {_day(now + ttl)}" if ttl else "for ever"
-    click.echo(f"valid {end}; it is not shown again", err=True)
+    click.echo(f"valid {end}; it cannot be shown again", err=True)
     if administrator:
         config = kubeconfig(administrator.server, authority=administrator.authority, credential=text)
         click.echo(yaml.dump(config), nl=False)
@@ -110,7 +112,7 @@ def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path
 @command.command("list")
 @data_option
 def list_tokens(data: Path) -> None:
-    """List tokens: their ids and users, never the tokens.
+    """List the ids, users and lifetimes of tokens, never the tokens themselves.
 
     \b
     Example:
@@ -123,7 +125,7 @@ def list_tokens(data: Path) -> None:
     except (TokenFileError, OSError) as error:
         raise Failure(str(error)) from error
     if not found:
-        click.echo("No tokens; make one: homeostat token create NAME", err=True)
+        click.echo("No tokens. Create one: homeostat token create NAME", err=True)
         return
     now = time.time()
     table = Table(["ID", "USER", "GROUPS", "CREATED", "EXPIRES"])
@@ -136,7 +138,7 @@ def list_tokens(data: Path) -> None:
 @click.argument("token_id", metavar="ID")
 @data_option
 def revoke(token_id: str, data: Path) -> None:
-    """Revoke the token of an ID; `homeostat token list` shows them.
+    """Revoke the token with an ID of `homeostat token list`.
 
     \b
     Example:
@@ -158,7 +160,7 @@ def _tokens(data: Path) -> Tokens:
 
 
 def _endpoint(data: Path) -> Endpoint:
-    """Where the plane was when it last started, as its administrator is told."""
+    """The address of the plane at its last start, from the administrator's kubeconfig."""
     try:
         return load_endpoint([data / "kubeconfig"])
     except KubeconfigError as error:
@@ -172,4 +174,4 @@ def _day(at: float) -> str:
 def _end(expires: int, now: float) -> str:
     if not expires:
         return "never"
-    return f"{_day(expires)} (over)" if expires <= now else _day(expires)
+    return f"{_day(expires)} (expired)" if expires <= now else _day(expires)

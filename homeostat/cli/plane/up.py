@@ -1,4 +1,4 @@
-"""`homeostat up`: one plane in this process, until a signal ends it."""
+"""`homeostat up`: runs a plane in this process until a signal ends it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ import click
 from homeostat import __version__
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.operators.choice import asleep_line, check_environments
-from homeostat.cli.operators.faces import FaceCommand, check_faces, face_lines, up_choice, wishes_of
+from homeostat.cli.operators.faces.options import FaceCommand, face_options
+from homeostat.cli.operators.faces.places import check_faces, up_choice
+from homeostat.cli.operators.faces.serving import face_lines
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
 from homeostat.cli.plane.data_directory import data_option
 from homeostat.cli.plane.database import database_option
@@ -89,7 +91,7 @@ def command(
         )
     if is_open:
         refuse_programs("--open", allows_programs=allows_programs)
-    # Most of what a decode makes is gone soon, and next to nothing of it is a cycle.
+    # Decoded objects are short-lived and contain hardly any reference cycles, so collect garbage less often.
     gc.set_threshold(50_000, 20, 100)
     from homeostat.plane import OPERATORS, Settings
 
@@ -104,7 +106,7 @@ def command(
         database=database,
         operators=named,
         environment=environment_with(allows_programs=allows_programs),
-        faces=up_choice(wishes_of(ctx), described, host=host),
+        faces=up_choice(face_options(ctx), described, host=host),
     )
     check_environments(described, settings.environment)
     if settings.faces is not None:
@@ -143,7 +145,7 @@ def _operators(text: str, known: frozenset[str]) -> frozenset[str]:
 
 
 def _described(names: frozenset[str]) -> list[Description]:
-    """An operator that is not there, or has kinds that no server accepts, is reported before anything is started."""
+    """Report an unknown operator, or one with invalid kinds, before anything is started."""
     from homeostat.operators.catalog import BrokenOperatorError, UnknownOperatorError, find_operator
 
     try:
@@ -170,7 +172,7 @@ def _serve(settings: Settings, verbosity: int) -> None:
     except (StoreError, PkiError, TelemetryError, FaceError) as error:
         raise Failure(str(error)) from error
     except OSError as error:
-        raise Failure(_told(error, settings)) from error
+        raise Failure(_why_not_served(error, settings)) from error
 
 
 async def _until_stopped(settings: Settings) -> None:
@@ -180,17 +182,17 @@ async def _until_stopped(settings: Settings) -> None:
 
     stop = Stop(within_s=_STOP_WITHIN_S)
     stop.listen()
-    figures = _Figures()
-    async with telemetry(figures, last_words_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
-        figures.plane = plane
+    metrics = _PlaneMetrics()
+    async with telemetry(metrics, last_words_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
+        metrics.plane = plane
         gc.collect()
         gc.freeze()
         click.echo(_welcome(plane))
         await stop.wait()
 
 
-class _Figures:
-    """The plane's, once there is one: what exports them is there before."""
+class _PlaneMetrics:
+    """Metrics of the plane. The exporter starts before the plane does, so there are none at first."""
 
     plane: Plane | None = None
 
@@ -230,11 +232,11 @@ def _housekeeping_line(plane: Plane) -> str:
 
 
 def _program() -> str:
-    """What a person types to get this program: its name where PATH leads to it, else as it was called now."""
+    """How to call this program: by name if it is in PATH, else by the path of this call."""
     return "homeostat" if shutil.which("homeostat") else shlex.quote(sys.argv[0])
 
 
-def _told(error: OSError, settings: Settings) -> str:
+def _why_not_served(error: OSError, settings: Settings) -> str:
     where = f"{settings.bind}:{settings.port}"
     if error.filename is not None:
         return f"cannot use {error.filename}: {error.strerror}; choose another directory with --data"
@@ -244,5 +246,5 @@ def _told(error: OSError, settings: Settings) -> str:
         case errno.EADDRNOTAVAIL | errno.EAFNOSUPPORT:
             return f"{settings.bind} is not an address of this machine; choose another with --bind"
         case errno.EACCES:
-            return f"{where} needs rights that this user lacks; choose a port above 1023 with --port"
+            return f"{where} needs permissions that this user does not have; choose a port above 1023 with --port"
     return f"cannot serve at {where}: {error.strerror or error}"

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from homeostat.cli.console.connection import kubeconfig_paths, reporting_errors, told
+from homeostat.cli.console.connection import error_text, kubeconfig_paths, reporting_errors
 from homeostat.cli.console.failure import UnreachableFailure
 from homeostat.cli.console.progress import counting
 from homeostat.cli.console.table import Table
@@ -122,7 +122,7 @@ async def _survey_all(
         except (UnreachableError, KubeconfigError, ApiError) as error:
             if len(names) == 1:
                 raise
-            problem = Problem(name, 0, told(error) if isinstance(error, ApiError) else str(error))
+            problem = Problem(name, 0, error_text(error) if isinstance(error, ApiError) else str(error))
         return problem
 
     with counting(names, "Pods") as counters:

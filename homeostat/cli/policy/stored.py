@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.objects.kinds import whole
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
@@ -27,7 +27,7 @@ async def _list(client: Client, kind: Kind, namespace: str) -> list[JsonObject]:
         found, _ = await client.list(kind.path(namespace))
     except NotFoundError as error:
         raise no_kind() from error
-    return [whole(kind, each) for each in found]
+    return [with_type_meta(kind, each) for each in found]
 
 
 def no_kind() -> Failure:

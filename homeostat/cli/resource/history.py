@@ -12,7 +12,7 @@ import msgspec
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.output import output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
-from homeostat.cli.objects.kinds import whole
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.kinds import ResourceKinds, discover_resources
 from homeostat.cli.resource.state import changes_text
@@ -108,7 +108,7 @@ async def _newest(
             # Servers before Kubernetes 1.31 select by no field of ours.
             selector = ""
             continue
-        found += [whole(RECONCILIATION.kind, each) for each in page["items"] if is_chosen(each)]
+        found += [with_type_meta(RECONCILIATION.kind, each) for each in page["items"] if is_chosen(each)]
         found.sort(key=_moment, reverse=True)
         del found[limit or len(found) :]
         token = page["metadata"].get("continue", "")

@@ -13,7 +13,7 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.output import output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
-from homeostat.cli.objects.kinds import whole
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.kinds import resources_of, title_of
@@ -67,7 +67,7 @@ async def command(
 async def _objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:
     path = target.kind.path(namespace, target.name)
     items = [await client.get(path)] if target.name else (await client.list(path, labelSelector=selector))[0]
-    return [whole(target.kind, each) for each in items]
+    return [with_type_meta(target.kind, each) for each in items]
 
 
 async def _allowed_objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:

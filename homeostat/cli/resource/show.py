@@ -12,7 +12,7 @@ from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.output import output_option, print_object, without_managed_fields
 from homeostat.cli.console.table import Table
-from homeostat.cli.objects.kinds import whole
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.kinds import named_resources
 from homeostat.cli.resource.state import changes_text, next_look, run_url, status_of
@@ -38,7 +38,7 @@ async def command(connection: Connection, words: tuple[str, ...], output: str | 
     """
     targets = await named_resources(connection.client, words)
     for at, (kind, name) in enumerate(targets):
-        obj = whole(kind, await connection.client.get(kind.path(connection.namespace, name)))
+        obj = with_type_meta(kind, await connection.client.get(kind.path(connection.namespace, name)))
         if output is not None:
             print_object(without_managed_fields(obj), output, is_first=not at)
             continue

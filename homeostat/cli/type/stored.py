@@ -10,7 +10,7 @@ from difflib import get_close_matches
 import msgspec
 
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.objects.kinds import whole
+from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
@@ -41,7 +41,7 @@ def found_type(obj: JsonObject) -> FoundType:
         typed = msgspec.json.decode(msgspec.json.encode(obj), type=ResourceType)
     except msgspec.ValidationError as error:
         raise Failure(f'the resource type "{obj["metadata"]["name"]}": {error}') from error
-    return FoundType(whole(RESOURCE_TYPE.kind, obj), typed)
+    return FoundType(with_type_meta(RESOURCE_TYPE.kind, obj), typed)
 
 
 async def list_types(client: Client, *, patience_s: float = 0.0) -> list[FoundType]:

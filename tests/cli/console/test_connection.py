@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.cli.console.connection import told
+from homeostat.cli.console.connection import error_text
 from homeostat.objects.errors import ApiError, Cause, ForbiddenError, NotFoundError, UnauthorizedError
 
 HINT = "grant it with a RoleBinding or ClusterRoleBinding"
@@ -20,8 +20,8 @@ HINT = "grant it with a RoleBinding or ClusterRoleBinding"
     ],
 )
 def test_a_missing_permission_names_its_remedy(error: ApiError, is_hinted: bool) -> None:
-    assert (HINT in told(error)) is is_hinted
+    assert (HINT in error_text(error)) is is_hinted
 
 
 def test_a_refused_credential_names_its_remedy() -> None:
-    assert "--context" in told(UnauthorizedError("Unauthorized"))
+    assert "--context" in error_text(UnauthorizedError("Unauthorized"))

@@ -1,4 +1,4 @@
-"""`homeostat deploy`: everything a cluster needs to run operators, for `kubectl apply -f -`.
+"""`homeostat deploy`: prints everything a cluster needs to run operators, for `kubectl apply -f -`.
 
 It works from what operator modules declare (KINDS, RULES, FACES, WEBHOOK, PANELS, ALERTS) and names none of them.
 """
@@ -120,7 +120,7 @@ def _chosen(operators: str) -> dict[str, Chosen]:
 
 
 def _source(named: str) -> str | None:
-    """The text of a file; an operator by another name is in the image."""
+    """The text of an operator file; None for an operator that is installed in the image."""
     if not named.endswith(".py"):
         return None
     text = Path(named).read_text()

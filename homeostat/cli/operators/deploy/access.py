@@ -1,4 +1,4 @@
-"""Who operators are in a cluster, and what they may do there and not more: accounts, roles and bindings. Pure."""
+"""Service accounts, roles and bindings of operators, with no more permissions than they need. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from homeostat.runtime.setup import OperatorModule
 
 Resources = frozenset[tuple[str, str]]
-"""Each with its group."""
+"""Pairs of group and resource."""
 
 _NAME: Final = "homeostat"
 
 
 def granted(site: Site, name: str, label: str, rules: Sequence[JsonObject]) -> list[JsonObject]:
-    """An account of a component, a role of the cluster and what binds them, all of one name."""
+    """A ServiceAccount, a ClusterRole and a ClusterRoleBinding of the same name, for one component."""
     account, metadata = service_account(site.metadata(name, label)), site.metadata(name, label, is_namespaced=False)
     return [account, role(metadata, rules), binding(metadata, name, account)]
 
@@ -35,8 +35,8 @@ def access_documents(
     within: str = "",
     wide: Resources = frozenset(),
 ) -> list[JsonObject]:
-    """`rules` by the name of the operator, and for the namespace `within` alone as far as they are not about what is
-    `wide`. Pure.
+    """Roles from `rules` by name of operator. With `within` the permissions hold in that namespace only, except for
+    cluster-scoped resources (`wide`).
     """
     who = service_account(_metadata(account, namespace=namespace))
     documents: list[JsonObject] = [{"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(namespace)}, who]
@@ -54,7 +54,7 @@ def access_documents(
 def _narrowed(
     name: str, rules: Sequence[JsonObject], within: str, wide: Resources
 ) -> Iterator[tuple[JsonObject, list[JsonObject]]]:
-    """Metadata of roles, and what they grant. The role of the cluster is another than that of who looks everywhere."""
+    """Metadata of roles and their rules. The ClusterRole has a name of its own beside that for all namespaces."""
     far, near = split_rules(rules, wide)
     if far:
         yield _metadata(f"{_NAME}-{name}-within"), far
@@ -63,7 +63,7 @@ def _narrowed(
 
 
 def wide_resources(operators: Iterable[OperatorModule]) -> Resources:
-    """Those that are in no namespace: of the operators' own kinds, and of the built-in ones."""
+    """Cluster-scoped resources: those of the operators' kinds and the built-in ones."""
     from homeostat.server.kinds.custom import builtin_behaviours
     from homeostat.server.kinds.registry import Registry, builtin_kinds
 
@@ -71,14 +71,14 @@ def wide_resources(operators: Iterable[OperatorModule]) -> Resources:
     builtin = {(each.group, each.plural) for each in served if not each.namespaced}
     kinds = [each.kind for module in operators for each in module.KINDS]
     own = {(each.group, each.plural) for each in kinds if not each.is_namespaced}
-    # Events about what is in no namespace are in "default".
+    # Events about cluster-scoped objects are in the namespace "default".
     return frozenset({*builtin, *own, *([("", "events")] if own else [])})
 
 
 def face_documents(
     faces: Iterable[Face], *, served: str, namespace: str, account: str, name: str = "rest"
 ) -> list[JsonObject]:
-    """For faces that serve a namespace, and read who leads from the Leases beside the account. Pure."""
+    """Roles of faces that serve a namespace and read the leader from the Leases in the account's namespace."""
     rules = [rules_of_face(each) for each in faces]
     who, shared = service_account(_metadata(account, namespace=namespace)), f"{_NAME}-{name}"
     place, leases = _metadata(shared, namespace=served), _metadata(f"{shared}-leases", namespace=namespace)
@@ -94,7 +94,7 @@ def face_documents(
 
 
 def _bound(namespace: str, account: str) -> str:
-    """Who is bound, as no other account is called: neither part has a colon."""
+    """Unique for each account: neither part contains a colon."""
     return f"{namespace}:{account}"
 
 

@@ -1,7 +1,7 @@
 """The manifests of operators, from what their modules declare. Pure.
 
-They come in an order in which `kubectl apply` can take them: definitions, the namespace and its accounts, what Pods
-mount, the Pods, and then what asks them.
+They are in the order in which `kubectl apply` needs them: definitions, the namespace and its accounts, what Pods mount,
+the workloads, and then the configurations that call them.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from homeostat.runtime.setup import OperatorModule
 _FILES: Final = "/operators"
 _FACES_TLS: Final = "/faces-tls"
 _SERVED: Final = "default"
-"""The namespace that faces serve where the operators work in all."""
+"""The namespace that faces serve if the operators work in all namespaces."""
 _WORK: Final = "/tmp"  # noqa: S108 - a volume of the Pod's own
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """One operator as it is to be deployed; `named` is what `--operators` takes, `source` the text of a file."""
+    """One operator to deploy. `named` is its name in `--operators`; `source` is the text of an operator file."""
 
     named: str
     module: Any
@@ -64,12 +64,12 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def argument(self) -> str:
-        """What `--operators` takes in the Pod."""
+        """Its name in the `--operators` of the Pod."""
         return self.named if self.source is None else f"{_FILES}/{PurePath(self.named).name}"
 
 
 Operators = Mapping[str, Chosen]
-"""By their short names."""
+"""By short name."""
 
 
 def faces_of(operators: Operators) -> list[Face]:
@@ -77,7 +77,7 @@ def faces_of(operators: Operators) -> list[Face]:
 
 
 def webhooks_of(site: Site, operators: Operators) -> dict[str, Webhook]:
-    """By the names of their Services."""
+    """Webhooks by the name of their Service."""
     declared = {name: each.webhook for name, each in operators.items()}
     return {f"{site.name}-{name}-webhook": each for name, each in declared.items() if each is not None}
 
@@ -91,8 +91,8 @@ def deployment_documents(
     faces_tls: TlsFiles | None = None,
     is_monitored: bool = False,
 ) -> list[JsonObject]:
-    """`within` is the only namespace that the operators may work in. Webhooks are deployed where there is `tls`, and
-    faces are served where there is `faces_tls`.
+    """`within` is the only namespace that the operators work in; empty for all. Webhooks are deployed if there is
+    `tls`, and faces are served if there is `faces_tls`.
     """
     faces = faces_of(operators) if faces_tls is not None else []
     webhooks = webhooks_of(site, operators) if tls is not None else {}
@@ -140,7 +140,7 @@ def _face_options(faces: Sequence[Face]) -> list[str]:
 
 
 def _face_ports(faces: Sequence[Face]) -> dict[str, int]:
-    """By the names that ports of a Service may have."""
+    """Ports by name; a Service limits names to 15 characters."""
     return {"faces" if each.port == PORT else each.name[:15].rstrip("-"): each.port for each in faces}
 
 

@@ -1,4 +1,4 @@
-"""How Prometheus and Grafana find operators: ServiceMonitors, alert rules, and a dashboard in a ConfigMap. Pure.
+"""ServiceMonitors, alert rules and a Grafana dashboard in a ConfigMap. Pure.
 
 A component that serves TLS has its certificate checked against the authority in its Secret, under the name of its
 Service.
@@ -17,7 +17,7 @@ from homeostat.runtime.deployment import Alert
 
 _INTERVAL = "15s"
 _RELEASE = {"release": "stable"}
-"""By which the Prometheus of the usual chart chooses."""
+"""The label by which the Prometheus of the community chart selects monitors and rules."""
 
 
 def monitor_documents(site: Site, components: Sequence[Component]) -> list[JsonObject]:

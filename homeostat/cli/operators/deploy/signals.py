@@ -1,4 +1,4 @@
-"""What to look at in every operator, whatever it does: panels and alerts over the metrics of the runtime. Pure."""
+"""Panels and alerts over the metrics of the runtime, the same for every operator. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PANELS: Final[dict[str, Sequence[Panel]]] = {
 
 
 def alerts_of(site: Site, service: str) -> Sequence[Alert]:
-    """Of operators that Prometheus finds by this Service."""
+    """Alerts for the operators that Prometheus discovers by this Service."""
     job = f'job="{service}", namespace="{site.namespace}"'
     return (
         Alert(

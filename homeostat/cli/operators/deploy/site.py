@@ -1,4 +1,4 @@
-"""Where and how operators are to run in a cluster: what their manifests are made of. Pure."""
+"""The settings of a deployment: names, namespace, image and replicas. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IMAGE: Final = f"homeostat:{__version__}"
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
     name: str = "homeostat"
-    """Of the application, on every object."""
+    """Name of the application; a label of every object."""
     namespace: str = "homeostat"
     image: str = IMAGE
     replicas: int = 2
@@ -27,6 +27,6 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         return {"name": name, **place, "labels": self.labels(component)}
 
     def document(self, kind: str, name: str, component: str, **body: object) -> JsonObject:
-        """`kind` with its API version before it: `apps/v1/Deployment`."""
+        """`kind` includes the API version: `apps/v1/Deployment`."""
         api_version, _, kind = kind.rpartition("/")
         return {"apiVersion": api_version, "kind": kind, "metadata": self.metadata(name, component), **body}

@@ -1,5 +1,5 @@
-"""The certificate of admission webhooks, from a directory: checked before it is printed, for an API server that does
-not trust it skips a webhook without a word.
+"""The certificate of admission webhooks, read from a directory. It is checked before it is printed, because an API
+server silently skips a webhook whose certificate it does not trust.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from homeostat.cli.console.failure import Failure
 
 
 class TlsFiles(msgspec.Struct, frozen=True):
-    """In PEM; without an authority where those who connect have it already."""
+    """In PEM. The authority is empty if clients have it already."""
 
     authority: bytes
     certificate: bytes
@@ -25,12 +25,12 @@ class TlsFiles(msgspec.Struct, frozen=True):
 
 
 def service_name(service: str, namespace: str) -> str:
-    """What an API server calls it."""
+    """The DNS name by which an API server connects to the service."""
     return f"{service}.{namespace}.svc"
 
 
 def read_tls(directory: Path, names: Sequence[str]) -> TlsFiles:
-    """`Failure` where a file is not there, or the certificate is not for all of these names."""
+    """`Failure` if a file is missing or the certificate does not cover all names."""
     files = TlsFiles(*(_read(directory / name) for name in ("ca.crt", "tls.crt", "tls.key")))
     covered = _names(directory / "tls.crt", files.certificate)
     if missing := [each for each in names if each not in covered]:
@@ -42,7 +42,7 @@ def read_tls(directory: Path, names: Sequence[str]) -> TlsFiles:
 
 
 def read_faces_tls(directory: Path) -> TlsFiles:
-    """Those who connect know by which names, so that none is asked for here."""
+    """Clients choose the names by which they connect, so no name is checked here."""
     files = TlsFiles(b"", *(_read(directory / name, option="--faces-tls") for name in ("tls.crt", "tls.key")))
     _names(directory / "tls.crt", files.certificate)
     return files

@@ -1,6 +1,6 @@
-"""What runs in a cluster: components, each with a Deployment, a budget for disruptions and a Service. Pure.
+"""Components that run in a cluster, each with a Deployment, a PodDisruptionBudget and a Service. Pure.
 
-They keep the rules that the policies of this project hold others to: probes, resources, no root, and a budget.
+They comply with the strictest policy of this project: probes, resources, no root, and a budget.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Mount(msgspec.Struct, frozen=True):
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):
-    """`port` serves health and metrics; `ports` are further ones by name."""
+    """`port` serves health and metrics; `ports` are additional ports by name."""
 
     name: str
-    """Of its Deployment, Service, budget and service account."""
+    """Name of its Deployment, Service, budget and service account."""
     label: str
     arguments: Sequence[str]
     port: int = METRICS_PORT
@@ -50,7 +50,7 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     mounts: Sequence[Mount] = ()
     environment: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
-    """Of its Pods; they are replaced when one changes."""
+    """Annotations of its Pods; a change replaces the Pods."""
 
 
 def operator_component(
@@ -64,7 +64,7 @@ def operator_component(
     environment: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Component:
-    """Runs operators, by the text that `--operators` takes."""
+    """Runs operators; `operators` is the value of `--operators`."""
     run = ["run", "--operators", operators, *options, "--leader-elect", "--lease-namespace", site.namespace]
     return Component(
         name=name,
@@ -98,7 +98,7 @@ def tls_secret(service: str) -> str:
 
 
 def workload_documents(site: Site, components: Sequence[Component], *, has_budgets: bool = True) -> list[JsonObject]:
-    """A budget for a single Pod would keep its node from being drained."""
+    """Without budgets if there is a single Pod, because a budget would then block the draining of its node."""
     makers = (_deployment, _budget, _service) if has_budgets else (_deployment, _service)
     return [make(site, each) for make in makers for each in components]
 

@@ -1,0 +1,89 @@
+"""Serves the faces of operators beside `homeostat run`, and prints where faces are served."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Never
+
+from homeostat.cli.console.failure import Failure
+
+if TYPE_CHECKING:
+    from homeostat.cli.operators.faces.places import RunFaces
+    from homeostat.edge.server import Handler
+    from homeostat.runtime.faces.face import Face, Figures, Surroundings
+    from homeostat.runtime.faces.hosting import ServedFace
+    from homeostat.runtime.telemetry.metrics import Metrics
+    from homeostat.web.admission.tls import FileCertificate
+
+
+async def serve_beside(
+    stack: AsyncExitStack, faces: RunFaces, surroundings: Callable[[bool, Figures], Surroundings], metrics: Metrics
+) -> tuple[ServedFace, ...]:
+    """Serve until the stack is closed. `surroundings` is called for each face; its first argument says whether callers
+    need no credentials.
+    """
+    from homeostat.runtime.faces.face import Figures
+    from homeostat.runtime.faces.hosting import serve_faces
+    from homeostat.runtime.faces.listeners import FaceError
+
+    certificate = _certificate(faces.files)
+    around = {
+        face.name: surroundings(certificate is None, Figures(metrics.register))
+        for listener in faces.listeners
+        for face in listener.faces
+    }
+    context = certificate.context if certificate is not None else None
+    try:
+        opened = partial(_opened, around)
+        serving = serve_faces(faces.listeners, opened, ssl=context, environment=os.environ)
+        served = await stack.enter_async_context(serving)
+    except FaceError as error:
+        raise Failure(str(error)) from error
+    if certificate is not None:
+        await stack.enter_async_context(_followed(certificate.follow))
+    return served
+
+
+@asynccontextmanager
+async def _opened(around: Mapping[str, Surroundings], face: Face) -> AsyncIterator[Handler]:
+    from homeostat.runtime.faces.face import opener_of
+
+    open_app = await asyncio.to_thread(opener_of, face)
+    async with open_app(around[face.name]) as app:
+        yield app
+
+
+def face_lines(served: Iterable[ServedFace]) -> str:
+    """Lines of the start message: the addresses of all faces."""
+    lines = []
+    for each in served:
+        if each.trouble:
+            lines.append(f"  {each.face.title:<10}  not served: {each.trouble}\n")
+        else:
+            lines += [f"  {what:<10}  {each.url}{path}\n" for what, path in each.face.shown]
+    return "".join(lines)
+
+
+def _certificate(files: tuple[Path, Path] | None) -> FileCertificate | None:
+    from homeostat.web.admission.tls import CertificateError, FileCertificate
+
+    if files is None:
+        return None
+    try:
+        return FileCertificate(*files)
+    except CertificateError as error:
+        raise Failure(str(error)) from error
+
+
+@asynccontextmanager
+async def _followed(follow: Callable[[], Awaitable[Never]]) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(follow())
+    try:
+        yield
+    finally:
+        task.cancel()
