@@ -26,6 +26,7 @@ _COMMANDS = {
     "watch": "Print objects as they change.",
     "apply": "Create or update the objects of files.",
     "delete": "Delete objects by name or by file.",
+    "api-resources": "List the kinds that a server serves.",
     "kubeconfig": "Print the kubeconfig of a data directory.",
     "backup": "Write all objects to a file, or check such a file.",
     "restore": "Restore a backup into an empty database.",
@@ -34,7 +35,7 @@ _COMMANDS = {
     "version": "Print the version.",
 }
 _PACKAGES = {
-    "objects": ("get", "describe", "watch", "apply", "delete"),
+    "objects": ("get", "describe", "watch", "apply", "delete", "api-resources"),
     "plane": ("up", "kubeconfig", "backup", "restore", "migrate-store", "token"),
     "operators": ("run", "crds", "rbac", "deploy"),
 }

@@ -1,4 +1,4 @@
-"""What cannot be done is told in one line, with an exit code that says of what sort it is."""
+"""Errors are one line, and the exit code says of which sort they are."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ current-context: c
     ("arguments", "code", "words"),
     [
         pytest.param(["get", "confgmaps"], 1, 'did you mean "configmaps"?', id="a kind with a typo"),
+        pytest.param(["get", "foos"], 1, 'no kind "foos"; list all kinds with homeostat api-', id="no such kind"),
         pytest.param(["get", "cm", "missing"], 1, 'configmaps "missing" not found', id="an object that is not there"),
         pytest.param(["get", "cm", "-l", "a in"], 1, "unable to parse", id="a selector that does not parse"),
         pytest.param(["get", "cm/a", "secret"], 2, "KIND/NAME", id="forms mixed"),
@@ -35,7 +36,7 @@ current-context: c
         pytest.param(["nonsense"], 2, "No such command", id="an unknown command"),
     ],
 )
-def test_bad_input_is_told_and_never_a_traceback(up: Up, arguments: list[str], code: int, words: str) -> None:
+def test_bad_input_is_one_line_and_never_a_traceback(up: Up, arguments: list[str], code: int, words: str) -> None:
     ended = up.cli.here(*arguments)
     assert (ended.code, ended.out) == (code, "")
     assert words in ended.err
@@ -44,7 +45,7 @@ def test_bad_input_is_told_and_never_a_traceback(up: Up, arguments: list[str], c
         assert ended.err.count("\n") == 1
 
 
-def test_a_server_that_is_not_there_is_an_exit_code_of_its_own(cli: Cli, tmp_path: Path) -> None:
+def test_an_unreachable_server_has_an_exit_code_of_its_own(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "nowhere").write_text(NOWHERE)
     ended = cli("get", "ns", "--kubeconfig", tmp_path / "nowhere")
     assert ended.code == 3
@@ -52,10 +53,13 @@ def test_a_server_that_is_not_there_is_an_exit_code_of_its_own(cli: Cli, tmp_pat
     assert "homeostat up" in ended.err
 
 
-def test_without_any_kubeconfig_the_way_to_one_is_told(cli: Cli) -> None:
+def test_a_missing_kubeconfig_says_how_to_get_one(cli: Cli) -> None:
     ended = cli.here("get", "ns")
     assert ended.code == 1
     assert "homeostat up" in ended.err
+    assert "--kubeconfig or KUBECONFIG" in ended.err
+    ended = cli.here("get", "ns", "--kubeconfig", "/no/such/file")
+    assert "/no/such/file, which does not exist; start the plane that writes it (homeostat up)" in ended.err
     ended = cli.here("kubeconfig")
     assert ended.code == 1
     assert "homeostat up" in ended.err

@@ -15,11 +15,12 @@ from typing import Any
 import click
 
 from homeostat.cli.console.failure import Failure, UnreachableFailure, one_line
+from homeostat.cli.console.permissions import HintingTransport
 from homeostat.cli.plane.data_directory import default_data
 from homeostat.client.base import Client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
 from homeostat.client.http.transport import UnreachableError, open_transport
-from homeostat.objects.errors import ApiError, ForbiddenError, UnauthorizedError
+from homeostat.objects.errors import ApiError, UnauthorizedError
 
 INTERRUPTED = 130
 
@@ -47,7 +48,7 @@ def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
         async def run() -> None:
             endpoint = load_endpoint(kubeconfig_paths(kubeconfig), context=context)
             async with open_transport(endpoint, on_warning=_warn) as transport:
-                connection = Connection(Client(transport), namespace or endpoint.namespace)
+                connection = Connection(Client(HintingTransport(transport)), namespace or endpoint.namespace)
                 await function(connection, **arguments)
 
         with reporting_errors():
@@ -59,15 +60,28 @@ def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
 def kubeconfig_paths(named: str) -> list[Path]:
     """The first that applies: the option, KUBECONFIG, the file of the data directory, ~/.kube/config."""
     if named:
-        return [Path(named).expanduser()]
+        return _existing([Path(named).expanduser()], "--kubeconfig")
     if listed := os.environ.get("KUBECONFIG"):
-        return [Path(each) for each in listed.split(os.pathsep) if each]
+        return _existing([Path(each) for each in listed.split(os.pathsep) if each], "KUBECONFIG")
     own, usual = default_data() / "kubeconfig", Path("~/.kube/config").expanduser()
     if own.exists():
         return [own]
     if usual.exists():
         return [usual]
-    raise KubeconfigError(f"there is no kubeconfig at {own} or {usual}; start a plane (homeostat up) or set KUBECONFIG")
+    raise KubeconfigError(
+        f"there is no kubeconfig at {own} or {usual}; start a plane (homeostat up), or name a kubeconfig with "
+        "--kubeconfig or KUBECONFIG"
+    )
+
+
+def _existing(paths: list[Path], source: str) -> list[Path]:
+    """`KubeconfigError` if none of the files exists."""
+    if any(path.exists() for path in paths):
+        return paths
+    raise KubeconfigError(
+        f"{source} names {os.pathsep.join(map(str, paths))}, which does not exist; start the plane that writes it "
+        f"(homeostat up), or correct {source}; without it, the kubeconfig of the data directory is used"
+    )
 
 
 @contextmanager
@@ -87,13 +101,8 @@ def reporting_errors() -> Iterator[None]:
 
 def error_text(error: ApiError) -> str:
     """An error of the API as one line, with what to do about it where that is known."""
-    match error:
-        case UnauthorizedError():
-            return f"{error.message}: the server does not accept this credential; choose another with --context"
-        # Admission refuses with the same reason, and a Status does not always tell the two apart. A webhook names no
-        # kind of object, a policy or a terminating namespace gives causes, an authorizer does neither.
-        case ForbiddenError() if error.kind and not error.causes:
-            return f"{error.message}; if a permission is missing, grant it with a RoleBinding or ClusterRoleBinding"
+    if isinstance(error, UnauthorizedError):
+        return f"{error.message}: the server does not accept this credential; choose another with --context"
     return error.message
 
 

@@ -7,7 +7,7 @@ server's order of preference decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from homeostat.cli.console.failure import Failure
@@ -24,6 +24,9 @@ class Kinds:
 
     def __init__(self, kinds: Sequence[Kind], *, stale: Sequence[str] = ()) -> None:
         self._kinds, self._stale = kinds, stale
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._kinds)
 
     def resolve(self, words: str) -> list[Kind]:
         """The kinds of a comma list, each once."""
@@ -49,7 +52,7 @@ class Kinds:
                 return [next((kind for kind in fitting if kind.group == group), fitting[0])]
         in_category = [] if rest else self._of_category(text)
         if not in_category:
-            raise Failure(f'the server has no kind "{word}"{self._hint(text)}')
+            raise Failure(f'the server has no kind "{word}"; {self._hint(text)}')
         return in_category
 
     def _of_category(self, name: str) -> list[Kind]:
@@ -62,8 +65,11 @@ class Kinds:
     def _hint(self, text: str) -> str:
         known = sorted({word for kind in self._kinds for word in kind.words()})
         near = get_close_matches(text, known, n=1)
-        unasked = f"; discovery is incomplete: {', '.join(self._stale)}" if self._stale else ""
-        return f'{unasked}; did you mean "{near[0]}"?' if near else unasked
+        if near:
+            advice = f'did you mean "{near[0]}"?'
+        else:
+            advice = "list all kinds with homeostat api-resources, or install its CustomResourceDefinition"
+        return f"discovery is incomplete: {', '.join(self._stale)}; {advice}" if self._stale else advice
 
 
 def _readings(rest: str) -> Iterable[tuple[str, str]]:

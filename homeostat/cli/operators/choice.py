@@ -12,7 +12,6 @@ from homeostat.objects.names import name_rule
 
 if TYPE_CHECKING:
     from homeostat.runtime.description import Description
-    from homeostat.runtime.setup import OperatorModule
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,11 +35,6 @@ def named_operators(text: str) -> list[str]:
     if found := [each for each in names if each]:
         return found
     raise click.UsageError("--operators names none; name one, or a file of your own (./greeter.py)")
-
-
-def chosen_operators(text: str) -> dict[str, OperatorModule]:
-    """Modules by short name, in the order given."""
-    return {name: each.load() for name, each in described_operators(text).items()}
 
 
 def described_operators(text: str) -> dict[str, Description]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import documents_option, print_objects
-from homeostat.cli.operators.choice import check_name, chosen_operators, operators_option
+from homeostat.cli.operators.choice import check_name, described_operators, operators_option
 from homeostat.cli.operators.deploy.access import access_documents, face_documents, wide_resources
 
 if TYPE_CHECKING:
+    from homeostat.runtime.description import Description
     from homeostat.runtime.faces.face import Face
 
 _NAME: Final = "homeostat"
@@ -40,7 +42,13 @@ _NAME: Final = "homeostat"
     help="Grant permissions on the Leases of its namespace; outside of a Pod there, pass --lease-namespace to "
     "`homeostat run --leader-elect`.",
 )
-@click.option("--rest", "served", metavar="NS", help="Grant what the REST API of a namespace needs.")
+@click.option(
+    "--faces",
+    "--rest",
+    "served",
+    metavar="NS",
+    help="Grant what the faces of these operators (HTTP apps: REST API, dashboard) need to serve this namespace.",
+)
 @documents_option
 def command(
     operators: str,
@@ -62,7 +70,7 @@ def command(
       homeostat rbac --operators actions | kubectl apply --server-side -f -
       homeostat rbac --operators policy,actions --leader-elect -n ops
       homeostat rbac --operators policy --within shop        # for homeostat run --namespace shop
-      homeostat rbac --operators actions --rest default      # for homeostat run --rest
+      homeostat rbac --operators actions --faces default     # for homeostat run --faces-port
       homeostat rbac --operators ./greeter.py -o json
     """
     from homeostat.operators.access import rules_of
@@ -71,7 +79,8 @@ def command(
     for place in (namespace, within, served):
         check_name("Namespace", place)
     check_name("ServiceAccount", account)
-    chosen = chosen_operators(operators)
+    described = described_operators(operators)
+    chosen = {name: each.load() for name, each in described.items()}
     try:
         rules = {name: rules_of(name, module) for name, module in chosen.items()}
     except UnknownOperatorError as error:
@@ -85,7 +94,7 @@ def command(
         wide=wide_resources(chosen.values()) if within else frozenset(),
     )
     if served:
-        documents += face_documents(_faces(), served=served, namespace=namespace, account=account)
+        documents += face_documents(_faces(described), served=served, namespace=namespace, account=account)
     print_objects(documents, output)
     if has_election:
         only = f" --namespace {within}" if within else ""
@@ -93,8 +102,10 @@ def command(
         click.echo(f"run them as this account: {run}", err=True)
 
 
-def _faces() -> list[Face]:
-    """Of our own operators, whichever of them were chosen."""
-    from homeostat.operators.catalog import OURS, find_operator
-
-    return [face for name in OURS for face in find_operator(name).faces]
+def _faces(operators: Mapping[str, Description]) -> list[Face]:
+    faces = [face for each in operators.values() for face in each.faces]
+    if not faces:
+        raise click.UsageError(
+            f"--faces: there are none of {', '.join(operators)}; leave it out, or name other --operators"
+        )
+    return faces

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,7 +107,7 @@ def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path
         click.echo(text)
         click.echo(_BESIDE_A_CERTIFICATE, err=True)
     if not groups:
-        click.echo(f'"{name}" has no permissions until a RoleBinding or ClusterRoleBinding names it.', err=True)
+        click.echo(_no_permissions(name), err=True)
 
 
 @command.command("list")
@@ -151,6 +152,14 @@ def revoke(token_id: str, data: Path) -> None:
     if not was_known:
         raise Failure(f'there is no token with the id "{token_id}"; see: homeostat token list')
     click.echo(f"revoked {token_id}")
+
+
+def _no_permissions(user: str) -> str:
+    name = shlex.quote(user)
+    return (
+        f"The user {name} has no permissions yet. Grant some by a binding to a role, for example to read everything "
+        f"but Secrets: kubectl create clusterrolebinding {name}-view --clusterrole=view --user={name}"
+    )
 
 
 def _tokens(data: Path) -> Tokens:

@@ -49,14 +49,14 @@ def test_a_word_means_the_first_kind_that_fits(words: str, meant: list[Kind]) ->
 
 
 @pytest.mark.parametrize("words", ["", ",", "evnts", "events.apps", "widgets.v9.example.com", ".apps"])
-def test_a_word_that_means_nothing_is_refused(words: str) -> None:
+def test_an_unknown_word_is_refused(words: str) -> None:
     with pytest.raises(Failure):
         KINDS.resolve(words)
 
 
-def test_what_the_server_does_not_tell_of_is_named() -> None:
+def test_incomplete_discovery_is_named() -> None:
     kinds = Kinds([NODE], stale=["metrics.k8s.io/v1beta1"])
-    with pytest.raises(Failure, match=r'no kind "podmetrics"; discovery is incomplete: metrics.k8s.io/v1beta1$'):
+    with pytest.raises(Failure, match=r'no kind "podmetrics"; discovery is incomplete: metrics.k8s.io/v1beta1; list'):
         kinds.resolve("podmetrics")
     with pytest.raises(Failure, match='; did you mean "node"'):
         kinds.resolve("nod")
@@ -72,7 +72,7 @@ def test_what_the_server_does_not_tell_of_is_named() -> None:
         (NODE, "", "../a?b", "/api/v1/nodes/..%2Fa%3Fb"),
     ],
 )
-def test_a_path_is_quoted_and_has_a_namespace_where_the_kind_has(
+def test_a_path_is_quoted_and_has_the_namespace_of_a_namespaced_kind(
     kind: Kind, namespace: str, name: str, path: str
 ) -> None:
     assert kind.path(namespace, name) == path

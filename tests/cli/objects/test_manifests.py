@@ -36,7 +36,7 @@ def test_a_directory_of_directories_is_told_to_be_read_no_deeper(tmp_path: Path)
         pytest.param("{apiVersion: v1, kind: [], metadata: {name: a}}", "lacks apiVersion or kind", id="kind a list"),
         pytest.param("{apiVersion: v1, kind: Pod}", "no metadata.name", id="no metadata"),
         pytest.param("{apiVersion: v1, kind: Pod, metadata: {generateName: a}}", "set metadata.name", id="generated"),
-        pytest.param("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: 1}}", "not a text", id="namespace 1"),
+        pytest.param("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: 1}}", "not a string", id="number"),
         pytest.param("{apiVersion: v1, kind: List, items: [1]}", "expected an object", id="a bad item"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`homeostat rbac --rest`: what it grants is what the REST API does, on a plane and on a real cluster."""
+"""`homeostat rbac --faces` grants exactly what the REST API needs, on a plane and on a real cluster."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ async def check_token_of_the_server(api: Api, nobody: Caller) -> None:
 
 
 def test_the_rest_api_has_a_role_of_the_cluster_and_one_of_the_namespace_that_it_serves(cli: Cli) -> None:
-    printed = cli.here("rbac", "--operators", "actions", "-n", "ops", "--rest", "shop", "-o", "json").json["items"]
+    printed = cli.here("rbac", "--operators", "actions", "-n", "ops", "--faces", "shop", "-o", "json").json["items"]
     titles = [(each["kind"], each["metadata"]["name"], each["metadata"].get("namespace")) for each in printed[4:]]
     assert titles == [
         ("ClusterRole", "homeostat-rest", None),
@@ -173,3 +173,9 @@ def test_the_rest_api_has_a_role_of_the_cluster_and_one_of_the_namespace_that_it
         ("RoleBinding", "homeostat-rest-leases", "ops"),
     ]
     assert {each["subjects"][0]["namespace"] for each in printed if "subjects" in each} == {"ops"}
+
+
+def test_only_the_faces_of_the_named_operators_get_permissions(cli: Cli) -> None:
+    ended = cli.here("rbac", "--operators", "policy", "--faces", "shop")
+    assert (ended.code, ended.out) == (2, "")
+    assert "there are none of policy" in ended.err

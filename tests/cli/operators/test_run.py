@@ -224,7 +224,7 @@ def test_a_missing_definition_is_told_with_what_to_type(up: Up, tmp_path: Path) 
     ended = up.cli("run", "--operators", other, "--health", "none")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
-        "error: the server does not have greetings.missing.test/v1, which other works with; "
+        "error: the server does not serve greetings.missing.test/v1, which other needs; "
         f"to install: homeostat crds --operators {other} | kubectl apply --server-side -f -\n"
     )
 

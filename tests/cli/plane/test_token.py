@@ -1,4 +1,4 @@
-"""Tokens and kubeconfigs: made by a command, honoured by a plane that was running all the while."""
+"""Tokens and kubeconfigs are created by a command and accepted by a plane that is running."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_token_is_printed_alone_and_works_until_revoked(up: Up, tmp_path: Path
     made = up.cli("token", "create", "ci", "--group", "system:masters", "--ttl", "12h")
     token = made.out.strip()
     assert re.fullmatch(r"hst-\w+-\w+", token)
-    assert "not shown again" in made.err
+    assert "cannot be shown again" in made.err
     config = kubeconfig_with(up, token, tmp_path / "ci")
     assert up.cli.here("get", "ns", "default", "-o", "name", "--kubeconfig", config).out == "namespace/default\n"
     listed = up.cli.here("token", "list")
@@ -41,14 +41,16 @@ def test_a_token_is_printed_alone_and_works_until_revoked(up: Up, tmp_path: Path
 
 def test_a_user_without_a_role_is_refused(up: Up, tmp_path: Path) -> None:
     made = up.cli.here("token", "create", "guest")
-    assert "no permissions" in made.err
-    refused = up.cli.here("get", "secrets", "--kubeconfig", kubeconfig_with(up, made.out.strip(), tmp_path / "guest"))
-    assert refused.code == 1
-    assert 'User "guest" cannot list' in refused.err
-    assert "grant it with a RoleBinding" in refused.err
+    assert "kubectl create clusterrolebinding guest-view --clusterrole=view --user=guest" in made.err
+    config = kubeconfig_with(up, made.out.strip(), tmp_path / "guest")
+    for command in (["get", "secrets"], ["watch", "secrets"]):
+        refused = up.cli.here(*command, "--kubeconfig", config)
+        assert refused.code == 1
+        assert 'User "guest" cannot list' in refused.err
+        assert "grant the permission with a RoleBinding" in refused.err
 
 
-def test_a_token_comes_in_a_kubeconfig_that_is_its_users_alone(up: Up, tmp_path: Path) -> None:
+def test_a_kubeconfig_with_a_token_has_no_other_credential(up: Up, tmp_path: Path) -> None:
     made = up.cli("token", "create", "guest", "-o", "kubeconfig")
     config = tmp_path / "guest.kubeconfig"
     config.write_text(made.out)
@@ -56,7 +58,7 @@ def test_a_token_comes_in_a_kubeconfig_that_is_its_users_alone(up: Up, tmp_path:
     assert 'User "guest" cannot list' in up.cli.here("get", "secrets", "--kubeconfig", config).err
 
 
-def test_no_token_is_made_where_its_kubeconfig_cannot_be(cli: Cli, tmp_path: Path) -> None:
+def test_no_token_is_created_if_its_kubeconfig_cannot_be_printed(cli: Cli, tmp_path: Path) -> None:
     refused = cli.here("token", "create", "guest", "-o", "kubeconfig", "--data", tmp_path)
     assert (refused.code, refused.out) == (1, "")
     assert "homeostat up" in refused.err
@@ -68,7 +70,7 @@ def test_no_token_is_made_where_its_kubeconfig_cannot_be(cli: Cli, tmp_path: Pat
     [
         pytest.param(["create", "a", "--ttl", "soon"], 2, "30d", id="not a time"),
         pytest.param(["create", "a", "--ttl", "0s"], 2, "never", id="over at once"),
-        pytest.param(["create", " "], 2, "not a name", id="no name"),
+        pytest.param(["create", " "], 2, "not a valid name", id="no name"),
         pytest.param(["create", "a", "--data", "/no/such"], 1, "homeostat up", id="no plane"),
         pytest.param(["revoke", "nope"], 1, "token list", id="unknown id"),
     ],
@@ -79,7 +81,7 @@ def test_what_cannot_be_a_token_is_refused(up: Up, arguments: list[str], code: i
     assert words in ended.err
 
 
-def test_the_kubeconfig_is_told_by_path_or_whole(up: Up) -> None:
+def test_the_kubeconfig_is_printed_by_path_or_content(up: Up) -> None:
     path = up.cli.here("kubeconfig", "--path").out.strip()
     assert path == str(up.data / "kubeconfig")
     assert up.cli.here("kubeconfig").out == Path(path).read_text()

@@ -148,7 +148,7 @@ def test_a_start_without_housekeeping_says_so(cli: Cli) -> None:
         pytest.param(["--database", "mysql://h/d"], 2, "sqlite:///PATH", id="another database"),
         pytest.param(["--operators", "gardening"], 2, "housekeeping", id="unknown operator"),
         pytest.param(["--operators", ""], 2, "say none", id="no operator named"),
-        pytest.param(["--data", ""], 2, "it is empty", id="an empty directory"),
+        pytest.param(["--data", ""], 2, "the value is empty", id="an empty directory"),
         pytest.param(["--port", "70000"], 2, "65535", id="no such port"),
         pytest.param(["--bind", "192.0.2.1"], 1, "--bind", id="not an address of this machine"),
         pytest.param(["--data", "/dev/null/data"], 1, "--data", id="not a directory"),
