@@ -10,9 +10,9 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from homeostat.web.actions.face import check_size
+from homeostat.web.kit.form import Name
 from homeostat.web.kit.refusal import unprocessable
 
-_Name = Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")]
 _Title = Annotated[str, Meta(min_length=1, max_length=63)]
 _Plugin = Annotated[str, Meta(max_length=253)]
 _Page = Annotated[int, Meta(ge=1)]
@@ -22,7 +22,7 @@ LARGEST_PAGE = 1000
 class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """A resource. What is null is as if it were not given."""
 
-    name: _Name
+    name: Name
     resource_type_name: _Title
     resource_type_version: _Title
     action_plugin: _Plugin | None = None

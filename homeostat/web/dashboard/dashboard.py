@@ -32,8 +32,8 @@ from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of
+from homeostat.web.kit.routing import Add, Page
 from homeostat.web.kit.session import is_own_page, with_token
-from homeostat.web.kit.table import Add, Handle
 
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 503: "Unavailable"}
 Effect = Callable[[Visit], Awaitable[str]]
@@ -61,7 +61,7 @@ class Dashboard:
         add("POST", f"{ROOT}/logout", self._log_out)
         add("GET", f"{ROOT}/static/{{version}}/{{name}}", self._static.show)
 
-    def _page(self, view: View) -> Handle:
+    def _page(self, view: View) -> Page:
         async def show(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:
@@ -72,7 +72,7 @@ class Dashboard:
 
         return show
 
-    def _form(self, effect: Effect) -> Handle:
+    def _form(self, effect: Effect) -> Page:
         async def take(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:

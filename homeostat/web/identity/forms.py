@@ -1,4 +1,4 @@
-"""What callers send about users and roles. Of a change, a field that is absent or null is left as it is."""
+"""The bodies of requests about users and roles. A change keeps each field that is absent or null."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from homeostat.web.identity.api import ANY, OPERATIONS, Operation, Source, SystemPermission, Text
+from homeostat.web.kit.form import Name
 from homeostat.web.kit.pages import PageQuery
 
-Username = Annotated[str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")]
+Username = Name
 Password = Annotated[str, Meta(min_length=8, max_length=1024)]
-Name = Annotated[str, Meta(min_length=1, max_length=255)]
+Title = Annotated[str, Meta(min_length=1, max_length=255)]
 Description = Annotated[str, Meta(max_length=4096)]
 Status = Literal["active", "suspended"]
 Number = Annotated[int, Meta(ge=0, le=2**53)]
@@ -30,7 +31,7 @@ class NewUser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A role that is null is taken away. A new password voids the tokens that were given for the old one."""
+    """`custom_role_id: null` removes the role. A new password revokes the tokens that were issued before."""
 
     email: Text | None = None
     display_name: Text | None = None
@@ -47,8 +48,8 @@ class UserFilter(PageQuery, frozen=True, kw_only=True):
 
 
 class NewPermission(msgspec.Struct, frozen=True, kw_only=True):
-    resource_type_name: Name = ANY
-    resource_type_version: Name = ANY
+    resource_type_name: Title = ANY
+    resource_type_version: Title = ANY
     operations: Operations = OPERATIONS
 
 
@@ -57,13 +58,13 @@ class PermissionChange(msgspec.Struct, frozen=True):
 
 
 class NewRole(msgspec.Struct, frozen=True, kw_only=True):
-    name: Name
+    name: Title
     description: Description | None = None
     system_permissions: SystemPermissions = ()
     permissions: Annotated[tuple[NewPermission, ...], Meta(max_length=1000)] = ()
 
 
 class RoleChange(msgspec.Struct, frozen=True, kw_only=True):
-    name: Name | None = None
+    name: Title | None = None
     description: Description | None = None
     system_permissions: SystemPermissions | None = None

@@ -32,8 +32,7 @@ from homeostat.web.identity.roles import Roles
 from homeostat.web.identity.users import Users
 from homeostat.web.kit.gate import Gate
 from homeostat.web.kit.refusal import RefusalError
-from homeostat.web.kit.routing import API
-from homeostat.web.kit.table import Add, Row, add_table
+from homeostat.web.kit.routing import API, Add, Row, add_table
 
 log = logging.getLogger(__name__)
 

@@ -1,8 +1,8 @@
-"""From what a page answers or raises to what its caller gets; counted, and told to the log at `-v`.
+"""Runs the handlers of an HTTP app: turns their errors into responses, counts requests, and logs them at `-v`.
 
-Errors end here: what a page raises becomes `{"detail": ..., "request_id": ...}`, and what nobody expected becomes a 500
-that says no more than the number under which the log has the rest. A line of the log has the path of a request and
-never its query or its headers, which may hold what is not for everybody.
+Errors end here. A `RefusalError` or an error of the Kubernetes API becomes `{"detail": ..., "request_id": ...}`. An
+unexpected error becomes a 500 that shows only the request id, under which the log has the traceback. The log shows the
+path of a request and never its query or headers, which may hold credentials.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Answering:
     def page(self, pattern: str, page: Page) -> Page:
         async def answer(request: Request, captured: Mapping[str, str]) -> Answer:
             began = time.perf_counter()
-            given = await answered(page, request, captured)
-            self._note(request, pattern, given, time.perf_counter() - began)
-            return given
+            reply = await answered(page, request, captured)
+            self._record(request, pattern, reply, time.perf_counter() - began)
+            return reply
 
         return answer
 
@@ -43,15 +43,15 @@ class Answering:
         answer = routes(request)
         if isinstance(answer, Awaitable):
             return await answer
-        # What is no route.
-        self._note(request, "", answer, 0.0)
+        # No route matches.
+        self._record(request, "", answer, 0.0)
         return answer
 
-    def _note(self, request: Request, pattern: str, answer: Answer, seconds: float) -> None:
+    def _record(self, request: Request, pattern: str, answer: Answer, seconds: float) -> None:
         self._figures.answered(request.method, pattern, answer.status, seconds)
         if log.isEnabledFor(logging.INFO):
-            told = {"method": request.method, "path": request.path, "status": answer.status}
-            log.info("request", extra={**told, "ms": round(seconds * 1000, 1), "peer": request.peer.address})
+            facts = {"method": request.method, "path": request.path, "status": answer.status}
+            log.info("request", extra={**facts, "ms": round(seconds * 1000, 1), "peer": request.peer.address})
 
 
 async def answered(page: Page, request: Request, captured: Mapping[str, str]) -> Answer:
@@ -72,6 +72,6 @@ async def answered(page: Page, request: Request, captured: Mapping[str, str]) ->
 
 
 def _request_id(request: Request) -> str:
-    """The caller's own, where it is one."""
+    """The caller's own `X-Request-Id` if it is valid, else a new one."""
     given = request.headers.get(REQUEST_ID.lower(), "")
     return given if _is_id(given) else uuid4().hex

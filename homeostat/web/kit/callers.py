@@ -1,4 +1,4 @@
-"""Who may go on, for pages that are about more than resources of a type."""
+"""Permission checks of pages that are not about one resource type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def require(gate: Gate, request: Request, permission: SystemPermission) ->
     caller = await gate.identify(request)
     if not await caller.has(permission):
         if permission == "manage_types":
-            # No role can be given it.
+            # No role can grant it.
             raise forbidden("only an administrator may change resource types")
-        raise forbidden(f'the permission "{permission}" is needed for this')
+        raise forbidden(f'this requires the permission "{permission}"; ask an administrator for a role that has it')
     return caller

@@ -9,19 +9,17 @@ from homeostat.web.kit.refusal import RefusalError
 
 
 def tagged(status: int, body: Json, version: str, *more: tuple[str, str]) -> Reply:
-    """With the version by which the caller may say what it has seen."""
+    """A reply whose ETag is the version; the caller sends it back as `If-Match`."""
     return Reply(status, encode(body), headers=(("ETag", f'"{version}"'), *more))
 
 
 def is_conditional(request: Request) -> bool:
-    """Whether the caller means one version, and not whichever there is."""
+    """Whether the caller names a version; `If-Match: *` matches any."""
     return request.headers.get("if-match", "*").strip() != "*"
 
 
 def check_match(request: Request, version: str, *, since: int = 0) -> None:
-    """`RefusalError` 412 where the caller has seen another version than this one; `since` says from which version on
-    nothing has changed that matters.
-    """
+    """`RefusalError` 412 if the caller names another version. Versions from `since` on count as equal to this one."""
     if not is_conditional(request):
         return
     tags = [each.strip() for each in request.headers["if-match"].split(",")]

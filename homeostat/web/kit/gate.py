@@ -1,10 +1,11 @@
-"""Who calls and what they may do; and who has a say before a resource is written. The seams of this API.
+"""The interfaces of authentication and authorization: a `Gate` identifies the caller, a `Caller` knows its permissions.
 
-    caller = await gate.identify(request)          # RefusalError 401 for nobody that is known
+    caller = await gate.identify(request)          # RefusalError 401 without valid credentials
     if not await caller.may("DatabaseCluster", "v1", "READ"): ...
 
-`OpenGate` lets in everybody on this machine as an administrator. `reviewgate.ReviewGate` takes the bearer tokens of the
-Kubernetes API itself. A question may take a request, so it is asked once for a type and not once for a resource.
+`OpenGate` treats everybody on this machine as an administrator. `ReviewGate` (`review_gate.py`) accepts the bearer
+tokens of the Kubernetes API. `Hooks` are called before a resource is written. A permission check may cost a request to
+the API server, so it is made once for a type and not once for a resource.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from homeostat.web.kit.refusal import forbidden
 
 Operation = Literal["CREATE", "READ", "UPDATE", "DELETE"]
 SystemPermission = Literal["view_plugins", "view_webhooks", "manage_types"]
-"""`manage_types` is to create, change and delete resource types; administrators have all of them."""
+"""`manage_types` allows to create, change and delete resource types. Administrators have all permissions."""
 OPERATIONS: Final[tuple[Operation, ...]] = ("CREATE", "READ", "UPDATE", "DELETE")
 
 
 class Caller(Protocol):
     @property
     def id(self) -> int:
-        """Of a user of this API; 0 for others."""
+        """The number of a user of this API; 0 for other callers."""
 
     @property
     def username(self) -> str: ...
@@ -33,23 +34,23 @@ class Caller(Protocol):
     def is_admin(self) -> bool: ...
 
     async def may(self, type_name: str, type_version: str, operation: Operation) -> bool:
-        """Whether they may do this to resources of the type; an administrator always may."""
+        """Whether the caller is allowed to do this to resources of the type; an administrator always is."""
 
     async def has(self, permission: SystemPermission) -> bool: ...
 
 
 class Gate(Protocol):
     async def identify(self, request: Request) -> Caller:
-        """`RefusalError` where nobody is to be let in: 401, see `refusal.unauthorized`."""
+        """`RefusalError` 401 without valid credentials (`refusal.unauthorized`)."""
 
 
 class Hooks(Protocol):
-    """Asked after the schema was checked and before anything is written."""
+    """Called after the schema was checked and before anything is written."""
 
     async def admit(self, operation: str, resource: JsonObject, old: JsonObject | None) -> JsonObject:
-        """The spec to go on with; `RefusalError` 403 to stop.
+        """The spec to write, possibly changed; `RefusalError` 403 denies the write.
 
-        `resource` and `old` are {name, resource_type_name, resource_type_version, spec} and stay as they are.
+        `resource` and `old` are {name, resource_type_name, resource_type_version, spec}. They are not modified.
         """
 
 
@@ -60,7 +61,7 @@ class NoHooks:
 
 
 class Administrator:
-    """May do everything."""
+    """A caller with all permissions."""
 
     id = 0
     is_admin = True
@@ -76,7 +77,7 @@ class Administrator:
 
 
 class OpenGate:
-    """No credentials: for a server that listens on loopback only, and answers to its own machine only."""
+    """Requires no credentials. For a server that listens on loopback only and serves only its own machine."""
 
     def __init__(self) -> None:
         self._everybody = Administrator("anonymous")
@@ -90,6 +91,6 @@ class OpenGate:
 
 
 def bearer_token(request: Request) -> str:
-    """Empty where there is none."""
+    """The token of the `Authorization` header; empty without one."""
     scheme, _, token = request.headers.get("authorization", "").strip().partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""

@@ -1,7 +1,7 @@
-"""What Prometheus sees of this API: requests by route and code, how long they took, and who follows events.
+"""Prometheus metrics of an HTTP app: requests by route and code, their durations, and open event streams.
 
-Whatever a caller sends, there are few series: a route is counted by its pattern, what is no route as none, and methods
-that HTTP does not have do not come so far.
+The number of series is bounded whatever callers send: a route is counted by its pattern, all paths without a route
+together, and the edge refuses methods that HTTP does not have.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 class RestFigures:
     def __init__(self) -> None:
         self.streams: Callable[[], int] = lambda: 0
-        """How many follow events now."""
+        """The number of open event streams."""
         self._counts: Counter[tuple[str, str, int]] = Counter()
         self._times: dict[tuple[str, str], Histogram] = {}
 
     def answered(self, method: str, pattern: str, code: int, seconds: float) -> None:
-        """`pattern` is empty for what is no route."""
+        """`pattern` is empty for a path without a route."""
         self._counts[method, pattern, code] += 1
         histogram = self._times.get((method, pattern))
         if histogram is None:

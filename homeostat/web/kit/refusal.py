@@ -1,7 +1,7 @@
-"""What a request is refused with: `{"detail": ...}` under an HTTP status.
+"""Error responses of an HTTP app: `{"detail": ...}` under an HTTP status.
 
-The detail is a text, and for a body of the wrong shape (422) a list of `{loc, msg, type}`. An error of the Kubernetes
-API becomes the refusal that callers of this API know.
+The detail is a text, or for an invalid body (422) a list of `{loc, msg, type}`. `refusal_of` turns an error of the
+Kubernetes API into such a response.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ class RefusalError(Exception):
         self.status, self.detail, self.headers = status, detail, headers
 
 
-def unauthorized(told: str = "Not authenticated") -> RefusalError:
-    return RefusalError(401, told, (("WWW-Authenticate", "Bearer"),))
+def unauthorized(detail: str = "Not authenticated") -> RefusalError:
+    return RefusalError(401, detail, (("WWW-Authenticate", "Bearer"),))
 
 
-def forbidden(told: str) -> RefusalError:
-    return RefusalError(403, told)
+def forbidden(detail: str) -> RefusalError:
+    return RefusalError(403, detail)
 
 
-def unknown(told: str) -> RefusalError:
-    return RefusalError(404, told)
+def unknown(detail: str) -> RefusalError:
+    return RefusalError(404, detail)
 
 
-def unprocessable(where: Sequence[str | int], told: str, kind: str = "value_error") -> RefusalError:
-    """One field of a body or a query that cannot be taken: `unprocessable(("body", "name"), "...")`."""
-    problem: JsonObject = {"loc": list(where), "msg": told, "type": kind}
+def unprocessable(location: Sequence[str | int], message: str, kind: str = "value_error") -> RefusalError:
+    """For one invalid field of a body or a query: `unprocessable(("body", "name"), "...")`."""
+    problem: JsonObject = {"loc": list(location), "msg": message, "type": kind}
     return RefusalError(422, [problem])
 
 
 def refusal_of(error: ApiError) -> RefusalError:
-    """What the Kubernetes API refused on behalf of this one."""
+    """The response for an error of a request that this server sent to the Kubernetes API."""
     headers: Fields = (("Retry-After", str(error.retry_after_s)),) if error.retry_after_s else ()
     if error.code in (401, 403):
-        # It is this server that was not allowed, and not its caller.
+        # This server lacks the permission, not its caller.
         return RefusalError(502, f"the control plane refused this server: {error.message}", headers)
     if error.code == 422:
-        told = [
+        problems = [
             {"loc": ["body", *each.field.split(".")], "msg": each.message, "type": each.kind} for each in error.causes
         ]
-        return RefusalError(422, told or [{"loc": ["body"], "msg": error.message, "type": error.reason}], headers)
+        return RefusalError(422, problems or [{"loc": ["body"], "msg": error.message, "type": error.reason}], headers)
     return RefusalError(error.code, error.message, headers)
 
 

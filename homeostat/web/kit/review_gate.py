@@ -1,7 +1,7 @@
-"""Bearer tokens of the Kubernetes API itself: that API says whose they are, and what their owners may do.
+"""Authenticates bearer tokens of the Kubernetes API by TokenReview, and checks permissions by SubjectAccessReview.
 
-A member of `system:masters` is an administrator. Everybody else may do to the resources of a type what they may do to
-its kind in the namespace of this server. What was asked is remembered for some seconds.
+A member of `system:masters` is an administrator. For everybody else the permissions on a type's resources are those on
+its kind in the namespace of this server. Answers are cached for some seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _VERBS: Final[dict[Operation, str]] = {"CREATE": "create", "READ": "get", "UPDAT
 
 
 class Question(NamedTuple):
-    """What is asked of the server about somebody."""
+    """The resource attributes of a SubjectAccessReview."""
 
     group: str
     resource: str
@@ -37,10 +37,10 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kinds:
-    """How what a face calls a type, and what it calls a permission, is called on the server."""
+    """Maps types and permissions of an HTTP app to kinds and verbs of the Kubernetes API."""
 
     of_type: Callable[[str, str], tuple[str, str]]
-    """Group and plural, of a type's name and version."""
+    """From a type's name and version to group and plural of its kind."""
     permissions: Mapping[SystemPermission, Question]
 
 

@@ -1,18 +1,35 @@
-"""How pages are added to this API, and the table of those that were: what is served, and what is told about it."""
+"""Routes of an HTTP app: how they are added, one by one or as a table below a path."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
 from homeostat.edge.request import Request
 from homeostat.edge.service import Answer
 
 API: Final = "/api/v1"
-"""Below which programs are answered."""
+"""The path prefix of everything that programs call."""
 Page = Callable[[Request, Mapping[str, str]], Awaitable[Answer]]
+"""Handles a request, with the variables of its path; it may raise `RefusalError`."""
 Add = Callable[[str, str, Page], None]
-"""Takes a method, a pattern as in `edge/routes.py`, and who answers; refusals may be raised."""
+"""Takes a method, a pattern as in `edge/routes.py`, and the handler."""
 AddRoutes = Callable[[Add], None]
 Route = tuple[str, str]
 """Method and pattern."""
+Row = tuple[str, str, Page]
+"""Method, path and handler."""
+
+
+def add_table(add: Add, below: str, rows: Iterable[Row], *, ready: Callable[[], Awaitable[None]]) -> None:
+    """Each request waits for `ready` first, which loads what the handlers read."""
+    for method, path, page in rows:
+        add(method, f"{below}{path}", _when_ready(page, ready))
+
+
+def _when_ready(page: Page, ready: Callable[[], Awaitable[None]]) -> Page:
+    async def handle(request: Request, captured: Mapping[str, str]) -> Answer:
+        await ready()
+        return await page(request, captured)
+
+    return handle

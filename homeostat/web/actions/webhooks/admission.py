@@ -21,7 +21,7 @@ from homeostat.web.actions.webhooks.targets import allows_private
 from homeostat.web.actions.webhooks.webhooks import Webhooks
 from homeostat.web.kit.gate import Gate
 from homeostat.web.kit.records.register import Register
-from homeostat.web.kit.table import Add, Row, add_table
+from homeostat.web.kit.routing import Add, Row, add_table
 
 
 class Admission:

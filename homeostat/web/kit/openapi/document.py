@@ -1,7 +1,7 @@
-"""The OpenAPI 3.1 document of an API, made of the routes that are served and of the structs that they read with.
+"""The OpenAPI 3.1 document of an API, generated from its routes and from the structs of its bodies and queries.
 
-The `Operation` of a route says what its page takes and answers. A page outside the API, such as one for people, is left
-out.
+The `Operation` of a route describes its request and its responses. Pages outside the API, such as those for people, are
+not in the document.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.web.kit.routing import API, Route
 
 _REFS: Final = "#/components/schemas/{name}"
-_TOLD: Final = {
+_DESCRIPTIONS: Final = {
     200: "OK",
     201: "Created",
     202: "Accepted",
@@ -51,7 +51,9 @@ class Refusal(msgspec.Struct):
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """`who` may call it; `answer` is None for a body that is empty, and several where it is one of them."""
+    """`who` is the required permission. `answer` is the type of the response: None for an empty body, a tuple for
+    alternatives.
+    """
 
     summary: str
     who: str
@@ -63,12 +65,12 @@ class Operation(msgspec.Struct, frozen=True):
     example: JsonObject = {}
     media: str = "application/json"
     is_conditional: bool = False
-    """Takes If-Match."""
+    """Accepts `If-Match`."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What an API is called, and what each of its pages takes and answers."""
+    """The title of an API, and the description of each of its operations."""
 
     title: str
     description: str
@@ -105,7 +107,7 @@ def document(routes: Iterable[Route], about: About) -> JsonObject:
 
 
 class _Schemas:
-    """Of all structs, each once."""
+    """The JSON Schema of each struct, as a shared component."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         types: list[Any] = [Refusal]
@@ -127,17 +129,17 @@ class _Schemas:
 
 
 def _portable(schema: Any) -> Any:
-    r"""With patterns that are also read elsewhere than in Python, which alone has `\Z`."""
+    r"""With patterns for other regex engines: only Python has `\Z`."""
     if isinstance(schema, dict):
-        told = {name: _portable(each) for name, each in schema.items()}
-        if isinstance(told.get("pattern"), str):
-            told["pattern"] = told["pattern"].replace(r"\Z", "$")
-        return told
+        found = {name: _portable(each) for name, each in schema.items()}
+        if isinstance(found.get("pattern"), str):
+            found["pattern"] = found["pattern"].replace(r"\Z", "$")
+        return found
     return [_portable(each) for each in schema] if isinstance(schema, list | tuple) else schema
 
 
 def _operation(method: str, pattern: str, operation: Operation, schemas: _Schemas) -> JsonObject:
-    told: JsonObject = {
+    described: JsonObject = {
         "operationId": operation_id(method, pattern),
         "summary": operation.summary,
         "description": f"Required permission: {operation.who}.",
@@ -146,13 +148,13 @@ def _operation(method: str, pattern: str, operation: Operation, schemas: _Schema
         "responses": _responses(operation, schemas),
     }
     if operation.who == "anyone":
-        told["security"] = [{}]
+        described["security"] = [{}]
     if operation.body is not None:
         content: JsonObject = {"schema": schemas.of(operation.body)}
         if operation.example:
             content["example"] = operation.example
-        told["requestBody"] = {"required": True, "content": {"application/json": content}}
-    return told
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return described
 
 
 def operation_id(method: str, pattern: str) -> str:
@@ -168,7 +170,7 @@ def _tag(pattern: str) -> str:
 def _of_path(pattern: str) -> list[JsonObject]:
     names = [each[1:-1] for each in pattern.split("/") if each.startswith("{")]
     number = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
-    # Two dots would be another path.
+    # Two dots would make another path.
     text = {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^[A-Za-z0-9][A-Za-z0-9.-]*$"}
     return [
         {"name": each, "in": "path", "required": True, "schema": number if each in _NUMBERS else text} for each in names
@@ -186,7 +188,7 @@ def _of_query(operation: Operation, schemas: _Schemas) -> list[JsonObject]:
 
 
 def _without_null(schema: JsonObject) -> JsonObject:
-    """A query has no null: what is not given is left out."""
+    """A query has no null: an absent parameter is left out."""
     rest = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     if not rest:
         return schema
@@ -209,14 +211,14 @@ def _responses(operation: Operation, schemas: _Schemas) -> JsonObject:
 
 
 def _response(code: int, operation: Operation, schemas: _Schemas) -> JsonObject:
-    told: JsonObject = {"description": _TOLD[code]}
+    described: JsonObject = {"description": _DESCRIPTIONS[code]}
     if code >= 400:
         is_health = code == 503 and operation.who == "anyone" and operation.body is None
         shape = {"anyOf": [schemas.of(Refusal), schemas.of(operation.answer)]} if is_health else schemas.of(Refusal)
-        return {**told, "content": {"application/json": {"schema": shape}}}
+        return {**described, "content": {"application/json": {"schema": shape}}}
     if operation.answer is None:
-        return told
-    # What a stream holds is no JSON; its events are.
+        return described
+    # A stream as a whole is not JSON; each of its events is.
     key = "x-event-schema" if operation.media != "application/json" else "schema"
     shape = schemas.of(operation.answer)
-    return {**told, "content": {operation.media: {key: shape} if key == "schema" else {"schema": {}, key: shape}}}
+    return {**described, "content": {operation.media: {key: shape} if key == "schema" else {"schema": {}, key: shape}}}

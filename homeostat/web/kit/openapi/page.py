@@ -1,4 +1,4 @@
-"""`/docs`: the pages of this API with an example of each, for people. Nothing of it comes from elsewhere."""
+"""`/docs`: the operations of an API as an HTML page, with an example each. It loads nothing from other sites."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ HEADERS: Final[Fields] = (
 
 
 def docs_page(document: JsonObject, *, where: str) -> bytes:
-    """`where` is the address at which examples find the server."""
+    """`where` is the base URL of the examples."""
     by_tag: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            told = _operation(method.upper(), path, operation, document["components"]["schemas"], where)
-            by_tag.setdefault(operation["tags"][0], []).append(told)
+            shown = _operation(method.upper(), path, operation, document["components"]["schemas"], where)
+            by_tag.setdefault(operation["tags"][0], []).append(shown)
     parts = [f"<h2>{escape(tag.replace('-', ' '))}</h2>{''.join(each)}" for tag, each in by_tag.items()]
     title = escape(f"{document['info']['title']} {document['info']['version']}")
     return (
@@ -79,7 +79,7 @@ def _shape(schema: JsonObject) -> str:
 def _table(rows: list[tuple[str, str]]) -> str:
     if not rows:
         return ""
-    cells = (f"<tr><td><code>{escape(name)}</code></td><td>{escape(told)}</td></tr>" for name, told in rows)
+    cells = (f"<tr><td><code>{escape(name)}</code></td><td>{escape(text)}</td></tr>" for name, text in rows)
     return f"<table>{''.join(cells)}</table>"
 
 

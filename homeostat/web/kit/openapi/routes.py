@@ -1,6 +1,6 @@
-"""`/openapi.json` and `/docs`: what this API is, as a document and as a page. For everybody: it tells of no data.
+"""`/openapi.json` and `/docs`: the description of an API, as a document and as a page. Public: it contains no data.
 
-What it is made of takes some tens of milliseconds, so it is made when somebody first asks, and once.
+The document is generated at the first request and kept: generating it takes tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Description:
-    """`routes` are those that are served when somebody asks; `about` is asked then, too."""
+    """`routes` and `about` are read at the first request, when all routes have been added."""
 
     def __init__(self, routes: Sequence[Route], about: Callable[[], About]) -> None:
         self._routes, self._about = routes, about

@@ -1,8 +1,7 @@
-"""Small numbers for objects, counted up from 1; no number is given twice.
+"""Small numbers for objects, counted up from 1. No number is assigned twice.
 
-The last number of each series is in a ConfigMap that is replaced only in the form in which it was read, so any number
-of servers may count in it. Those who ask at the same moment are served by one write. A number that was taken and not
-used is never used.
+The last number of each series is in a ConfigMap, which is updated with its resource version, so several servers can
+share it. Concurrent requests are served by one write. A number that was taken and not used stays unused.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP
 
 ID: Final = "homeostat.dev/id"
-"""A label: the number that callers know the object by."""
+"""The label with the number by which callers know the object."""
 COUNTERS: Final = "homeostat-rest-ids"
 _ATTEMPTS: Final = 50
 _PAUSE_S: Final = 0.02
@@ -28,7 +27,7 @@ _MOST_DIGITS: Final = 15
 
 
 def number_in(label: str) -> int:
-    """0 where it is no number that was given out here."""
+    """The number in a label; 0 if it is not a valid one."""
     is_number = label.isascii() and label.isdecimal() and len(label) <= _MOST_DIGITS and not label.startswith("0")
     return int(label) if is_number else 0
 
@@ -37,15 +36,15 @@ class Numbers(Protocol):
     async def take(self, series: str) -> int: ...
 
 
-class _Wish(msgspec.Struct):
+class _Request(msgspec.Struct):
     series: str
     count: int
     first: int = 0
-    """0 until it is fulfilled."""
+    """0 until it is served."""
 
 
 class Ids:
-    """`floor` gives the highest number of a series that is known to be in use, should the counters be lost."""
+    """`floor` returns the highest number of a series that is in use, in case the ConfigMap is lost."""
 
     def __init__(
         self,
@@ -58,42 +57,42 @@ class Ids:
         self._client, self._floor, self._chance = client, floor, chance
         self._all, self._path = CONFIG_MAP.path(namespace), CONFIG_MAP.path(namespace, COUNTERS)
         self._read: JsonObject | None = None
-        self._wishes: list[_Wish] = []
+        self._requests: list[_Request] = []
         self._writing = asyncio.Lock()
 
     async def take(self, series: str) -> int:
         return await self.take_block(series, 1)
 
     async def take_block(self, series: str, count: int) -> int:
-        """The first of so many in a row."""
-        wish = _Wish(series, count)
-        self._wishes.append(wish)
+        """The first of `count` consecutive numbers."""
+        request = _Request(series, count)
+        self._requests.append(request)
         async with self._writing:
-            if not wish.first:
-                await self._fulfil()
-        return wish.first
+            if not request.first:
+                await self._serve()
+        return request.first
 
-    async def _fulfil(self) -> None:
-        """Held under the lock over a request: that is what makes one write of many wishes."""
-        wishes, self._wishes = self._wishes, []
+    async def _serve(self) -> None:
+        """Runs under the lock, also while it waits for the server: this is what joins many requests into one write."""
+        requests, self._requests = self._requests, []
         try:
             for attempt in range(_ATTEMPTS):
-                if await self._write(wishes):
+                if await self._write(requests):
                     return
                 await asyncio.sleep(_PAUSE_S * self._chance() * min(attempt, 10))
             raise UnavailableError("cannot assign a number to the new object: too many concurrent changes")
         finally:
-            # Whoever waits for one of these goes on by itself.
-            self._wishes = [each for each in wishes if not each.first] + self._wishes
+            # Whoever waits for one of these serves it itself.
+            self._requests = [each for each in requests if not each.first] + self._requests
 
-    async def _write(self, wishes: list[_Wish]) -> bool:
-        """Whether it was this one that counted on; if not, what others counted is known."""
+    async def _write(self, requests: list[_Request]) -> bool:
+        """Whether the write succeeded; if not, the current state has been read again."""
         counted = self._read or {"metadata": {"name": COUNTERS}, "data": {}}
-        last = {name: number_in(told) for name, told in (counted.get("data") or {}).items()}
+        last = {name: number_in(text) for name, text in (counted.get("data") or {}).items()}
         firsts = []
-        for wish in wishes:
-            first = max(last.get(wish.series, 0), self._floor(wish.series)) + 1
-            last[wish.series] = first + wish.count - 1
+        for request in requests:
+            first = max(last.get(request.series, 0), self._floor(request.series)) + 1
+            last[request.series] = first + request.count - 1
             firsts.append(first)
         data = {name: str(number) for name, number in last.items()}
         try:
@@ -102,13 +101,13 @@ class Ids:
             else:
                 self._read = await self._client.update(self._path, {**counted, "data": data})
         except (ConflictError, AlreadyExistsError, NotFoundError):
-            await self._look()
+            await self._reload()
             return False
-        for wish, first in zip(wishes, firsts, strict=True):
-            wish.first = first
+        for request, first in zip(requests, firsts, strict=True):
+            request.first = first
         return True
 
-    async def _look(self) -> None:
+    async def _reload(self) -> None:
         try:
             self._read = await self._client.get(self._path)
         except NotFoundError:

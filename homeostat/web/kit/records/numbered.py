@@ -1,8 +1,8 @@
 """Objects by their numbers, newest first. Pure.
 
-Numbers are labels, and labels can be copied. Promises, each tested: of several objects with one number the oldest has
-it, and the others are told of; when it goes, the next oldest is found by it; what is asked for by number or listed
-from a number on costs no walk over all.
+Numbers are labels, and labels can be copied. Promises, each tested: of several objects with one number the oldest owns
+it, and the others are reported; when the owner is deleted, the next oldest owns it; a lookup by number or a list from a
+number on does not visit all objects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Numbered(Generic[T]):
         return self._numbers[-1] if self._numbers else 0
 
     def put(self, number: int, key: Hashable, age: Age, item: T) -> None:
-        """`key` is the object's own; put again, it is replaced."""
+        """`key` identifies the object; putting it again replaces it."""
         claims = self._claims.get(number)
         if claims is None:
             claims = self._claims[number] = {}
@@ -51,12 +51,12 @@ class Numbered(Generic[T]):
         return min(claims.values(), key=lambda each: each[0])[1]
 
     def disputed(self, number: int) -> list[T]:
-        """Those who have the number and are not the oldest."""
+        """The objects with this number that do not own it, because an older one has it."""
         claims = self._claims.get(number, {})
         return [item for _, item in sorted(claims.values(), key=lambda each: each[0])[1:]] if len(claims) > 1 else []
 
     def newest(self, *, before: int = 0) -> Iterator[T]:
-        """With numbers below `before`, the highest first; all unless given. The objects may change meanwhile."""
+        """Objects with numbers below `before`, highest first; all without it. Objects may change during the iteration."""
         at = bisect_left(self._numbers, before) if before else len(self._numbers)
         while at:
             number = self._numbers[at - 1]

@@ -1,12 +1,12 @@
-"""Records of the REST API, each an object of a custom kind that its callers know by a number.
+"""Records: objects of a custom kind that callers of an HTTP API know by a number.
 
     roles = Register(client, informers, REST_ROLE, Role, namespace="default")
     role = await roles.add("role-1", RestRoleSpec(name="viewers"), number=1)
-    await roles.edit(role, lambda spec: replace(spec, description="may look"))
+    await roles.edit(role, lambda spec: replace(spec, description="read only"))
 
-Reads come from memory. Promises, each tested: a write that returned is seen by the next read of this process; an edit
-loses nothing that somebody else wrote meanwhile; what came without a number, or with one that an older record has, is
-given one.
+Reads are served from a cache. Promises, each tested: the next read of this process sees a write that returned; an edit
+overwrites no concurrent change; a record that was created without a number, or with the number of an older record, is
+assigned one.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _TRIES: Final = 5
 _NUMBER: Final = "number"
 
 
-class Written(msgspec.Struct, frozen=True, gc=False):
-    """When one of those who write the object last did."""
+class ManagedFieldsEntry(msgspec.Struct, frozen=True, gc=False):
+    """When one of the object's field managers last wrote it."""
 
     time: str = ""
     subresource: str = ""
@@ -53,7 +53,7 @@ class RecordMetadata(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str = ""
     creation_timestamp: str = ""
     labels: dict[str, str] = {}
-    managed_fields: tuple[Written, ...] = ()
+    managed_fields: tuple[ManagedFieldsEntry, ...] = ()
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def number(self) -> int:
-        """0 until one is given."""
+        """0 until one is assigned."""
         return number_in(self.metadata.labels.get(ID, ""))
 
     @property
@@ -75,7 +75,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def updated(self) -> str:
-        """When somebody last wrote what is declared; what was seen of it does not count."""
+        """When somebody last wrote the object, status writes excluded."""
         times = [each.time for each in self.metadata.managed_fields if not each.subresource]
         return max(times, default="") or self.created
 
@@ -88,7 +88,7 @@ R = TypeVar("R", bound=Record)
 
 
 class Register(Generic[R]):
-    """`numbering` is a job: it runs as long as the register is used."""
+    """`numbering` is a background task: it runs as long as the register is used."""
 
     def __init__(
         self, client: Client, informers: Informers, kind: CustomKind, shape: type[R], *, namespace: str
@@ -100,20 +100,20 @@ class Register(Generic[R]):
             Source(kind.kind.path(namespace)), shape, {_NUMBER: lambda each: (each.number,) if each.number else ()}
         )
         self._unnumbered: set[str] = set()
-        self._leaving: dict[str, asyncio.Event] = {}
-        self._is_wanted = asyncio.Event()
-        self._informer.add_handler(self._note)
+        self._deleting: dict[str, asyncio.Event] = {}
+        self._has_unnumbered = asyncio.Event()
+        self._informer.add_handler(self._on_change)
 
     def __iter__(self) -> Iterator[R]:
-        """By their numbers; those that have none yet are not shown."""
+        """Ordered by number, without those that have none yet."""
         return iter(sorted((each for each in self._informer.cache if each.number), key=lambda each: each.number))
 
     def all(self) -> list[R]:
-        """Also those that have no number yet."""
+        """All records, those without a number included."""
         return list(self._informer.cache)
 
     async def ready(self) -> None:
-        """Returns when all that there is can be found; `RefusalError` 503 where that takes too long."""
+        """Waits until the cache is synced; `RefusalError` 503 if that takes too long."""
         if not self._informer.cache.is_synced:
             try:
                 async with asyncio.timeout(_SEEN_WITHIN_S):
@@ -126,7 +126,7 @@ class Register(Generic[R]):
         return min(found, key=lambda each: each.age) if found else None
 
     def named(self, name: str) -> R | None:
-        """`UnreadableError` where there is one that does not fit."""
+        """`UnreadableError` if the object does not match the expected schema."""
         return self._informer.cache.get(self._namespace, name)
 
     @property
@@ -134,38 +134,40 @@ class Register(Generic[R]):
         return max((each.number for each in self._informer.cache), default=0)
 
     async def fresh(self) -> list[R]:
-        """As the server has them now, from whatever process."""
+        """Listed from the server, so writes of other processes are included."""
         return [each async for each in self._objects.list(Selection(self._namespace))]
 
     async def take_number(self) -> int:
         return await self._ids.take(self.series)
 
     async def add(self, name: str, spec: msgspec.Struct, *, number: int) -> R:
-        """`AlreadyExistsError` where there is one of the name."""
+        """`AlreadyExistsError` if the name is taken."""
         body: JsonObject = {
             "apiVersion": self._kind.api_version,
             "kind": self._kind.kind,
             "metadata": {"name": name, "labels": {ID: str(number)}},
             "spec": msgspec.to_builtins(spec),
         }
-        return await self._seen(await self._objects.create(body, self._namespace))
+        return await self._await_cached(await self._objects.create(body, self._namespace))
 
     async def edit(self, record: R, change: Callable[[Any], Any]) -> R:
-        """`change` gets the newest spec and may be asked again; `NotFoundError` where the record is gone."""
+        """`change` gets the newest spec, and is called again after a conflict; `NotFoundError` if the record is gone."""
 
         def changed(each: R) -> R:
             return msgspec.structs.replace(each, spec=change(each.spec))
 
-        return await self._again(lambda: self._objects.edit(record.name, self._namespace, change=changed))
+        return await self._retried(lambda: self._objects.edit(record.name, self._namespace, change=changed))
 
     async def observe(self, record: R, status: JsonObject) -> None:
-        """Writes into the status; a record that is gone has none."""
+        """Patches the status; does nothing if the record is gone."""
         with contextlib.suppress(NotFoundError):
             patch: JsonObject = {"status": status}
-            await self._seen(await self._objects.patch(patch, record.name, self._namespace, subresource="status"))
+            await self._await_cached(
+                await self._objects.patch(patch, record.name, self._namespace, subresource="status")
+            )
 
     async def remove(self, record: R) -> None:
-        gone = self._leaving.setdefault(record.metadata.uid, asyncio.Event())
+        gone = self._deleting.setdefault(record.metadata.uid, asyncio.Event())
         try:
             with contextlib.suppress(NotFoundError):
                 await self._objects.delete(record.name, self._namespace, uid=record.metadata.uid)
@@ -175,51 +177,51 @@ class Register(Generic[R]):
                     async with asyncio.timeout(_SEEN_WITHIN_S):
                         await gone.wait()
         finally:
-            self._leaving.pop(record.metadata.uid, None)
+            self._deleting.pop(record.metadata.uid, None)
 
     async def numbering(self) -> Never:
         while True:
-            await self._is_wanted.wait()
-            self._is_wanted.clear()
+            await self._has_unnumbered.wait()
+            self._has_unnumbered.clear()
             for name in list(self._unnumbered):
                 try:
                     await self._number(name)
                 except (ApiError, UnreachableError) as error:
                     log.warning("failed to assign number to object", extra={"kind": self.series, "reason": str(error)})
                     await asyncio.sleep(_AGAIN_AFTER_S)
-                    self._is_wanted.set()
+                    self._has_unnumbered.set()
 
     async def _number(self, name: str) -> None:
-        # What cannot be read is told of as one that came, when it can be.
+        # An unreadable object is reported as added once it becomes readable.
         found = self._informer.cache.readable(self._namespace, name)
         if found is not None and self._needs_number(found):
             metadata = {"labels": {ID: str(await self.take_number())}, "uid": found.metadata.uid}
             version = found.metadata.resource_version
             patch: JsonObject = {"metadata": {**metadata, "resourceVersion": version}}
             with contextlib.suppress(ConflictError, NotFoundError):
-                # Somebody else wrote it, perhaps a number: what became of it is told.
-                await self._seen(await self._objects.patch(patch, name, self._namespace))
+                # Somebody else wrote it, perhaps a number: the watch delivers the result.
+                await self._await_cached(await self._objects.patch(patch, name, self._namespace))
         self._unnumbered.discard(name)
 
-    def _note(self, change: Change[R]) -> None:
+    def _on_change(self, change: Change[R]) -> None:
         if change.new is None:
-            if change.old is not None and (gone := self._leaving.get(change.old.metadata.uid)):
+            if change.old is not None and (gone := self._deleting.get(change.old.metadata.uid)):
                 gone.set()
         elif self._needs_number(change.new):
             self._unnumbered.add(change.name)
-            self._is_wanted.set()
+            self._has_unnumbered.set()
 
     def _needs_number(self, record: R) -> bool:
         first = self.find(record.number) if record.number else None
         return first is None or (first.name != record.name and first.age < record.age)
 
-    async def _again(self, write: Callable[[], Awaitable[R]]) -> R:
+    async def _retried(self, write: Callable[[], Awaitable[R]]) -> R:
         for _ in range(_TRIES - 1):
             with contextlib.suppress(ConflictError):
-                return await self._seen(await write())
-        return await self._seen(await write())
+                return await self._await_cached(await write())
+        return await self._await_cached(await write())
 
-    async def _seen(self, record: R) -> R:
+    async def _await_cached(self, record: R) -> R:
         cache = self._informer.cache
         cache.wrote(self._namespace, record.name, int(record.metadata.resource_version))
         with contextlib.suppress(TimeoutError):

@@ -1,8 +1,8 @@
-"""Records that have a title which no other of their kind may have, and which may change.
+"""Records with a unique title that can change.
 
-The title is no name of an object, so no server keeps it unique: whoever gives one looks again after the write, and
-takes it back where somebody else has given the same meanwhile. Two at the same moment may both be refused; there are
-never two.
+The API server keeps only names of objects unique, not titles. So a writer lists the records again after its write, and
+undoes the write if another record has the same title. Of two concurrent writers both may be refused, but never both
+accepted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def add_titled(register: Register[R], prefix: str, spec: msgspec.Struct) -
 
 
 async def edit_titled(register: Register[R], record: R, change: Callable[[Any], Any]) -> R:
-    """`NotFoundError` where the record is gone."""
+    """`NotFoundError` if the record is gone."""
     before, wanted = record.spec, change(record.spec)
     if wanted.name == before.name:
         return await register.edit(record, change)
