@@ -1,7 +1,6 @@
-"""Certificates for the admission webhook: an authority made for this one purpose, and the server's. PEM, no files.
+"""Certificates for the admission webhook, in PEM: an authority for this purpose only, and the server's certificate.
 
-The key of the authority is thrown away: nothing else can ever be signed with it, and the next certificates come from
-another authority.
+The key of the authority is discarded: nothing else can be signed with it, and later certificates get a new one.
 """
 
 from __future__ import annotations
@@ -23,24 +22,24 @@ _LONGEST_NAME = 64
 
 
 class AddressError(ValueError):
-    """The text is no IP address."""
+    """The text is not an IP address."""
 
 
 class Certificates(NamedTuple):
     authority: bytes
     certificate: bytes
     key: bytes
-    """Of the certificate, in PKCS#8."""
+    """The key of the certificate, in PKCS#8."""
 
 
 def make_certificates(
     service: str, namespace: str, addresses: Iterable[str] = (), *, now: datetime, life: timedelta
 ) -> Certificates:
-    """For the names of a Service, and for IP addresses; `AddressError` for one that is none."""
+    """Certificates for the names of a Service and for IP addresses; `AddressError` for an invalid address."""
     names = service_names(service, namespace)
     hosts = frozenset((*names, *map(_address, addresses)))
     signing_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    # What is longer is no valid common name. The alternative names are what counts.
+    # A longer common name is invalid. Clients check the alternative names.
     common_name = names[0] if len(names[0]) <= _LONGEST_NAME else ""
     subject = Subject(common_name, (ORGANIZATION,), hosts)
     signer, validity = Signer(name_of(Subject(AUTHORITY_NAME, (ORGANIZATION,))), signing_key), Validity(now, now + life)

@@ -1,7 +1,7 @@
-"""What Prometheus sees of the admission webhook, by the original's names.
+"""Prometheus metrics of the admission webhook, with the names of the original.
 
-Whatever a caller sends, there are few series: operations are those that Kubernetes has, violations those that ship with
-us, and a namespace that goes takes its series with it.
+The number of series is bounded whatever callers send: operations are those of Kubernetes, violations are those of the
+built-in checks, and the series of a deleted namespace are removed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNKNOWN = "unknown"
 
 
 class AdmissionMetrics:
-    """`hurried` are the requests for which not every policy could be asked in time."""
+    """`hurried` counts the requests for which not all policies were evaluated in time."""
 
     def __init__(self) -> None:
         self.hurried = 0
@@ -33,7 +33,7 @@ class AdmissionMetrics:
         self._times = Histogram(_BOUNDS)
 
     def answered(self, operation: str, namespace: str, verdict: Verdict, seconds: float) -> None:
-        """`namespace` is empty for one that nobody knows."""
+        """`namespace` is empty for an unknown one."""
         operation = operation if operation in _OPERATIONS else _UNKNOWN
         self._requests[operation, "true" if verdict.is_allowed else "false"] += 1
         self._times.add(seconds)

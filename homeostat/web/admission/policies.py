@@ -1,4 +1,4 @@
-"""The policies that have a say at admission: watched, and compiled when they change and not when a Pod comes.
+"""The policies that apply at admission: watched, and compiled when they change rather than for each Pod.
 
 An invalid policy evaluates no Pod; it is kept to report that. A policy that is being deleted no longer applies.
 """
@@ -26,11 +26,11 @@ from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source
 
 PolicyChange = Change[DevOpsPolicy] | Change[ClusterDevOpsPolicy]
-Held = TypeVar("Held", Evaluator, StalledPolicy)
+Compiled = TypeVar("Compiled", Evaluator, StalledPolicy)
 
 
 class ActivePolicies:
-    """`forget` is told the names of namespaces that go."""
+    """`forget` is called with the name of each deleted namespace."""
 
     def __init__(self, informers: Informers, forget: Callable[[str], None] = lambda _: None) -> None:
         policies = informers.get(_source(DEVOPS_POLICY.kind), DevOpsPolicy)
@@ -41,37 +41,37 @@ class ActivePolicies:
         self._watchers = (policies.watcher, cluster.watcher, self._namespaces.watcher)
         policies.add_handler(self._changed)
         cluster.add_handler(self._changed)
-        self._namespaces.add_handler(partial(_tell_gone, forget))
+        self._namespaces.add_handler(partial(_forget_deleted, forget))
 
     @property
     def is_known(self) -> bool:
-        """Before, a policy that is not found may well exist."""
+        """Whether all policies are loaded: until then, a policy that is not found may exist."""
         return all(each.synced.is_set() for each in self._watchers)
 
     def knows(self, namespace: str) -> bool:
         return self._namespaces.cache.knows("", namespace)
 
     def of(self, namespace: str) -> list[Evaluator]:
-        """Those of the namespace, and those of the cluster that mean it."""
+        """The policies of the namespace, and the cluster-wide ones that select it."""
         own = self._by_namespace.get(namespace)
         wide = self._by_namespace.get("")
         found = [] if own is None else list(own.values())
-        return found if wide is None else found + [each for each in wide.values() if self._is_meant(namespace, each)]
+        return found if wide is None else found + [each for each in wide.values() if self._is_selected(namespace, each)]
 
     def stalled(self, namespace: str) -> list[StalledPolicy]:
-        """Those that would have a say if they meant something."""
+        """The invalid policies that would apply to the namespace."""
         if not self._stalled:
             return []
         own, wide = self._stalled.get(namespace, {}), self._stalled.get("", {})
-        return [*own.values(), *(each for each in wide.values() if self._is_meant(namespace, each.scope))]
+        return [*own.values(), *(each for each in wide.values() if self._is_selected(namespace, each.scope))]
 
-    def _is_meant(self, name: str, policy: Evaluator) -> bool:
+    def _is_selected(self, name: str, policy: Evaluator) -> bool:
         namespace = self._namespaces.cache.get("", name)
         if namespace is not None:
             return policy.selects_namespace(name, namespace.metadata.labels)
-        # Absence of labels is not labels.
-        is_choosy = isinstance(policy.spec, ClusterPolicySpec) and policy.spec.namespace_selector is not None
-        return not is_choosy and policy.selects_namespace(name, {})
+        # The labels are unknown, which is not the same as having none.
+        has_selector = isinstance(policy.spec, ClusterPolicySpec) and policy.spec.namespace_selector is not None
+        return not has_selector and policy.selects_namespace(name, {})
 
     def _changed(self, change: PolicyChange) -> None:
         old, new = change.old, change.new
@@ -80,21 +80,21 @@ class ActivePolicies:
         name = change.name if change.namespace else f"{CLUSTER_DEVOPS_POLICY.kind.kind} {change.name}"
         compiled = None if new is None or new.is_terminating else compile_policy(new.spec, name=name)
         stalled = StalledPolicy(new.spec, compiled, name=name) if new and isinstance(compiled, Fault) else None
-        _hold(self._by_namespace, change, compiled if isinstance(compiled, Evaluator) else None)
-        _hold(self._stalled, change, stalled)
+        _replace(self._by_namespace, change, compiled if isinstance(compiled, Evaluator) else None)
+        _replace(self._stalled, change, stalled)
 
 
-def _hold(places: dict[str, dict[str, Held]], change: PolicyChange, policy: Held | None) -> None:
-    """In the place of what was held of the policy before, sorted by name."""
-    held = dict(places.pop(change.namespace, {}))
-    held.pop(change.name, None)
+def _replace(places: dict[str, dict[str, Compiled]], change: PolicyChange, policy: Compiled | None) -> None:
+    """Replaces the former version of the policy; policies stay sorted by name."""
+    policies = dict(places.pop(change.namespace, {}))
+    policies.pop(change.name, None)
     if policy is not None:
-        held[change.name] = policy
-    if held:
-        places[change.namespace] = dict(sorted(held.items()))
+        policies[change.name] = policy
+    if policies:
+        places[change.namespace] = dict(sorted(policies.items()))
 
 
-def _tell_gone(forget: Callable[[str], None], change: Change[Namespace]) -> None:
+def _forget_deleted(forget: Callable[[str], None], change: Change[Namespace]) -> None:
     if change.new is None:
         forget(change.name)
 

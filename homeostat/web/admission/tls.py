@@ -1,7 +1,7 @@
 """The certificate of a server, from files that may change while it runs.
 
-Promises, each tested: a new pair of files is used for new connections, and open ones go on; files that do not fit each
-other, as when one of them is not written yet, change nothing and are looked at again.
+Promises, each tested: a new pair of files is used for new connections, and open connections continue; files that do not
+match each other, for example while one of them is being replaced, change nothing and are read again later.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _Version = tuple[tuple[int, int, int], ...]
 
 
 class CertificateError(Exception):
-    """A file that cannot be used: says which."""
+    """A file cannot be used; the text names it."""
 
 
 class FileCertificate:
-    """Blocks while it is made."""
+    """The constructor reads the files, so it blocks."""
 
     def __init__(self, certificate: Path, key: Path, *, look_every_s: float = LOOK_EVERY_S) -> None:
         self._certificate, self._key, self._look_every_s = certificate, key, look_every_s
-        self._trouble = ""
+        self._problem = ""
         self._seen = self._version()
         self.context: ssl.SSLContext = self._load()
 
@@ -37,21 +37,21 @@ class FileCertificate:
         while True:
             await asyncio.sleep(self._look_every_s)
             try:
-                await self._look()
-                self._trouble = ""
+                await self._reload()
+                self._problem = ""
             except CertificateError as error:
-                self._complain(str(error))
+                self._warn_once(str(error))
 
-    def _complain(self, trouble: str) -> None:
-        if trouble != self._trouble:
-            self._trouble = trouble
-            log.warning("failed to reload certificate; keeping the current one", extra={"reason": trouble})
+    def _warn_once(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            log.warning("failed to reload certificate; keeping the current one", extra={"reason": problem})
 
-    async def _look(self) -> None:
+    async def _reload(self) -> None:
         version = await asyncio.to_thread(self._version)
         if version == self._seen:
             return
-        # Tried on a context of its own first: one that fails half-way is left with a key that does not fit.
+        # Loaded into a new context first: a context that fails half-way keeps a key that does not match.
         await asyncio.to_thread(self._load)
         if await asyncio.to_thread(self._version) == version:
             self.context.load_cert_chain(self._certificate, self._key)
@@ -71,8 +71,8 @@ class FileCertificate:
             return server_context(self._certificate, self._key)
         except (ssl.SSLError, OSError) as error:
             reason = getattr(error, "reason", None) or error
-            told = f"certificate {self._certificate} and key {self._key} do not match: {reason}"
-            raise CertificateError(told) from error
+            text = f"certificate {self._certificate} and key {self._key} do not match: {reason}"
+            raise CertificateError(text) from error
 
 
 def _version(name: str, path: Path) -> tuple[int, int, int]:

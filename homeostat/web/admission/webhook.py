@@ -1,13 +1,13 @@
-"""The validating webhook: an API server asks whether a Pod may be, and the policies of its namespace answer.
+"""The validating webhook: reviews a Pod for an API server by the policies of its namespace.
 
     POST /validate   an AdmissionReview (admission.k8s.io/v1)
     GET  /healthz    OK
-    GET  /readyz     READY once all policies are known, 503 before
-    GET  /metrics    the figures
+    GET  /readyz     READY once all policies are loaded, 503 before
+    GET  /metrics    Prometheus metrics
 
-Promises, each tested: every request gets an answer; what is no review is 400 and allowed; before the policies are
-known, and of those that cannot be asked in time, nothing is denied. Whether a webhook that does not answer at all lets
-a Pod in is said by the `failurePolicy` of its configuration.
+Promises, each tested: every request gets a response; an invalid review is 400 and allowed; nothing is denied before the
+policies are loaded, nor by a policy that cannot be evaluated in time. If the webhook does not respond at all, the
+`failurePolicy` of its configuration decides.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ LIMITS = Limits(
     body_timeout_s=10.0,
     stall_timeout_s=10.0,
 )
-"""A review holds an object twice, as it was and as it shall be."""
+"""A review holds an object twice: the old and the new version."""
 _LONGEST_S = 2.0
 _SHARE = 0.5
-"""Of the time that the caller gives; the rest is for the way."""
+"""The part of the caller's timeout that is used; the rest is for the network."""
 _TEXT = "text/plain; charset=utf-8"
 _OF_A_SECOND = 1e-9
 
 
 class Policies(Protocol):
-    """Who has a say."""
+    """The policies that apply."""
 
     @property
     def is_known(self) -> bool: ...
@@ -67,7 +67,7 @@ class Policies(Protocol):
 
 
 class Gate:
-    """Answers requests. `clock` counts seconds, `now` is the time."""
+    """Handles requests. `clock` counts seconds, `now` returns the wall clock."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Gate:
 
 
 class InTime:
-    """Policies, as long as there is time to ask them."""
+    """Yields policies until the deadline."""
 
     def __init__(self, policies: Sequence[Evaluator], clock: Callable[[], float], *, until: float) -> None:
         self._policies, self._clock, self._until = policies, clock, until
@@ -117,12 +117,12 @@ class InTime:
 
 @lru_cache(64)
 def _patience_s(query: str) -> float:
-    """An API server tells its own limit as `?timeout=10s`."""
-    told = parse_qs(query).get("timeout")
-    if not told:
+    """An API server sends its own timeout as `?timeout=10s`."""
+    values = parse_qs(query).get("timeout")
+    if not values:
         return _LONGEST_S
     try:
-        return min(parse_duration(told[0]) * _OF_A_SECOND * _SHARE, _LONGEST_S)
+        return min(parse_duration(values[0]) * _OF_A_SECOND * _SHARE, _LONGEST_S)
     except DurationError:
         return _LONGEST_S
 
@@ -136,7 +136,7 @@ async def serve_admission(
     certificate: FileCertificate | None = None,
     limits: Limits = LIMITS,
 ) -> AsyncIterator[Server]:
-    """Answers inside the block; at its end what is being answered is finished. Without a certificate in plain HTTP."""
+    """Serves inside the block; at its end, requests in progress are completed. Plain HTTP without a certificate."""
     informers, figures, metrics = Informers(client), AdmissionMetrics(), Metrics()
     metrics.watch_informers(informers)
     gate = Gate(ActivePolicies(informers, figures.forget), figures)

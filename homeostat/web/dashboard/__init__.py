@@ -1,1 +1,1 @@
-"""The dashboard: what is declared, how it stands and what was done, as pages. `dashboard.py` puts it together."""
+"""The dashboard: pages that show resources, their status and history, and policies. `dashboard.py` assembles it."""

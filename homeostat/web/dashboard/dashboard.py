@@ -1,10 +1,10 @@
-"""The dashboard, put together: a face over a `Client`, served beside the REST API and with its rights.
+"""The dashboard: HTML pages over a `Client`, served beside the REST API and with the same permissions.
 
     dashboard = Dashboard(face, log_in=identity.log_in)
     rest_app(face, more=[dashboard.add_routes])
 
-Promises, each tested: whatever comes from outside is escaped; no secret is shown; nothing is changed but by a form that
-one of these pages made for the one who sends it; everything works without a script.
+Promises, each tested: all text is escaped; no secret is shown; only a form that one of these pages made for the same
+user changes anything; everything works without JavaScript.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.html.layout import Shown, Viewer, page_reply, redirect
+from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.listing import Listing
 from homeostat.web.dashboard.login import LogIn, LoginPage, login_place, read_form
 from homeostat.web.dashboard.overview import Overview
-from homeostat.web.dashboard.phase_counts import Census
+from homeostat.web.dashboard.phase_counts import PhaseCounts
 from homeostat.web.dashboard.policies import Policies
 from homeostat.web.dashboard.policy import PolicyPage
 from homeostat.web.dashboard.resource import ResourcePage
@@ -32,12 +32,13 @@ from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of
-from homeostat.web.kit.routing import Add, Page
+from homeostat.web.kit.routing import Add
+from homeostat.web.kit.routing import Page as Handle
 from homeostat.web.kit.session import is_own_page, with_token
 
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 503: "Unavailable"}
 Effect = Callable[[Visit], Awaitable[str]]
-"""Does something, and says where to go then."""
+"""Carries out a form, and returns the page to show next."""
 
 
 class Dashboard:
@@ -47,10 +48,10 @@ class Dashboard:
         self._secret = os.urandom(32)
 
     def add_routes(self, add: Add) -> None:
-        face, census = self._face, Census(self._face.index)
+        face, counts = self._face, PhaseCounts(self._face.index)
         policies, resource, policy = Policies(face), ResourcePage(face), PolicyPage(face)
-        add("GET", ROOT, self._page(Overview(face, census, policies).show))
-        add("GET", f"{ROOT}/resources", self._page(Listing(face, census).show))
+        add("GET", ROOT, self._page(Overview(face, counts, policies).show))
+        add("GET", f"{ROOT}/resources", self._page(Listing(face, counts).show))
         add("GET", f"{ROOT}/resources/{{id}}", self._page(resource.show))
         add("POST", f"{ROOT}/resources/{{id}}/reconcile", self._form(resource.reconcile))
         add("GET", f"{ROOT}/policies", self._page(policies.show))
@@ -61,7 +62,7 @@ class Dashboard:
         add("POST", f"{ROOT}/logout", self._log_out)
         add("GET", f"{ROOT}/static/{{version}}/{{name}}", self._static.show)
 
-    def _page(self, view: View) -> Page:
+    def _page(self, view: View) -> Handle:
         async def show(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:
@@ -72,7 +73,7 @@ class Dashboard:
 
         return show
 
-    def _form(self, effect: Effect) -> Page:
+    def _form(self, effect: Effect) -> Handle:
         async def take(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:
@@ -109,10 +110,10 @@ class Dashboard:
             place = login_place(request) if request.method != "POST" else f"{ROOT}/login"
             return redirect(place)
         title = _TITLES.get(error.status, "Internal error")
-        told = el("div", el("h1", title), el("p", str(error)), class_="empty", role="alert")
-        shown = Shown(title, told, status=error.status)
+        content = el("div", el("h1", title), el("p", str(error)), class_="empty", role="alert")
+        page = Page(title, content, status=error.status)
         headers = tuple(each for each in error.headers if each[0] == "Retry-After")
-        return page_reply(request, shown, visit.viewer if visit is not None else Viewer(), self._static, *headers)
+        return page_reply(request, page, visit.viewer if visit is not None else Viewer(), self._static, *headers)
 
 
 def _refused(error: RefusalError | ApiError | UnreachableError) -> RefusalError:

@@ -1,4 +1,4 @@
-"""The history of a resource on its page: a bar for each run, and each run with what it planned and printed. Pure."""
+"""The history of a resource on its page: a bar for each run, and each run with its plan and output. Pure."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _BAR, _GAP, _HEIGHT, _LEAST = 9, 3, 44, 3
 
 
 def history(entries: Sequence[Reconciliation]) -> Markup:
-    """The newest first, as given."""
+    """In the given order, newest first."""
     return el("ol", [_entry(each) for each in entries], class_="history")
 
 
 def durations(entries: Sequence[Reconciliation]) -> Node:
-    """How long the runs took, the oldest on the left; nothing where there is nothing to compare."""
+    """The durations of the runs, oldest on the left; nothing for fewer than two runs."""
     shown = [each.spec for each in reversed(entries[:MOST_BARS])]
     if len(shown) < 2:
         return None
     longest = max(each.duration_seconds for each in shown) or 1.0
     bars = [_bar(at, each, longest) for at, each in enumerate(shown)]
     failed = sum(not each.is_success for each in shown)
-    told = f"The last {len(shown)} runs: {failed} failed; the longest took {seconds(longest)}"
+    label = f"The last {len(shown)} runs: {failed} failed; the longest took {seconds(longest)}"
     width = len(shown) * (_BAR + _GAP) - _GAP
-    chart = el("svg", bars, width=width, height=_HEIGHT, viewBox=f"0 0 {width} {_HEIGHT}", role="img", aria_label=told)
+    chart = el("svg", bars, width=width, height=_HEIGHT, viewBox=f"0 0 {width} {_HEIGHT}", role="img", aria_label=label)
     caption = f"Durations of the last {len(shown)} runs, up to {seconds(longest)}"
     return el("figure", chart, el("figcaption", caption), class_="durations")
 
@@ -37,14 +37,14 @@ def durations(entries: Sequence[Reconciliation]) -> Node:
 def _bar(at: int, spec: ReconciliationSpec, longest: float) -> Markup:
     height = max(round(_HEIGHT * spec.duration_seconds / longest), _LEAST)
     look = "bar-good" if spec.is_success else "bar-bad"
-    told = f"{seconds(spec.duration_seconds)}, {_result(spec)}, {spec.finished}"
+    label = f"{seconds(spec.duration_seconds)}, {_result(spec)}, {spec.finished}"
     left, top = at * (_BAR + _GAP), _HEIGHT - height
-    return el("rect", el("title", told), x=left, y=top, width=_BAR, height=height, rx=2, class_=look)
+    return el("rect", el("title", label), x=left, y=top, width=_BAR, height=height, rx=2, class_=look)
 
 
 def _entry(entry: Reconciliation) -> Markup:
     spec = entry.spec
-    # What is in the record of a resource is told apart by the name of the entry.
+    # The name of the entry makes the id unique on the page.
     key = f"run-{entry.metadata.name}"
     summary = el(
         "summary",

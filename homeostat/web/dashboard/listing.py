@@ -1,4 +1,4 @@
-"""`/dashboard/resources`: those of a type, in a phase, with a word in their name; page by page, the newest first."""
+"""`/dashboard/resources`: resources filtered by type, phase and name, in pages, the newest first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.dashboard.html.components import many, moment, one_line, phase_chip, row, table
-from homeostat.web.dashboard.html.layout import Shown
+from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.phase_counts import PHASES, Census
+from homeostat.web.dashboard.phase_counts import PHASES, PhaseCounts
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit, readable_types, type_title
 from homeostat.web.kit.form import read_query
@@ -34,18 +34,18 @@ class Filter(msgspec.Struct, frozen=True):
     page: Annotated[int, Meta(ge=1, le=10**6)] = 1
 
     def at(self, page: int) -> str:
-        """The address of a page of the same list."""
-        told = {"type": self.type, "phase": self.phase, "q": self.q, "page": page if page > 1 else ""}
-        query = urlencode({name: value for name, value in told.items() if value})
+        """The URL of a page of the same list."""
+        fields = {"type": self.type, "phase": self.phase, "q": self.q, "page": page if page > 1 else ""}
+        query = urlencode({name: value for name, value in fields.items() if value})
         return f"{HERE}?{query}" if query else HERE
 
 
 class Listing:
-    def __init__(self, face: Face, census: Census) -> None:
-        self._face, self._census = face, census
+    def __init__(self, face: Face, counts: PhaseCounts) -> None:
+        self._face, self._counts = face, counts
         self._found: dict[tuple[frozenset[str], str, str], tuple[int, list[IndexedResource]]] = {}
 
-    async def show(self, visit: Visit) -> Shown:
+    async def show(self, visit: Visit) -> Page:
         wanted = read_query(visit.request, Filter)
         types = await readable_types(self._face, visit.caller)
         found = self._chosen(wanted, types)
@@ -55,16 +55,18 @@ class Listing:
         content: list[Node] = [
             el("h1", "Resources"),
             _form(wanted, types),
-            el("p", _told(len(found), at, pages), class_="told", id="told"),
+            el("p", _summary(len(found), at, pages), class_="summary", id="summary"),
             self._table(shown, types) if shown else _nothing(wanted),
             _pager(wanted, at, pages),
         ]
-        return Shown("Resources", content, "Resources")
+        return Page("Resources", content, "Resources")
 
     def _chosen(self, wanted: Filter, types: Sequence[TypeEntry]) -> list[IndexedResource]:
-        """Pages are looked at again and again: while nothing has changed, what was found is found."""
-        meant = frozenset(each.metadata.uid for each in types if wanted.type in ("", each.spec.name, type_title(each)))
-        key, changes = (meant, wanted.phase, wanted.q.strip().lower()), self._census.changes
+        """The result is cached until a resource changes: browsers reload the page regularly."""
+        selected = frozenset(
+            each.metadata.uid for each in types if wanted.type in ("", each.spec.name, type_title(each))
+        )
+        key, changes = (selected, wanted.phase, wanted.q.strip().lower()), self._counts.changes
         known = self._found.get(key)
         if known is None or known[0] != changes:
             if len(self._found) >= _MOST_KNOWN:
@@ -72,36 +74,36 @@ class Listing:
             known = self._found[key] = (changes, list(self._search(*key)))
         return known[1]
 
-    def _search(self, meant: Collection[str], phase: str, word: str) -> Iterator[IndexedResource]:
-        index, census = self._face.index, self._census
+    def _search(self, selected: Collection[str], phase: str, word: str) -> Iterator[IndexedResource]:
+        index, counts = self._face.index, self._counts
         # All of one kind and version are of one type.
-        is_meant: dict[tuple[str, str], bool] = {}
-        for held in index.newest():
-            entry = held.entry
-            place = held.kind.kind, entry.metadata.labels.version
-            if place not in is_meant:
-                found = index.type_of(held)
-                is_meant[place] = found is not None and found.metadata.uid in meant
-            if not is_meant[place]:
+        is_selected: dict[tuple[str, str], bool] = {}
+        for resource in index.newest():
+            entry = resource.entry
+            group = resource.kind.kind, entry.metadata.labels.version
+            if group not in is_selected:
+                found = index.type_of(resource)
+                is_selected[group] = found is not None and found.metadata.uid in selected
+            if not is_selected[group]:
                 continue
             if word and word not in entry.metadata.name and word != entry.metadata.labels.number:
                 continue
-            if not phase or census.phase(held) == phase:
-                yield held
+            if not phase or counts.phase(resource) == phase:
+                yield resource
 
     def _table(self, shown: Sequence[IndexedResource], types: Sequence[TypeEntry]) -> Markup:
         titles = {each.metadata.uid: type_title(each) for each in types}
         headings = ("Resource", "Type", "Phase", "Message", "Last run", "Next run")
         return table("Resources", headings, [self._row(each, titles) for each in shown], class_="resources")
 
-    def _row(self, held: IndexedResource, titles: dict[str, str]) -> Markup:
-        entry, status = held.entry, held.entry.read_status()
-        resource_type = self._face.index.type_of(held)
+    def _row(self, resource: IndexedResource, titles: dict[str, str]) -> Markup:
+        entry, status = resource.entry, resource.entry.read_status()
+        resource_type = self._face.index.type_of(resource)
         return row(
             str(entry.number),
             el("a", entry.metadata.name, href=f"{HERE}/{entry.number}"),
             titles.get(resource_type.metadata.uid, "") if resource_type is not None else "",
-            phase_chip(self._census.phase(held)),
+            phase_chip(self._counts.phase(resource)),
             el("span", one_line(status.message), class_="why"),
             moment(status.last_run, "never"),
             "running" if status.run is not None else moment(status.next_run),
@@ -134,17 +136,17 @@ def _select(name: str, every: str, values: Sequence[str], chosen: str) -> Markup
     return el("select", el("option", every, value=""), options, name=name, id=name)
 
 
-def _told(count: int, at: int, pages: int) -> str:
+def _summary(count: int, at: int, pages: int) -> str:
     return many(count, "resource") if pages == 1 else f"{many(count, 'resource')}, page {at:,} of {pages:,}"
 
 
 def _nothing(wanted: Filter) -> Markup:
-    told = (
+    text = (
         "No resources match."
         if wanted.at(1) != HERE
         else "No resources are declared yet, or none that you are allowed to see."
     )
-    return el("div", el("p", told), class_="empty")
+    return el("div", el("p", text), class_="empty")
 
 
 def _pager(wanted: Filter, at: int, pages: int) -> Node:

@@ -1,7 +1,7 @@
-"""`/dashboard/login`: a token, or a name and a password, for a cookie.
+"""`/dashboard/login`: logs in with a token, or with a user name and a password, and sets the session cookie.
 
-A name and a password go to the login of the REST API itself, with its limits and its log. Whatever is wrong, the page
-says the same as that API does.
+A name and a password go through the login of the REST API, with its limits and its log. The page shows the same errors
+as that API.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.json import encode
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.html.layout import Shown, Viewer, page_reply, redirect
+from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
 from homeostat.web.dashboard.sessions import ROOT, SESSIONS
 from homeostat.web.dashboard.static import Static
@@ -56,8 +56,8 @@ class LoginPage:
     async def _granted(self, request: Request, form: Mapping[str, str]) -> str:
         token = form.get("token", "").strip()
         if not token:
-            told = encode({"username": form.get("username", ""), "password": form.get("password", "")})
-            answer = await self._log_in(msgspec.structs.replace(request, body=told), {})
+            body = encode({"username": form.get("username", ""), "password": form.get("password", "")})
+            answer = await self._log_in(msgspec.structs.replace(request, body=body), {})
             assert isinstance(answer.body, bytes)
             token = msgspec.json.decode(answer.body, type=_Granted).access_token
         if not is_token(token):
@@ -66,14 +66,14 @@ class LoginPage:
         return token
 
     def _page(self, request: Request, place: str, error: RefusalError | None = None) -> Reply:
-        shown = Shown("Sign in", _content(place, str(error) if error is not None else ""), is_live=False)
+        page = Page("Sign in", _content(place, str(error) if error is not None else ""), is_live=False)
         if error is not None:
-            shown = msgspec.structs.replace(shown, status=error.status)
-        return page_reply(request, shown, Viewer(), self._static)
+            page = msgspec.structs.replace(page, status=error.status)
+        return page_reply(request, page, Viewer(), self._static)
 
 
 def login_place(request: Request) -> str:
-    """Where to sign in, and to come back from."""
+    """The login page, which leads back to the requested page."""
     here = f"{request.path}?{request.query}" if request.query else request.path
     return f"{HERE}?{urlencode({'next': SESSIONS.place_of(here)})}"
 
@@ -85,7 +85,7 @@ def read_form(request: Request) -> dict[str, str]:
         raise RefusalError(400, "the form cannot be read") from error
 
 
-def _content(place: str, told: str) -> Markup:
+def _content(place: str, problem: str) -> Markup:
     person = (
         el("h2", "With username and password"),
         _field("Name", "username", autocomplete="username"),
@@ -99,7 +99,7 @@ def _content(place: str, told: str) -> Markup:
     return el(
         "div",
         el("h1", "Sign in"),
-        el("p", told, class_="trouble", role="alert") if told else None,
+        el("p", problem, class_="trouble", role="alert") if problem else None,
         el(
             "form",
             el("input", type="hidden", name="next", value=place),

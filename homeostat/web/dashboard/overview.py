@@ -1,4 +1,4 @@
-"""`/dashboard`: how everything stands, and what failed last."""
+"""`/dashboard`: resources by phase and type, the most recent failures, and the policies with the lowest scores."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.actions.type_facts import verdict_on
 from homeostat.web.dashboard.html.components import chip, moment, one_line, row, shares, table
-from homeostat.web.dashboard.html.layout import Shown
+from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.phase_counts import PHASES, Census, Failure
+from homeostat.web.dashboard.phase_counts import PHASES, Failure, PhaseCounts
 from homeostat.web.dashboard.policies import Policies, policy_table
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit, readable_types, type_title
@@ -24,22 +24,22 @@ MOST_POLICIES: Final = 8
 
 
 class Overview:
-    def __init__(self, face: Face, census: Census, policies: Policies) -> None:
-        self._face, self._census, self._policies = face, census, policies
+    def __init__(self, face: Face, counts: PhaseCounts, policies: Policies) -> None:
+        self._face, self._counts, self._policies = face, counts, policies
 
-    async def show(self, visit: Visit) -> Shown:
+    async def show(self, visit: Visit) -> Page:
         types = await readable_types(self._face, visit.caller)
         readable = frozenset(each.metadata.uid for each in types)
-        counts = {uid: each for uid, each in self._census.of_types().items() if uid in readable}
-        total = sum(counts.values(), Counter[str]())
+        by_type = {uid: each for uid, each in self._counts.of_types().items() if uid in readable}
+        total = sum(by_type.values(), Counter[str]())
         content: list[Node] = [
             el("h1", "Overview", class_="unseen"),
             _tiles(total),
-            self._failures(self._census.failed_last(MOST_FAILURES, readable), total["failed"]),
-            _types(types, counts),
+            self._failures(self._counts.failed_last(MOST_FAILURES, readable), total["failed"]),
+            _types(types, by_type),
             await self._policy_section(visit),
         ]
-        return Shown("Overview", content, "Overview")
+        return Page("Overview", content, "Overview")
 
     def _failures(self, failures: Sequence[Failure], count: int) -> Node:
         if not failures:
@@ -50,12 +50,12 @@ class Overview:
         return el("section", _heading("Recent failures", more), body)
 
     def _failure(self, failure: Failure) -> Markup:
-        held, status = failure.held, failure.held.entry.read_status()
-        resource_type = self._face.index.type_of(held)
+        resource, status = failure.resource, failure.resource.entry.read_status()
+        resource_type = self._face.index.type_of(resource)
         return row(
             f"failed-{failure.number}",
-            el("a", held.entry.metadata.name, href=f"{ROOT}/resources/{failure.number}"),
-            type_title(resource_type) if resource_type is not None else held.kind.kind,
+            el("a", resource.entry.metadata.name, href=f"{ROOT}/resources/{failure.number}"),
+            type_title(resource_type) if resource_type is not None else resource.kind.kind,
             el("span", one_line(status.message), class_="why"),
             moment(status.last_run),
             moment(status.next_run),
@@ -65,7 +65,7 @@ class Overview:
         try:
             found = await self._policies.lowest() if visit.caller.is_admin else []
         except ForbiddenError:
-            # Beside a cluster this server may be allowed resources, and nothing else.
+            # With a cluster, this server may be allowed to read resources and nothing else.
             return None
         if not found:
             return None
@@ -106,12 +106,12 @@ def _type_row(resource_type: TypeEntry, counts: Mapping[str, int]) -> Markup:
         el("a", title, href=where),
         el("span", one_line(spec.description), class_="note") if spec.description else None,
     ]
-    told = ", ".join(f"{counts[each]:,} {each}" for each in PHASES if counts.get(each))
+    text = ", ".join(f"{counts[each]:,} {each}" for each in PHASES if counts.get(each))
     return row(
         f"type-{resource_type.metadata.uid}",
         name,
         el("span", f"{sum(counts.values()):,}", class_="count"),
-        [shares(counts, PHASES, "phase"), el("span", told or "none yet", class_="note")],
+        [shares(counts, PHASES, "phase"), el("span", text or "none yet", class_="note")],
         el("code", spec.action.plugin) if spec.action.plugin else el("span", "–", class_="quiet"),
         _state(resource_type),
     )

@@ -1,6 +1,6 @@
-"""`/dashboard/policies`: how well the Pods of namespaces keep what is expected of them, for administrators.
+"""`/dashboard/policies`: all policies with their scores, for administrators.
 
-Where the operator of policies never ran there are no such kinds, which is to say: no policies.
+If the policy operator was never installed, its kinds do not exist, and the list is empty.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from homeostat.operators.policy.api import (
 )
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.html.components import chip, many, moment, one_line, row, table
-from homeostat.web.dashboard.html.layout import Shown
+from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.sessions import ROOT
 from homeostat.web.dashboard.visit import Visit
@@ -44,7 +44,7 @@ class PolicySummary(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """As far as pages show it, whichever of the two kinds it is of: one of the cluster has no namespace."""
+    """The fields of a policy that pages show, for both kinds: a cluster-wide policy has no namespace."""
 
     metadata: PolicyMetadata
     spec: PolicySummary = PolicySummary()
@@ -52,7 +52,7 @@ class Policy(msgspec.Struct, frozen=True):
 
     @property
     def status(self) -> ClusterPolicyStatus:
-        """A cluster may have these kinds from somebody else, who says other things in a status."""
+        """On a cluster, another program may write a status of another form."""
         try:
             return _status.decode(self.raw_status or b"{}")
         except msgspec.ValidationError:
@@ -60,7 +60,7 @@ class Policy(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Of its page."""
+        """The path of its page."""
         where = self.metadata
         return f"{HERE}/{where.namespace}/{where.name}" if where.namespace else f"{ROOT}/cluster-policies/{where.name}"
 
@@ -77,18 +77,18 @@ class Policies:
     def __init__(self, face: Face) -> None:
         self._client: Client = face.client
 
-    async def show(self, visit: Visit) -> Shown:
+    async def show(self, visit: Visit) -> Page:
         check_admin(visit)
         found = await self.lowest()
-        told = many(len(found), "policy", "policies")
+        summary = many(len(found), "policy", "policies")
         if len(found) > MOST_SHOWN:
-            told = f"{told}, of which these {MOST_SHOWN} have the lowest scores"
+            summary = f"{summary}, of which these {MOST_SHOWN} have the lowest scores"
         nothing = el("div", el("p", "No policies are declared."), class_="empty")
-        body = [el("p", told, class_="told"), policy_table(found[:MOST_SHOWN])] if found else nothing
-        return Shown("Policies", [el("h1", "Policies"), body], "Policies")
+        body = [el("p", summary, class_="summary"), policy_table(found[:MOST_SHOWN])] if found else nothing
+        return Page("Policies", [el("h1", "Policies"), body], "Policies")
 
     async def lowest(self) -> list[Policy]:
-        """All, those with the lowest scores first; those without a score come last."""
+        """All policies, lowest score first; those without a score come last."""
         found = [each for kind in (CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY) for each in await self._all(kind.kind)]
         return sorted(found, key=_order)
 

@@ -1,4 +1,4 @@
-"""`/dashboard/policies/{namespace}/{name}`: one policy, and what its newest record says of each violation."""
+"""`/dashboard/policies/{namespace}/{name}`: one policy, and the violations in its newest audit result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from homeostat.operators.policy.api import (
 )
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line, row, table
-from homeostat.web.dashboard.html.layout import Shown
+from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
 from homeostat.web.dashboard.policies import HERE, Policy, check_admin, class_chip, score_bar
@@ -58,19 +58,19 @@ class PolicyPage:
     def __init__(self, face: Face) -> None:
         self._client = face.client
 
-    async def show(self, visit: Visit) -> Shown:
+    async def show(self, visit: Visit) -> Page:
         check_admin(visit)
         namespace, name = visit.captured["namespace"], visit.captured["name"]
         policy = await self._find(DEVOPS_POLICY.kind.path(namespace, name), f"Policy {namespace}/{name}")
         audit = await self._newest(policy)
         violations = sorted(audit.violations, key=lambda each: _GRAVEST[each.severity]) if audit is not None else []
-        return Shown(name, [*_head(policy), _violations(violations, policy.status.violations or 0)], "Policies")
+        return Page(name, [*_head(policy), _violations(violations, policy.status.violations or 0)], "Policies")
 
-    async def show_of_cluster(self, visit: Visit) -> Shown:
+    async def show_of_cluster(self, visit: Visit) -> Page:
         check_admin(visit)
         name = visit.captured["name"]
         policy = await self._find(CLUSTER_DEVOPS_POLICY.kind.path("", name), f"Policy {name}")
-        return Shown(name, [*_head(policy), _namespaces(policy)], "Policies")
+        return Page(name, [*_head(policy), _namespaces(policy)], "Policies")
 
     async def _find(self, path: str, title: str) -> Policy:
         try:
@@ -79,7 +79,7 @@ class PolicyPage:
             raise unknown(f"{title} not found") from error
 
     async def _newest(self, policy: Policy) -> AuditSpec | None:
-        """A record may be large and there may be many: only the newest is read."""
+        """Audit results can be large and many: only the newest is read."""
         where = policy.metadata
         path = POLICY_AUDIT_RESULT.kind.path(where.namespace)
         try:
@@ -117,8 +117,8 @@ def _head(policy: Policy) -> list[Node]:
 
 def _violations(violations: Sequence[Violation], count: int) -> Markup:
     if not violations:
-        told = "None recorded." if count else "None."
-        return el("section", el("h2", "Violations"), el("div", el("p", told), class_="empty"))
+        text = "None recorded." if count else "None."
+        return el("section", el("h2", "Violations"), el("div", el("p", text), class_="empty"))
     rows = [
         row(
             f"violation-{at}",
@@ -130,11 +130,11 @@ def _violations(violations: Sequence[Violation], count: int) -> Markup:
         )
         for at, each in enumerate(violations[:MOST_SHOWN])
     ]
-    told = many(count, "violation")
-    told = f"{told}; showing {len(rows):,}" if count > len(rows) else told
+    summary = many(count, "violation")
+    summary = f"{summary}; showing {len(rows):,}" if count > len(rows) else summary
     headings = ("Pod", "Container", "Severity", "Rule", "Message")
     body = table("Violations", headings, rows)
-    return el("section", el("h2", "Violations"), el("p", told, class_="told"), body)
+    return el("section", el("h2", "Violations"), el("p", summary, class_="summary"), body)
 
 
 def _namespaces(policy: Policy) -> Markup:

@@ -1,6 +1,6 @@
-"""`/dashboard/resources/{id}`: all about one resource, and the button that has it looked at now.
+"""`/dashboard/resources/{id}`: one resource with its spec, status and history, and the button `Reconcile now`.
 
-When it is gone, its history is still there.
+The page of a deleted resource shows its history.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from homeostat.web.dashboard.html.components import (
     table,
     value_block,
 )
-from homeostat.web.dashboard.html.layout import Shown, proof_field
+from homeostat.web.dashboard.html.layout import Page, proof_field
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
 from homeostat.web.dashboard.sessions import ROOT
@@ -45,7 +45,7 @@ SHOWN_ENTRIES: Final = 20
 
 
 class Depth(msgspec.Struct, frozen=True):
-    """How much history is wanted."""
+    """How many history entries to show."""
 
     history: Annotated[int, Meta(ge=1, le=200)] = SHOWN_ENTRIES
 
@@ -54,9 +54,9 @@ class ResourcePage:
     def __init__(self, face: Face) -> None:
         self._face, self._history = face, History(face)
 
-    async def show(self, visit: Visit) -> Shown:
+    async def show(self, visit: Visit) -> Page:
         number, depth = read_number(visit.captured, "id"), read_query(visit.request, Depth).history
-        # One more tells whether there are more.
+        # One more than shown, to know whether there are more.
         entries = await self._history.read(visit.caller, number, depth + 1)
         try:
             found = await find_numbered(self._face, visit.caller, number, "READ")
@@ -65,10 +65,10 @@ class ResourcePage:
                 raise
             return _gone(number, entries, depth)
         name = found.entry.metadata.name
-        return Shown(name, await self._content(visit, found, entries, depth), "Resources")
+        return Page(name, await self._content(visit, found, entries, depth), "Resources")
 
     async def reconcile(self, visit: Visit) -> str:
-        """Asks for it, and says where it can be seen."""
+        """Requests a reconciliation, and returns the page of the resource."""
         number = read_number(visit.captured, "id")
         found = await find_numbered(self._face, visit.caller, number, "UPDATE")
         try:
@@ -129,7 +129,7 @@ def _crumbs() -> Markup:
 def _run(run: Run) -> Markup:
     url = (run.outcome.url if run.outcome is not None else "") or (run.handle or {}).get("url")
     shown = without_credentials(url) if isinstance(url, str) else ""
-    told = facts(
+    shown_facts = facts(
         ("Because", f"{run.trigger.replace('_', ' ')}{', drift was found' if run.is_drift else ''}"),
         ("Since", moment(run.began)),
         ("Generation", run.generation),
@@ -138,7 +138,7 @@ def _run(run: Run) -> Markup:
         ("Detected", link(shown) if shown else ""),
     )
     heading = el("h2", f"Running: {run.purpose}", el("span", class_="busy", aria_hidden="true"))
-    return el("section", heading, told, printed("Plan", run.plan), class_="run", id="run")
+    return el("section", heading, shown_facts, printed("Plan", run.plan), class_="run", id="run")
 
 
 def _conditions(conditions: Sequence[Condition]) -> Markup:
@@ -179,10 +179,10 @@ def _history(number: int, entries: Sequence[Reconciliation], depth: int) -> Mark
     return el("section", el("h2", "History"), body, id="history")
 
 
-def _gone(number: int, entries: Sequence[Reconciliation], depth: int) -> Shown:
+def _gone(number: int, entries: Sequence[Reconciliation], depth: int) -> Page:
     spec = entries[0].spec
     title = el("div", el("h1", spec.resource_name, " ", chip("gone", "phase-deleting")), class_="title")
-    told = (
+    summary = (
         f"{spec.resource_kind}/{spec.resource_version}; {many(min(len(entries), depth), 'entry', 'entries')} are kept."
     )
-    return Shown(spec.resource_name, [_crumbs(), title, el("p", told), _history(number, entries, depth)], "Resources")
+    return Page(spec.resource_name, [_crumbs(), title, el("p", summary), _history(number, entries, depth)], "Resources")

@@ -1,4 +1,4 @@
-"""Where the dashboard is, and the sessions of those who look at it."""
+"""The path of the dashboard, and its sessions."""
 
 from __future__ import annotations
 

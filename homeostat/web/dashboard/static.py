@@ -1,5 +1,5 @@
-"""The files of the dashboard's own: a style sheet, a script and a sign. They may be kept for ever, for their address
-changes with what is in them.
+"""The static files of the dashboard: a style sheet, a script and an icon. Browsers may cache them for ever, because
+their URL changes with their contents.
 """
 
 from __future__ import annotations
@@ -39,6 +39,6 @@ class Static:
         name = captured["name"]
         if name not in self._files:
             raise unknown(f"no page {request.path}")
-        # Another version than ours is asked for while replicas change, and is not to be kept under that address.
+        # During an upgrade a browser may request the version of another replica: it must not cache ours under that URL.
         headers = _HEADERS if captured["version"] == self.version else (("Cache-Control", "no-store"), *_HEADERS[1:])
         return Reply(200, self._files[name], _TYPES[name], headers)

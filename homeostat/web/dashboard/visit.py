@@ -1,4 +1,4 @@
-"""One look at a page: what was asked for, by whom, and what they may see."""
+"""One request for a page: what is requested, by whom, and which types the caller may read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from homeostat.edge.request import Request
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import TypeEntry
-from homeostat.web.dashboard.html.layout import Shown, Viewer
+from homeostat.web.dashboard.html.layout import Page, Viewer
 from homeostat.web.kit.gate import Caller
 
 
@@ -20,11 +20,11 @@ class Visit(msgspec.Struct, frozen=True):
     viewer: Viewer
 
 
-View = Callable[[Visit], Awaitable[Shown]]
+View = Callable[[Visit], Awaitable[Page]]
 
 
 async def readable_types(face: Face, caller: Caller) -> list[TypeEntry]:
-    """Those whose resources the caller may see, by name and version."""
+    """The types whose resources the caller may read, ordered by name and version."""
     types = face.index.types()
     if caller.is_admin:
         return types

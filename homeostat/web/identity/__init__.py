@@ -1,1 +1,1 @@
-"""Users of the REST API, what they may do, and how they prove who they are."""
+"""Users of the REST API: their roles and permissions, and how they log in."""

@@ -1,8 +1,8 @@
-"""The kinds of users and roles: who may use the faces of a process, and what a role allows.
+"""The kinds RestUser and RestRole: who may use the HTTP apps of a process, and what a role allows.
 
-They are records that nobody reconciles, but they can be declared with kubectl like anything else. A user's name is the
-object's; what a REST client calls `id` is a label. Nothing here is secret: a password's hash is in a Secret that the
-user names.
+No controller reconciles them, but they can be declared with kubectl like any object. The name of the object is the user
+name; the `id` of REST clients is a label. The objects hold no secrets: the hash of a password is in a Secret that the
+user refers to.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RestUserStatus(_Part, frozen=True, omit_defaults=True):
 
 
 class Permission(_Part, frozen=True):
-    """What may be done to the resources of a type. `*` stands for any type, or any version."""
+    """Allowed operations on the resources of a type. `*` stands for any type, or any version."""
 
     id: Count = 0
     type: Annotated[Text, Meta(min_length=1)] = ANY

@@ -1,4 +1,4 @@
-"""Users and roles as callers see them. Pure. Never a hash, nor where one lies."""
+"""Users and roles in responses. Pure. A response never holds a password hash or the name of its Secret."""
 
 from __future__ import annotations
 

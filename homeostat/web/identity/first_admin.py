@@ -1,4 +1,4 @@
-"""The first administrator, from the environment, where there is no user yet."""
+"""The first administrator, created from environment variables if no user exists."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _checked(variable: str, value: str, form: Any) -> str:
 
 
 async def make_first_admin(registers: Registers, users: Users, wanted: FirstAdmin) -> None:
-    """Nothing where there is any user, as the server knows it."""
+    """Does nothing if the server has any user."""
     if await registers.users.fresh():
         return
     try:
         await users.add(wanted.username, wanted.password, RestUserSpec(is_admin=True))
     except RefusalError:
-        # Another server was quicker with the same.
+        # Another replica has created the same user.
         return
     log.info("created first administrator", extra={"user": wanted.username})

@@ -1,4 +1,4 @@
-"""Users, roles and login of the REST API, put together over a client.
+"""Users, roles and login of the REST API, assembled over a client.
 
 async with open_identity(client, gate=ReviewGate(...), namespace="default", environment=os.environ) as identity:
     identity.add_routes(routes.add)
@@ -19,7 +19,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.cache.informer import Informers
 from homeostat.web.identity.credentials.hashes import Hashes
-from homeostat.web.identity.credentials.password import USUAL, Cost, Passwords
+from homeostat.web.identity.credentials.password import DEFAULT_COST, Cost, Passwords
 from homeostat.web.identity.credentials.throttle import Throttle
 from homeostat.web.identity.credentials.token import Tokens, expiry_hours, load_key
 from homeostat.web.identity.first_admin import FirstAdmin, first_admin, make_first_admin
@@ -36,12 +36,14 @@ from homeostat.web.kit.routing import API, Add, Row, add_table
 
 log = logging.getLogger(__name__)
 
-_AGAIN_AFTER_S: Final = 1.0
+_RETRY_AFTER_S: Final = 1.0
 _READY_WITHIN_S: Final = 5.0
 
 
 class Identity:
-    """`gate` lets in who logged in, and whom the gate given knows. With `is_open` it is the gate given itself."""
+    """`gate` accepts the tokens of logged-in users, and the callers that the given gate accepts. With `is_open` it is
+    the given gate.
+    """
 
     def __init__(
         self,
@@ -87,12 +89,12 @@ class Identity:
         add_table(add, API, rows, ready=self.ready)
 
     async def log_in(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        """`/auth/login`, for other faces."""
+        """The handler of `/auth/login`, for other apps of the process."""
         await self.ready()
         return await self._login.login(request, captured)
 
     async def ready(self) -> None:
-        """Returns when users are known, the first one included; `RefusalError` 503 where that takes too long."""
+        """Waits for the users and the first administrator; `RefusalError` 503 if that takes too long."""
         await self._registers.ready()
         if not self._is_settled.is_set():
             try:
@@ -104,7 +106,7 @@ class Identity:
                 ) from error
 
     async def settle(self, wanted: FirstAdmin | None) -> None:
-        """Makes the first administrator as soon as the server can be asked."""
+        """Creates the first administrator as soon as the server is reachable."""
         while wanted is not None:
             try:
                 await self._registers.ready()
@@ -112,7 +114,7 @@ class Identity:
                 break
             except (ApiError, UnreachableError, RefusalError) as error:
                 log.warning("failed to create first administrator; retrying", extra={"reason": str(error)})
-                await asyncio.sleep(_AGAIN_AFTER_S)
+                await asyncio.sleep(_RETRY_AFTER_S)
         self._is_settled.set()
 
 
@@ -124,9 +126,9 @@ async def open_identity(
     namespace: str,
     environment: Mapping[str, str],
     is_open: bool = False,
-    cost: Cost = USUAL,
+    cost: Cost = DEFAULT_COST,
 ) -> AsyncIterator[Identity]:
-    """`SettingError` where a variable of the environment is no good. It may take a moment until users are known."""
+    """`SettingError` if an environment variable is invalid. Users are loaded in the background."""
     wanted = first_admin(environment)
     tokens = Tokens(await load_key(client, namespace, environment), hours=expiry_hours(environment))
     directory, interval_s = read_directory(environment), sync_interval_s(environment)

@@ -1,7 +1,7 @@
-"""Lets in who has a token of this API, and whoever else another gate knows.
+"""Accepts the tokens that this API issues, and passes other requests to another gate.
 
-A token says who; whether they are still to be let in and what they may do is asked of the registers at each request, so
-a suspended user is out at once and a changed role counts at once.
+A token only says who the caller is. Whether the user is active and what the role allows is read at each request, so
+suspending a user or changing a role takes effect at once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class JwtGate:
 
     def _caller(self, claims: Claims) -> Caller:
         user = self._registers.users.named(claims.username)
-        # A name can be given anew; a number is not.
+        # A name can be used again after its object was deleted; a number cannot.
         if user is None or str(user.number) != claims.sub or user.spec.is_suspended:
             raise unauthorized("the user of the token is not active")
         if claims.iat < user.spec.tokens_after:

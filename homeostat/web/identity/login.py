@@ -1,4 +1,4 @@
-"""`/auth`: a password for a token, and who one is."""
+"""`/auth`: log in with a password and get a token; show the logged-in user."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class LoginForm(msgspec.Struct, frozen=True):
 
 
 class Login:
-    """`now` is the time. Whatever is wrong, the answer is the same, and takes as long for those whose passwords are
-    kept here as for those who do not exist.
+    """`now` returns the wall clock. All failed logins get the same response, and a login as a user who does not exist
+    takes as long as one with a wrong password.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class Login:
             log.info("rejected login", extra={"address": address})
             raise unauthorized("Invalid username or password")
         self._throttle.succeeded(form.username, address)
-        await self._note(user)
+        await self._record_login(user)
         token = self._tokens.make(token_claims(user, self._registers.role_of(user)))
-        told = {"token_type": "bearer", "username": user.name, "is_admin": user.spec.is_admin}
-        return Reply(200, encode({"access_token": token, **told}), headers=(("Cache-Control", "no-store"),))
+        facts = {"token_type": "bearer", "username": user.name, "is_admin": user.spec.is_admin}
+        return Reply(200, encode({"access_token": token, **facts}), headers=(("Cache-Control", "no-store"),))
 
     async def show_me(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller = await self._gate.identify(request)
@@ -87,7 +87,7 @@ class Login:
         except DirectoryError as error:
             raise RefusalError(503, str(error)) from error
 
-    async def _note(self, user: User) -> None:
+    async def _record_login(self, user: User) -> None:
         moment = format_micro_time(datetime.fromtimestamp(self._now(), UTC))
         try:
             await self._registers.users.observe(user, {"lastLogin": moment})

@@ -1,4 +1,4 @@
-"""Users and roles as records, and the registers that keep them."""
+"""Users and roles as records, and the registers that cache and write them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class User(Record, frozen=True, kw_only=True):
 
     @property
     def can_administer(self) -> bool:
-        """An administrator who can log in."""
+        """Whether the user is an administrator who can log in."""
         spec = self.spec
         return spec.is_admin and not spec.is_suspended and (spec.source == "ldap" or bool(spec.password_secret))
 
@@ -40,7 +40,7 @@ class Registers:
         await self.roles.ready()
 
     def role_of(self, user: User) -> Role | None:
-        """None also where the role is gone."""
+        """None without a role, or if the role was deleted."""
         return self.roles.named(user.spec.role) if user.spec.role else None
 
 

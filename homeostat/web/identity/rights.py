@@ -8,7 +8,7 @@ from homeostat.web.identity.api import ANY, Permission
 
 
 def allows(permissions: Iterable[Permission], type_name: str, type_version: str, operation: str) -> bool:
-    """Whether any one permission is about the type, the version and the operation together."""
+    """Whether one of the permissions matches the type, the version and the operation."""
     return any(
         operation in each.operations and each.type in (ANY, type_name) and each.version in (ANY, type_version)
         for each in permissions
@@ -16,7 +16,7 @@ def allows(permissions: Iterable[Permission], type_name: str, type_version: str,
 
 
 def numbered(permissions: Iterable[Permission]) -> tuple[Permission, ...]:
-    """Each with a number of its own within the role: one that came without, or with another's, gets the next."""
+    """Each with a unique number within the role: one without a number, or with a duplicate, gets the next free one."""
     given, seen = list(permissions), set[int]()
     highest = max((each.id for each in given), default=0)
     for at, each in enumerate(given):

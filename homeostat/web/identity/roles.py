@@ -1,6 +1,6 @@
-"""`/custom-roles` and the permissions below them: for administrators.
+"""`/custom-roles` and the permissions below them, for administrators.
 
-A role that is deleted is taken away from its users first. Permissions are found below their own role only.
+Deleting a role removes it from its users first. A permission is found below its own role only.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ class Roles:
 
         def add(spec: RestRoleSpec) -> RestRoleSpec:
             nonlocal number
-            held = numbered(spec.permissions)
-            if _about(form) in {(each.type, each.version) for each in held}:
+            current = numbered(spec.permissions)
+            if _about(form) in {(each.type, each.version) for each in current}:
                 raise RefusalError(409, "the role already has a permission for this type and version")
-            permissions = numbered((*held, _permission(form)))
+            permissions = numbered((*current, _permission(form)))
             number = permissions[-1].id
             return replace(spec, permissions=permissions)
 
@@ -158,10 +158,10 @@ def _changed(spec: RestRoleSpec, form: RoleChange) -> RestRoleSpec:
 
 def _with_operations(spec: RestRoleSpec, number: int, form: PermissionChange) -> RestRoleSpec:
     operations = tuple(dict.fromkeys(form.operations))
-    held = numbered(spec.permissions)
+    current = numbered(spec.permissions)
     return replace(
         spec,
-        permissions=tuple(replace(each, operations=operations) if each.id == number else each for each in held),
+        permissions=tuple(replace(each, operations=operations) if each.id == number else each for each in current),
     )
 
 

@@ -1,4 +1,4 @@
-"""Settings of the environment about users and logins, checked together before anything is served."""
+"""Checks all environment variables about users and logins before anything is served."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`/users`: for administrators. To delete a user is to suspend them: their number and name stay theirs.
+"""`/users`, for administrators. Deleting a user suspends it: its number and name are not used again.
 
-There is always an administrator left who can log in. Two who demote each other at the same moment both find out, and
-both stay.
+At least one administrator who can log in remains. If two administrators demote each other at the same moment, both
+requests are undone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from homeostat.web.kit.refusal import RefusalError, unknown, unprocessable
 
 
 class Users:
-    """`now` is the time."""
+    """`now` returns the wall clock."""
 
     def __init__(
         self,
@@ -57,14 +57,14 @@ class Users:
         return self._reply(201, await self.add(form.username, form.password, spec))
 
     async def add(self, username: str, password: str, spec: RestUserSpec) -> User:
-        secret = await self._hashes.keep(username, await self._passwords.hash(password))
+        secret = await self._hashes.create(username, await self._passwords.hash(password))
         try:
             number = await self._users.take_number()
             user = await self._users.add(username, replace(spec, password_secret=secret), number=number)
         except ApiError as error:
-            await self._hashes.drop(secret)
+            await self._hashes.delete(secret)
             raise taken(username) if isinstance(error, AlreadyExistsError) else error from error
-        await self._hashes.belong(user)
+        await self._hashes.set_owner(user)
         return user
 
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -86,15 +86,15 @@ class Users:
         if form.password is not None:
             if user.spec.source != "manual":
                 raise unprocessable(("body", "password"), "the password of this user is managed by LDAP")
-            secret = await self._hashes.keep(user.name, await self._passwords.hash(form.password))
+            secret = await self._hashes.create(user.name, await self._passwords.hash(form.password))
         try:
             changed = await self._edit(user, lambda spec: self._changed(spec, form, role=role, secret=secret))
         except (ApiError, RefusalError):
-            await self._hashes.drop(secret)
+            await self._hashes.delete(secret)
             raise
         if secret:
-            await self._hashes.belong(changed)
-            await self._hashes.drop(user.spec.password_secret)
+            await self._hashes.set_owner(changed)
+            await self._hashes.delete(user.spec.password_secret)
         return self._reply(200, changed)
 
     async def suspend(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -106,7 +106,7 @@ class Users:
         self, spec: RestUserSpec, form: UserChange, *, role: str | None = None, secret: str = ""
     ) -> RestUserSpec:
         is_suspended = spec.is_suspended if form.status is None else form.status == "suspended"
-        are_tokens_void = bool(secret) or (is_suspended and not spec.is_suspended)
+        revokes_tokens = bool(secret) or (is_suspended and not spec.is_suspended)
         return replace(
             spec,
             email=spec.email if form.email is None else form.email,
@@ -115,7 +115,7 @@ class Users:
             is_suspended=is_suspended,
             role=spec.role if role is None else role,
             password_secret=secret or spec.password_secret,
-            tokens_after=round(self._now(), 6) if are_tokens_void else spec.tokens_after,
+            tokens_after=round(self._now(), 6) if revokes_tokens else spec.tokens_after,
         )
 
     async def _edit(self, user: User, change: Callable[[RestUserSpec], RestUserSpec]) -> User:
@@ -127,7 +127,7 @@ class Users:
         except NotFoundError as error:
             raise unknown("User not found") from error
         if is_demoted and not any(each.can_administer for each in await self._users.fresh()):
-            # Somebody else demoted the other one meanwhile, and finds out as well.
+            # Another request demoted the other administrator meanwhile, and undoes it as well.
             is_admin, is_suspended = user.spec.is_admin, user.spec.is_suspended
             await self._users.edit(user, lambda spec: replace(spec, is_admin=is_admin, is_suspended=is_suspended))
             raise last_admin()

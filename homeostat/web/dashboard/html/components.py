@@ -1,7 +1,7 @@
-"""How single facts look on every page: phases, moments, durations, values, texts, bars. Pure.
+"""The components of pages: phases, times, durations, values, texts, bars. Pure.
 
-A fact is never told by its colour alone. Moments are whole: a script makes them relative (`4 minutes ago`), and who
-runs none reads the time. Nothing here has a style of its own, which the pages' security policy would refuse.
+Colour is never the only sign of a state. Times are absolute in the HTML; the script makes them relative (`4 minutes
+ago`). No element has an inline style, which the pages' Content-Security-Policy would refuse.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONGEST_LINE = 240
 
 
 def chip(word: str, look: str = "", title: str = "") -> Markup:
-    """A word with a sign before it; `look` names the sign and the colour."""
+    """A word with a sign before it; `look` is the class that selects sign and colour."""
     return el("span", word, class_=f"chip {look or 'plain'}", title=title or None)
 
 
@@ -31,10 +31,10 @@ def moment(text: str | None, otherwise: str = "–") -> Markup:
     if not text:
         return el("span", otherwise, class_="quiet")
     try:
-        told = parse_time(text).strftime("%Y-%m-%d %H:%M:%S UTC")
+        shown = parse_time(text).strftime("%Y-%m-%d %H:%M:%S UTC")
     except TimestampError:
         return text_of(text)
-    return el("time", told, datetime=text)
+    return el("time", shown, datetime=text)
 
 
 def seconds(count: float) -> str:
@@ -56,8 +56,8 @@ def many(count: int, noun: str, plural: str = "") -> str:
 
 
 def changes_text(changes: Changes) -> str:
-    told = ((changes.created, "created"), (changes.updated, "updated"), (changes.deleted, "deleted"))
-    return ", ".join(f"{count} {word}" for count, word in told if count) or "no changes"
+    counts = ((changes.created, "created"), (changes.updated, "updated"), (changes.deleted, "deleted"))
+    return ", ".join(f"{count} {word}" for count, word in counts if count) or "no changes"
 
 
 def one_line(text: str) -> str:
@@ -74,28 +74,28 @@ def text_block(text: str) -> Markup:
 
 
 def facts(*pairs: tuple[str, Node]) -> Markup:
-    """Those that say something."""
+    """A description list of the pairs that have a value."""
     rows = [el("div", el("dt", name), el("dd", value)) for name, value in pairs if value not in ("", None)]
     return el("dl", rows, class_="facts")
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Node], *, class_: str = "") -> Markup:
-    """`caption` is for who cannot see where the table stands."""
+    """`caption` is for screen readers."""
     head = el("thead", el("tr", [el("th", each, scope="col") for each in headings]))
     whole = el("table", el("caption", caption, class_="unseen"), head, el("tbody", list(rows)), class_=class_ or None)
     return el("div", whole, class_="scroll", role="region", aria_label=caption, tabindex=0)
 
 
 def row(key: str, *cells: Node) -> Markup:
-    """The first cell is what the row is about."""
+    """The first cell is the heading of the row."""
     first, *others = cells
     return el("tr", el("th", first, scope="row"), [el("td", each) for each in others], id=f"row-{key}")
 
 
 def shares(counts: Mapping[str, int], order: Sequence[str], prefix: str) -> Markup:
-    """How a whole is made up, as one bar."""
+    """A bar that shows the parts of a whole."""
     total = sum(counts.values())
-    told = ", ".join(f"{counts[each]:,} {each}" for each in order if counts.get(each))
+    label = ", ".join(f"{counts[each]:,} {each}" for each in order if counts.get(each))
     parts: list[Markup] = []
     at = 0.0
     for each in order:
@@ -103,4 +103,4 @@ def shares(counts: Mapping[str, int], order: Sequence[str], prefix: str) -> Mark
             width = 100 * count / total
             parts.append(el("rect", x=f"{at:.2f}%", width=f"{width:.2f}%", height="100%", class_=f"{prefix}-{each}"))
             at += width
-    return el("svg", el("title", told or "none"), parts, class_="shares", role="img", aria_label=told or "none")
+    return el("svg", el("title", label or "none"), parts, class_="shares", role="img", aria_label=label or "none")

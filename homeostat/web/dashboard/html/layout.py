@@ -1,4 +1,4 @@
-"""What all pages have around them, and the headers that keep a browser from doing what no page of ours asks for."""
+"""The frame of every page: head, navigation and footer, and the security headers of the responses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POLICY: Final = (
 GUARDS: Final[Fields] = (
     ("Content-Security-Policy", _POLICY),
     ("X-Content-Type-Options", "nosniff"),
-    # Without a referrer at all, browsers would not say either where a form comes from.
+    # With "no-referrer", browsers would not send the Origin of a form either.
     ("Referrer-Policy", "same-origin"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
@@ -32,19 +32,19 @@ SECTIONS: Final = (("Overview", ROOT), ("Resources", f"{ROOT}/resources"), ("Pol
 FOR_ADMINISTRATORS: Final = frozenset({"Policies"})
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """A page without what is around it. `section` is the title of one of `SECTIONS`."""
+class Page(msgspec.Struct, frozen=True):
+    """A page without its frame. `section` is the title of one of `SECTIONS`."""
 
     title: str
     content: Node
     section: str = ""
     status: int = 200
     is_live: bool = True
-    """Whether it is to be looked at again and again."""
+    """Whether the script reloads it regularly."""
 
 
 class Viewer(msgspec.Struct, frozen=True):
-    """Who looks: `username` is empty for nobody; `proof` is what forms carry."""
+    """Who sees the page: `username` is empty before login; `proof` is the hidden field of its forms."""
 
     username: str = ""
     is_admin: bool = False
@@ -52,27 +52,27 @@ class Viewer(msgspec.Struct, frozen=True):
     has_session: bool = False
 
 
-def page_reply(request: Request, shown: Shown, viewer: Viewer, static: Static, *headers: tuple[str, str]) -> Reply:
-    """A page that the browser has already is not sent again."""
-    inside = text_of([_header(shown.section, viewer), el("main", shown.content, id="main", tabindex=-1)])
-    tag = blake2b(f"{shown.title}{inside}{static.version}".encode(), digest_size=12).hexdigest()
+def page_reply(request: Request, page: Page, viewer: Viewer, static: Static, *headers: tuple[str, str]) -> Reply:
+    """304 if the browser has the same page already."""
+    inside = text_of([_header(page.section, viewer), el("main", page.content, id="main", tabindex=-1)])
+    tag = blake2b(f"{page.title}{inside}{static.version}".encode(), digest_size=12).hexdigest()
     every: Fields = (*GUARDS, ("ETag", f'"{tag}"'), *headers)
-    if shown.status == 200 and request.headers.get("if-none-match") == f'"{tag}"':
+    if page.status == 200 and request.headers.get("if-none-match") == f'"{tag}"':
         return Reply(304, content_type="", headers=every)
-    return Reply(shown.status, _page(shown, inside, tag, static).encode(), HTML, every)
+    return Reply(page.status, _page(page, inside, tag, static).encode(), HTML, every)
 
 
 def redirect(place: str, *headers: tuple[str, str]) -> Reply:
     return Reply(303, b"", "", (*GUARDS, ("Location", place), *headers))
 
 
-def _page(shown: Shown, inside: Markup, tag: str, static: Static) -> str:
+def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
     head = el(
         "head",
         el("meta", charset="utf-8"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
-        el("title", f"{shown.title} · Homeostat"),
+        el("title", f"{page.title} · Homeostat"),
         el("link", rel="icon", href=static.path("icon.svg"), type="image/svg+xml"),
         el("link", rel="stylesheet", href=static.path("dashboard.css")),
         el("script", src=static.path("dashboard.js"), defer=True),
@@ -83,7 +83,7 @@ def _page(shown: Shown, inside: Markup, tag: str, static: Static) -> str:
         el("span", id="live", class_="live", role="status", aria_live="polite"),
     )
     skip = el("a", "Skip to content", href="#main", class_="skip")
-    body = el("body", skip, inside, footer, data_tag=tag, data_live=shown.is_live)
+    body = el("body", skip, inside, footer, data_tag=tag, data_live=page.is_live)
     return f"<!doctype html>\n{el('html', head, body, lang='en')}"
 
 

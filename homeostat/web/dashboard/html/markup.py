@@ -1,4 +1,4 @@
-"""HTML as values: text is escaped when it becomes part of a page, and nowhere else can it get in. Pure.
+"""HTML as values. Text is escaped when it becomes part of a page, and there is no other way into a page. Pure.
 
     el("a", each.name, href=path, class_="name", data_key=each.uid)
 
@@ -17,7 +17,7 @@ _VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta"})
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ def el(tag: str, *children: Node, **attributes: Attribute) -> Markup:
 
 
 def text_of(node: Node) -> Markup:
-    """As it stands in a page."""
+    """The node as HTML."""
     match node:
         case None:
             return Markup("")
@@ -46,7 +46,7 @@ def text_of(node: Node) -> Markup:
 
 
 def link(url: str) -> Markup:
-    """To somewhere else. An address that is not of the web is shown and leads nowhere."""
+    """A link to another site. A URL that is not http or https is shown as text."""
     try:
         is_web = urlsplit(url).scheme in ("http", "https")
     except ValueError:

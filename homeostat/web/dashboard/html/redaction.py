@@ -1,8 +1,7 @@
-"""What a page does not show: whatever looks like a secret, or is one by its schema. Pure.
+"""Hides secrets from pages: values that look like a secret by their name, or are one by their schema. Pure.
 
-A plugin promises that its outputs are no secrets, and who declares a resource is told to refer to secrets. Pages are
-looked at over shoulders, so what goes by the name of a secret is hidden all the same, and so are the credentials in an
-address.
+Outputs of plugins hold no secrets by contract, and resources should refer to secrets instead of holding them. Screens
+are shared, so values with the name of a secret are hidden all the same, and so are credentials in URLs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _escapes = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\
 
 
 def without_secrets(value: Json, schema: Json = None) -> Json:
-    """The value with what is secret replaced; `schema` says by `format: password` or `writeOnly` what else is."""
+    """The value with its secrets replaced. `schema` marks further ones by `format: password` or `writeOnly`."""
     known: JsonObject = schema if isinstance(schema, dict) else {}
     match value:
         case dict():
@@ -40,14 +39,16 @@ def without_credentials(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """What a program printed, without what was meant for a terminal, and without credentials."""
+    """Output of a program, without control sequences for terminals and without credentials."""
     return without_credentials(_escapes("", text.replace("\r\n", "\n")))
 
 
 def _shown(name: str, value: Json, schema: Json) -> Json:
-    is_meant = isinstance(schema, dict) and (schema.get("format") == "password" or schema.get("writeOnly") is True)
-    is_telling = value is not None and not isinstance(value, bool) and value not in ("", [], {})
-    return HIDDEN if is_telling and (is_meant or _is_secret_name(name)) else without_secrets(value, schema)
+    is_secret_by_schema = isinstance(schema, dict) and (
+        schema.get("format") == "password" or schema.get("writeOnly") is True
+    )
+    has_content = value is not None and not isinstance(value, bool) and value not in ("", [], {})
+    return HIDDEN if has_content and (is_secret_by_schema or _is_secret_name(name)) else without_secrets(value, schema)
 
 
 def _of_property(schema: JsonObject, name: str) -> Json:

@@ -1,4 +1,4 @@
-// Makes times relative, and keeps the page as it is on the server. Everything works without it.
+// Makes times relative and reloads the page regularly. Everything works without it.
 (() => {
   "use strict";
 
@@ -25,7 +25,7 @@
     }
   }
 
-  // What has an id stays the same element, wherever it moves; so open details, focus and selection are kept.
+  // An element with an id stays the same element when it moves, so open details, focus and selection are kept.
   function become(old, fresh) {
     if (old.nodeType !== 1) {
       if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
@@ -105,7 +105,7 @@
     timer = setTimeout(lookAgain, delay);
   }
 
-  // A filter that is changed is followed at once, in the same page.
+  // A changed filter is applied at once, in the same page.
   function follow(form) {
     let pause = 0;
     const go = () => {

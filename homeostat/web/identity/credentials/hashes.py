@@ -1,8 +1,7 @@
-"""The hashes of passwords, each in a Secret of its own that its user names.
+"""The hashes of passwords, each in a Secret of its own that its user refers to.
 
-A Secret is written before the user that names it, and a new password is a new Secret: so there is never a user with
-half a password, nor one whose password somebody else's failed request replaced. What is left behind by a crash is a
-Secret that nobody names.
+A Secret is written before the user that refers to it, and a new password is a new Secret. So a user never has half a
+password, and a failed request never replaces a password. A crash leaves at most a Secret that no user refers to.
 """
 
 from __future__ import annotations
@@ -30,35 +29,35 @@ class Hashes:
         self._client, self._namespace = client, namespace
 
     async def read(self, secret: str) -> str:
-        """Empty where there is none."""
+        """Empty if there is none."""
         try:
             found = await self._client.get(SECRET.path(self._namespace, secret or NOBODY))
             return base64.b64decode((found.get("data") or {})[_HASH]).decode()
         except (NotFoundError, KeyError, binascii.Error, UnicodeDecodeError):
             return ""
 
-    async def keep(self, username: str, kept: str) -> str:
-        """The name of the Secret that it is in now."""
+    async def create(self, username: str, hashed: str) -> str:
+        """The name of the new Secret."""
         name = f"rest-user-{username}-{os.urandom(4).hex()}"
         secret: JsonObject = {
             "apiVersion": SECRET.api_version,
             "kind": SECRET.kind,
             "metadata": {"name": name, "namespace": self._namespace},
             "type": TYPE,
-            "data": {_HASH: base64.b64encode(kept.encode()).decode()},
+            "data": {_HASH: base64.b64encode(hashed.encode()).decode()},
         }
         await self._client.create(SECRET.path(self._namespace), secret)
         return name
 
-    async def belong(self, user: User) -> None:
-        """It goes when its user goes."""
+    async def set_owner(self, user: User) -> None:
+        """Garbage collection deletes the Secret with its user."""
         owner = {"apiVersion": REST_USER.kind.api_version, "kind": REST_USER.kind.kind}
         references = [{**owner, "name": user.name, "uid": user.metadata.uid}]
         with contextlib.suppress(NotFoundError):
             path = SECRET.path(self._namespace, user.spec.password_secret)
             await self._client.merge(path, {"metadata": {"ownerReferences": references}})
 
-    async def drop(self, secret: str) -> None:
+    async def delete(self, secret: str) -> None:
         if secret:
             with contextlib.suppress(NotFoundError):
                 await self._client.delete(SECRET.path(self._namespace, secret))

@@ -1,8 +1,7 @@
-"""Passwords, kept as what cannot be turned back: scrypt, with salt and cost written beside the result.
+"""Password hashes: scrypt, stored with their salt and cost.
 
-Hashing takes a good part of a second and tens of megabytes on purpose, so it runs in threads of its own, few of them:
-whoever guesses passwords waits in line and the server goes on. Comparing takes the same time whether a user exists or
-not.
+Hashing takes a good part of a second and tens of megabytes on purpose. It runs in a few threads of its own: whoever
+guesses passwords waits in line, and the event loop goes on. A comparison takes as long for a user who does not exist.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _BUSY_HEADERS = (("Retry-After", "5"),)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one hash: 128 * r * 2**log_n bytes of memory, gone through p times."""
+    """The cost of one hash: 128 * r * 2**log_n bytes of memory, passed p times."""
 
     log_n: int = 15
     r: int = 8
@@ -44,32 +43,32 @@ class Cost:
         return hashlib.scrypt(password.encode(), salt=salt, n=n, r=self.r, p=self.p, maxmem=memory, dklen=_HASH_BYTES)
 
 
-USUAL = Cost()
+DEFAULT_COST = Cost()
 _MOST = Cost(18, 16, 8)
 """A hash that claims to cost more than this was not made here."""
 
 
 class BusyError(RefusalError):
-    """Too many wait for a hash already."""
+    """Too many requests wait for a hash."""
 
     def __init__(self) -> None:
         super().__init__(503, "too many logins at once; try again in a few seconds", _BUSY_HEADERS)
 
 
-def make_hash(password: str, cost: Cost = USUAL) -> str:
+def make_hash(password: str, cost: Cost = DEFAULT_COST) -> str:
     salt = os.urandom(_SALT_BYTES)
     return _written(cost, salt, cost.hash(password, salt))
 
 
-def nobodys_hash(cost: Cost = USUAL) -> str:
-    """Of no password, and as costly to compare with as any other."""
+def nobodys_hash(cost: Cost = DEFAULT_COST) -> str:
+    """The hash of no password, which costs as much to compare as any other."""
     return _written(cost, os.urandom(_SALT_BYTES), os.urandom(_HASH_BYTES))
 
 
-def is_match(password: str, kept: str) -> bool:
-    """What is no hash matches nothing."""
+def is_match(password: str, hashed: str) -> bool:
+    """False for an invalid hash."""
     try:
-        scheme, log_n, r, p, salt, expected = kept.split("$")
+        scheme, log_n, r, p, salt, expected = hashed.split("$")
         cost = Cost(int(log_n), int(r), int(p))
         salt_bytes, expected_bytes = base64.b64decode(salt, validate=True), base64.b64decode(expected, validate=True)
     except ValueError:
@@ -86,9 +85,9 @@ def _written(cost: Cost, salt: bytes, found: bytes) -> str:
 
 
 class Passwords:
-    """Hashes and compares beside the loop; `BusyError` where the line is too long. `close` it."""
+    """Hashes and compares in threads; `BusyError` if too many requests wait. `close` it."""
 
-    def __init__(self, cost: Cost = USUAL) -> None:
+    def __init__(self, cost: Cost = DEFAULT_COST) -> None:
         self._cost = cost
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="passwords")
         self._nobodys = nobodys_hash(cost)
@@ -100,10 +99,10 @@ class Passwords:
     async def hash(self, password: str) -> str:
         return await self._run(lambda: make_hash(password, self._cost))
 
-    async def check(self, password: str, kept: str | None) -> bool:
-        """Without a hash to compare with it takes as long, and does not match."""
-        found = await self._run(lambda: is_match(password, kept or self._nobodys))
-        return found and bool(kept)
+    async def check(self, password: str, hashed: str | None) -> bool:
+        """Without a hash it takes as long, and does not match."""
+        found = await self._run(lambda: is_match(password, hashed or self._nobodys))
+        return found and bool(hashed)
 
     async def _run(self, work: Callable[[], T]) -> T:
         if self._waiting >= _LONGEST_LINE:

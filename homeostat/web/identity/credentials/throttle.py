@@ -1,8 +1,8 @@
-"""How often somebody may try a password.
+"""Limits how often a password can be tried.
 
-Three budgets are charged by a try that fails, and all must have something left: a small one of the user from this
-address, larger ones of the address and of the user from everywhere. They refill with time. So somebody who guesses soon
-waits, and has to guess from many addresses before anybody else waits with them.
+A failed attempt is charged to three budgets, and an attempt needs all three: a small one for the user from this
+address, and larger ones for the address and for the user from all addresses. They refill with time. So somebody who
+guesses soon has to wait, and must guess from many addresses before the user has to wait as well.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Budget:
     tries: int
-    """At once, by who has not tried for long."""
+    """Attempts in a row, when the budget is full."""
     seconds: float
-    """Until one more is given."""
+    """Until one more attempt is added."""
 
 
 PAIR = Budget(5, 30.0)
@@ -31,15 +31,15 @@ Key = tuple[str, str]
 
 
 class Throttle:
-    """`clock` counts seconds. What was tried longest ago is forgotten first where too much is to be remembered."""
+    """`clock` counts seconds. At most `most_kept` budgets are remembered; the least recently used are dropped first."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, most_kept: int = _MOST_KEPT) -> None:
         self._clock, self._most_kept = clock, most_kept
         self._spent: OrderedDict[Key, tuple[float, float]] = OrderedDict()
 
     def take(self, username: str, address: str) -> int:
-        """Whole seconds to wait, and 0 where a try is granted: it counts as failed until it is told otherwise, so that
-        many at once are no way around.
+        """Whole seconds to wait; 0 if the attempt is allowed. It counts as failed until `succeeded` is called, so
+        parallel attempts do not evade the limit.
         """
         now, budgets = self._clock(), _budgets(username, address)
         if wait_s := max(self._wait_s(key, budget, now) for key, budget in budgets):

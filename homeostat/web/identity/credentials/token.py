@@ -1,7 +1,7 @@
-"""The tokens that this API gives at login: JWT, signed with one key that all its servers share.
+"""The tokens that this API issues at login: JWT, signed with a key that all replicas share.
 
-A token says who somebody is. What they may do is looked up at each request, so its claims about that are for clients
-to read and are never believed here.
+A token identifies a user. Permissions are read at each request: the claims about them are information for clients, and
+the server does not rely on them.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _OPTIONS: Final[Options] = {"require": ["sub", "exp", "iat"], "verify_exp": Fals
 
 
 class TokenError(Exception):
-    """A token of ours that is not good any more."""
+    """The token was issued here and has expired."""
 
 
 class SettingError(ValueError):
-    """A variable of the environment that cannot be taken."""
+    """An environment variable is invalid."""
 
 
 class Claims(msgspec.Struct, frozen=True):
@@ -53,19 +53,19 @@ class Claims(msgspec.Struct, frozen=True):
 
 
 class Tokens:
-    """`now` is the time. The key is secret: it has no repr."""
+    """`now` returns the wall clock. The key is secret: it has no repr."""
 
     def __init__(self, key: bytes, *, hours: float = 24, now: Callable[[], float] = time.time) -> None:
         self._key, self._life_s, self._now = key, hours * _HOUR_S, now
         self._known: dict[str, Claims] = {}
 
     def make(self, claims: JsonObject) -> str:
-        """`claims` without the times."""
+        """A signed token; the times are added to `claims`."""
         now = self._now()
         return jwt.encode({**claims, "iat": round(now, 6), "exp": int(now + self._life_s)}, self._key, _ALGORITHM)
 
     def read(self, token: str) -> Claims | None:
-        """None for what was not signed by us; `TokenError` for what has expired. What was good once is remembered."""
+        """None if it was not signed with our key; `TokenError` if it has expired. Valid signatures are cached."""
         claims = self._known.get(token)
         if claims is None:
             claims = self._verified(token)
@@ -88,29 +88,29 @@ class Tokens:
 
 
 def expiry_hours(environment: Mapping[str, str]) -> float:
-    told = environment.get(EXPIRY_VARIABLE) or "24"
+    text = environment.get(EXPIRY_VARIABLE) or "24"
     try:
-        hours = float(told)
+        hours = float(text)
     except ValueError:
         hours = 0.0
     if not 0 < hours <= _LONGEST_HOURS:
-        raise SettingError(f'{EXPIRY_VARIABLE}="{told}" is not a number of hours above 0 and up to {_LONGEST_HOURS}')
+        raise SettingError(f'{EXPIRY_VARIABLE}="{text}" is not a number of hours above 0 and up to {_LONGEST_HOURS}')
     return hours
 
 
 def given_key(environment: Mapping[str, str]) -> bytes:
-    """Empty where there is none."""
+    """The key in the environment; empty without one."""
     key = environment.get(KEY_VARIABLE, "").encode()
     if key and len(key) < _KEY_BYTES:
         raise SettingError(
             f"{KEY_VARIABLE} is shorter than {_KEY_BYTES} bytes and could be guessed; make one with:"
-            " openssl rand -hex 32; or leave it out to have one made"
+            " openssl rand -hex 32; or unset it to generate one"
         )
     return key
 
 
 async def load_key(client: Client, namespace: str, environment: Mapping[str, str]) -> bytes:
-    """The environment's, or one that is made once and kept in a Secret, so that all servers have the same."""
+    """The key in the environment, or one that is generated once and stored in a Secret that all replicas read."""
     if given := given_key(environment):
         return given
     path = SECRET.path(namespace, KEY_SECRET)

@@ -1,12 +1,12 @@
-"""Users who are kept in an LDAP directory, found and asked for their passwords by settings of the environment.
+"""The users of an LDAP directory: listed by a search, authenticated by a bind. Configured by environment variables.
 
 LDAP_URL           ldaps://ldap.example.com; without it there is no directory
-LDAP_BASE_DN       below what to look
-LDAP_BIND_DN, LDAP_BIND_PASSWORD    who looks
+LDAP_BASE_DN       where the search starts
+LDAP_BIND_DN, LDAP_BIND_PASSWORD    the account that searches
 LDAP_USER_FILTER   (objectClass=inetOrgPerson); for Active Directory (objectClass=user)
 LDAP_ATTR_USERNAME, LDAP_ATTR_EMAIL, LDAP_ATTR_DISPLAY_NAME    uid, mail, cn
-LDAP_SYNC_INTERVAL seconds between two looks; 0 for none but those that are asked for
-LDAP_ALLOW_PLAIN   1 sends passwords in clear to a directory on another machine
+LDAP_SYNC_INTERVAL seconds between two synchronizations; 0 synchronizes on request only
+LDAP_ALLOW_PLAIN   1 sends passwords unencrypted to a directory on another machine
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from homeostat.web.identity.ldap.sync import DirectoryError, Person
 
 INTERVAL: Final = "LDAP_SYNC_INTERVAL"
 _FILTER: Final = "LDAP_USER_FILTER"
-_USUAL_FILTER: Final = "(objectClass=inetOrgPerson)"
+_DEFAULT_FILTER: Final = "(objectClass=inetOrgPerson)"
 _MOST_SECONDS: Final = 10**7
 
 
@@ -32,8 +32,8 @@ class LdapDirectory:
     server: Server
     base: str
     reader: BasicAuth = BasicAuth("", "")  # noqa: RUF009 - it is frozen
-    """Who searches; nobody in particular without a name."""
-    wanted: str = _USUAL_FILTER
+    """The account that searches; anonymous without a name."""
+    wanted: str = _DEFAULT_FILTER
     username: str = "uid"
     email: str = "mail"
     display_name: str = "cn"
@@ -68,13 +68,13 @@ def _first(entry: Entry, attribute: str) -> str:
 
 
 def read_directory(environment: Mapping[str, str]) -> LdapDirectory | None:
-    """None without LDAP_URL; `SettingError` where the settings are no good."""
+    """None without LDAP_URL; `SettingError` if a setting is invalid."""
     url = environment.get("LDAP_URL")
     if not url:
         return None
     if not url.startswith(("ldap://", "ldaps://")):
         raise SettingError("LDAP_URL must begin with ldaps:// or ldap://")
-    wanted = environment.get(_FILTER) or _USUAL_FILTER
+    wanted = environment.get(_FILTER) or _DEFAULT_FILTER
     try:
         encode_filter(wanted)
     except FilterError as error:
@@ -91,12 +91,12 @@ def read_directory(environment: Mapping[str, str]) -> LdapDirectory | None:
 
 
 def sync_interval_s(environment: Mapping[str, str]) -> float:
-    """0 for no sync but those that are asked for."""
-    told = environment.get(INTERVAL) or "0"
+    """0 synchronizes on request only."""
+    text = environment.get(INTERVAL) or "0"
     try:
-        seconds = float(told)
+        seconds = float(text)
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds <= _MOST_SECONDS:
-        raise SettingError(f'{INTERVAL}="{told}" is not a number of seconds')
+        raise SettingError(f'{INTERVAL}="{text}" is not a number of seconds')
     return seconds

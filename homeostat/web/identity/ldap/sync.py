@@ -1,7 +1,7 @@
-"""`/users/ldap-sync`: users of a directory become users of this API.
+"""`/users/ldap-sync`: creates and updates users of this API from an LDAP directory.
 
-They are known by their name. New ones may do nothing until somebody gives them a role. A user who has a password here
-is left alone: whoever may name people in the directory could otherwise become an administrator by choosing a name.
+Users are matched by name. A new user has no permissions until an administrator assigns a role. A user with a local
+password is skipped: otherwise whoever can name people in the directory could take over an administrator's account.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LONGEST_TEXT = 255
 
 
 class Person(NamedTuple):
-    """As the directory has them."""
+    """A user of the directory."""
 
     directory_name: str
     username: str
@@ -45,18 +45,18 @@ class Person(NamedTuple):
 
 
 class DirectoryError(Exception):
-    """The directory did not answer, or not as it should; the text has no password in it."""
+    """The directory is unreachable, or its response is invalid. The text holds no password."""
 
 
 class Directory(Protocol):
     async def check(self, directory_name: str, password: str) -> bool:
-        """Whether it is the password of the one with this distinguished name."""
+        """Whether the password is right for this distinguished name."""
 
     async def people(self) -> list[Person]: ...
 
 
 class Sync:
-    """`now` is the time."""
+    """`now` returns the wall clock."""
 
     def __init__(
         self, registers: Registers, gate: Gate, directory: Directory | None, *, now: Callable[[], float] = time.time
@@ -68,21 +68,21 @@ class Sync:
         if self._directory is None:
             raise RefusalError(503, "LDAP is not configured: set LDAP_URL")
         try:
-            created, updated = await self._take_over(self._directory)
+            created, updated = await self._synchronize(self._directory)
         except DirectoryError as error:
             raise RefusalError(503, str(error)) from error
         return Reply(200, encode({"created": created, "updated": updated, "total": created + updated}))
 
     async def regularly(self, interval_s: float) -> None:
-        """What goes wrong is told and tried again the next time."""
+        """A failure is logged, and retried at the next interval."""
         while self._directory is not None and interval_s > 0:
             await asyncio.sleep(interval_s)
             try:
-                await self._take_over(self._directory)
+                await self._synchronize(self._directory)
             except (DirectoryError, ApiError, UnreachableError) as error:
                 log.warning("failed to synchronize users from LDAP", extra={"reason": str(error)})
 
-    async def _take_over(self, directory: Directory) -> tuple[int, int]:
+    async def _synchronize(self, directory: Directory) -> tuple[int, int]:
         created = updated = 0
         for person in await directory.people():
             try:
@@ -110,7 +110,7 @@ class Sync:
             user = await self._users.add(person.username, _spec(RestUserSpec(source="ldap"), person), number=number)
         except AlreadyExistsError:
             return False
-        await self._note(user)
+        await self._record_sync(user)
         return True
 
     async def _update(self, user: User, person: Person) -> None:
@@ -118,9 +118,9 @@ class Sync:
             await self._users.edit(user, lambda spec: _spec(spec, person))
         except NotFoundError:
             return
-        await self._note(user)
+        await self._record_sync(user)
 
-    async def _note(self, user: User) -> None:
+    async def _record_sync(self, user: User) -> None:
         moment = format_micro_time(datetime.fromtimestamp(self._now(), UTC))
         await self._users.observe(user, {"lastSynced": moment})
 

@@ -56,7 +56,7 @@ class Numbered(Generic[T]):
         return [item for _, item in sorted(claims.values(), key=lambda each: each[0])[1:]] if len(claims) > 1 else []
 
     def newest(self, *, before: int = 0) -> Iterator[T]:
-        """Objects with numbers below `before`, highest first; all without it. Objects may change during the iteration."""
+        """Objects with numbers below `before`, highest first; all without it. Objects may change meanwhile."""
         at = bisect_left(self._numbers, before) if before else len(self._numbers)
         while at:
             number = self._numbers[at - 1]

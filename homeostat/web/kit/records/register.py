@@ -151,7 +151,7 @@ class Register(Generic[R]):
         return await self._await_cached(await self._objects.create(body, self._namespace))
 
     async def edit(self, record: R, change: Callable[[Any], Any]) -> R:
-        """`change` gets the newest spec, and is called again after a conflict; `NotFoundError` if the record is gone."""
+        """`change` gets the newest spec, again after a conflict; `NotFoundError` if the record is gone."""
 
         def changed(each: R) -> R:
             return msgspec.structs.replace(each, spec=change(each.spec))
