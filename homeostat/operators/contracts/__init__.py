@@ -1,0 +1,1 @@
+"""Service contracts: does what runs match what its contract declares?"""

@@ -1,0 +1,137 @@
+"""`.pactoignore`: which files of a directory are not part of its bundle. Pure.
+
+A subset of gitignore: comments, `!`, a slash at the end for directories, a slash in front or inside anchors a pattern,
+`*`, `?` and `[]` stay within a step, `**` is a step of its own. The last rule that matches counts, and an ignored
+directory hides its files. `.git`, `.DS_Store` and the file itself never belong to a bundle, `pacto.yaml` always does.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from homeostat.operators.contracts.engine.files import CONTRACT_FILE, IGNORE_FILE, Files
+
+MAX_RULES: Final = 1000
+_ALWAYS: Final = frozenset({".git", IGNORE_FILE, ".DS_Store"})
+
+
+class Rule(msgspec.Struct, frozen=True):
+    steps: tuple[str, ...]
+    is_negated: bool
+    is_for_directories: bool
+
+    def matches(self, steps: tuple[str, ...], *, is_directory: bool) -> bool:
+        return (is_directory or not self.is_for_directories) and _match(self.steps, steps)
+
+
+class Ignore(msgspec.Struct, frozen=True):
+    rules: tuple[Rule, ...] = ()
+
+    def hides(self, path: str) -> bool:
+        """Whether a file is left out; the path has slashes."""
+        if path == CONTRACT_FILE:
+            return False
+        steps = tuple(path.split("/"))
+        return any(
+            self.hides_entry(steps[:count], is_directory=count < len(steps)) for count in range(1, len(steps) + 1)
+        )
+
+    def hides_entry(self, steps: tuple[str, ...], *, is_directory: bool) -> bool:
+        """Whether one directory or file is left out, its parents aside: for those who walk a tree."""
+        if steps[-1] in _ALWAYS:
+            return True
+        if steps == (CONTRACT_FILE,):
+            return False
+        last = next((each for each in reversed(self.rules) if each.matches(steps, is_directory=is_directory)), None)
+        return last is not None and not last.is_negated
+
+
+def read_ignore(data: bytes | None) -> Ignore:
+    """The rules of a file; none for no file. Lines beyond `MAX_RULES` do not count."""
+    lines = (data or b"").decode(errors="replace").splitlines()[:MAX_RULES]
+    return Ignore(tuple(rule for line in lines if (rule := _rule(line)) is not None))
+
+
+def visible(files: Files) -> dict[str, bytes]:
+    """The files of a directory that belong to its bundle."""
+    ignore = read_ignore(files.get(IGNORE_FILE))
+    return {path: data for path, data in files.items() if not ignore.hides(path)}
+
+
+def _rule(line: str) -> Rule | None:
+    text = line.rstrip()
+    if not text or text.startswith("#"):
+        return None
+    is_negated = text.startswith("!")
+    text = text.removeprefix("!").removeprefix("\\")
+    is_for_directories = text.endswith("/")
+    text = text.rstrip("/")
+    is_anchored = "/" in text
+    steps = tuple(each for each in text.split("/") if each)
+    if not steps:
+        return None
+    return Rule(steps if is_anchored else ("**", *steps), is_negated, is_for_directories)
+
+
+def _match(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
+    """Steps against patterns, one row of a table at a time: linear in their product."""
+    reached = {0}
+    for index, part in enumerate(pattern):
+        if part == "**":
+            # At the end it stands for what is below a directory, so for one step at least.
+            least = 1 if index == len(pattern) - 1 and index else 0
+            start = min(reached, default=len(steps) + 1) + least
+            reached = set(range(start, len(steps) + 1))
+        else:
+            reached = {place + 1 for place in reached if place < len(steps) and matches_step(part, steps[place])}
+        if not reached:
+            return False
+    return len(steps) in reached
+
+
+@lru_cache(4096)
+def matches_step(pattern: str, name: str) -> bool:
+    """One step, without backtracking into exponential time."""
+    star, resume, at, place = -1, 0, 0, 0
+    while place < len(name):
+        length = _one(pattern, at, name[place]) if at < len(pattern) and pattern[at] != "*" else 0
+        if length:
+            at, place = at + length, place + 1
+        elif at < len(pattern) and pattern[at] == "*":
+            star, resume, at = at, place, at + 1
+        elif star >= 0:
+            resume += 1
+            at, place = star + 1, resume
+        else:
+            return False
+    return not pattern[at:].strip("*")
+
+
+def _one(pattern: str, at: int, mark: str) -> int:
+    """How many characters of the pattern stand for this one; 0 for none."""
+    first = pattern[at]
+    if first == "?":
+        return 1
+    end = pattern.find("]", at + 2) if first == "[" else -1
+    if end > 0:
+        return end - at + 1 if _in_class(pattern[at + 1 : end], mark) else 0
+    if first == "\\" and at + 1 < len(pattern):
+        return 2 if pattern[at + 1] == mark else 0
+    return 1 if first == mark else 0
+
+
+def _in_class(marks: str, mark: str) -> bool:
+    is_negated = marks[0] in "!^"
+    marks = marks[1:] if is_negated else marks
+    place, found = 0, False
+    while place < len(marks):
+        if marks[place + 1 : place + 2] == "-" and place + 2 < len(marks):
+            found = found or marks[place] <= mark <= marks[place + 2]
+            place += 3
+        else:
+            found = found or marks[place] == mark
+            place += 1
+    return found != is_negated

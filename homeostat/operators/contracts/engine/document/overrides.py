@@ -1,0 +1,98 @@
+"""Changes to a contract before it is parsed: values files, then single settings of a command line. Pure.
+
+Maps are merged, lists are replaced whole. The base is not changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from typing import Final
+
+from homeostat.objects.json import Json, JsonObject
+from homeostat.operators.contracts.engine.document.reader import YamlError, read_value
+
+_step = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
+_is_integer = re.compile(r"[-+]?[0-9]+", re.ASCII).fullmatch
+_is_float = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII).fullmatch
+_MOST_STEPS: Final = 50
+
+
+class OverrideError(ValueError):
+    """A setting or a values file that cannot be applied."""
+
+
+def apply_overrides(base: JsonObject, values: Sequence[tuple[str, bytes]], settings: Iterable[str]) -> JsonObject:
+    """`values` are files by name, the later win; `settings` such as `interfaces[0].port=8080` win over both."""
+    merged: JsonObject = deepcopy(base)
+    for name, data in values:
+        merged = _merge(merged, _read_values(name, data))
+    for setting in settings:
+        _set(merged, setting)
+    return merged
+
+
+def _read_values(name: str, data: bytes) -> JsonObject:
+    try:
+        value = read_value(data)
+    except YamlError as error:
+        raise OverrideError(f"values file {name} is not YAML: {error}") from error
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise OverrideError(f"values file {name} must hold a map")
+    return value
+
+
+def _merge(base: JsonObject, other: JsonObject) -> JsonObject:
+    for key, value in other.items():
+        held = base.get(key)
+        base[key] = _merge(held, value) if isinstance(held, dict) and isinstance(value, dict) else value
+    return base
+
+
+def _set(document: JsonObject, setting: str) -> None:
+    path, equals, text = setting.partition("=")
+    steps = _steps(path)
+    if not equals or not steps:
+        raise OverrideError(f'"{setting}" is not a setting; expected path=value, such as interfaces[0].port=8080')
+    holder: Json = document
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        _check_step(holder, step, setting)
+        if following is None:
+            holder[step] = guess(text)
+        elif isinstance(following, str) and isinstance(holder, dict) and not isinstance(holder.get(step), (dict, list)):
+            holder[step] = {}
+        holder = holder.get(step) if isinstance(holder, dict) else holder[step]
+
+
+def _check_step(holder: Json, step: str | int, setting: str) -> None:
+    if isinstance(step, int):
+        if not isinstance(holder, list) or step >= len(holder):
+            raise OverrideError(f'"{setting}": there is no item [{step}]; an index must exist')
+    elif not isinstance(holder, dict):
+        raise OverrideError(f'"{setting}": {step} is not below a map')
+
+
+def _steps(path: str) -> list[str | int]:
+    found: list[str | int] = []
+    place = 0
+    while place < len(path) and len(found) <= _MOST_STEPS:
+        step = _step.match(path, place)
+        if step is None:
+            return []
+        found.append(step[1] if step[1] is not None else int(step[2]))
+        place = step.end()
+        if path[place : place + 1] == "." and place + 1 < len(path):
+            place += 1
+    return found if place == len(path) else []
+
+
+def guess(text: str) -> Json:
+    """A number, a boolean or the text: `1.0` is a number, `1.0.0` is a text."""
+    if _is_integer(text):
+        return int(text)
+    if _is_float(text):
+        return float(text)
+    return {"true": True, "false": False}.get(text, text)

@@ -1,0 +1,262 @@
+"""The first YAML document of a file as JSON data, with the line of every value. Pure.
+
+A duplicate key is an error, anchors and merge keys are followed, later documents are not read. Input is bounded in
+bytes, in depth, in lists and maps, and in what aliases may expand to. Every defect is a `YamlError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Final
+
+import yaml
+from yaml._yaml import CParser
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, Json
+from homeostat.operators.contracts.engine.document.scalar import Scalar, resolve, resolve_tagged
+
+MAX_BYTES: Final = 10 * 1024 * 1024
+MAX_ALIASED_NODES: Final = 100_000
+
+
+class YamlError(ValueError):
+    """The text is not YAML, or not YAML that has a JSON form; `line` counts from 1, 0 if no line is known."""
+
+    def __init__(self, problem: str, *, line: int = 0) -> None:
+        super().__init__(f"line {line}: {problem}" if line else problem)
+        self.problem, self.line = problem, line
+
+
+class Document:
+    """A value, and of each key or item below it: the line, and a point in time as it was written."""
+
+    __slots__ = ("_lines", "_merged", "_times", "value")
+
+    def __init__(self) -> None:
+        self.value: Json = None
+        self._merged: list[Json] = []
+        """Kept alive, because the tables name containers by identity."""
+        self._lines: dict[tuple[int, Hashable], int] = {}
+        self._times: dict[tuple[int, Hashable], str] = {}
+
+    def add(self, container: Json, key: Hashable, line: int, written: str | None) -> None:
+        self._lines[id(container), key] = line
+        if written is not None:
+            self._times[id(container), key] = written
+
+    def copy(self, source: Json, target: Json, key: Hashable, to: Hashable) -> None:
+        """What is known of an item, for its copy in another container."""
+        self._merged.append(source)
+        self.add(target, to, self._lines.get((id(source), key), 0), self._times.get((id(source), key)))
+
+    def line(self, container: Json, key: Hashable) -> int:
+        return self._lines.get((id(container), key), 0)
+
+    def written(self, container: Json, key: Hashable) -> str | None:
+        """The text of an unquoted point in time, which `value` holds in RFC 3339."""
+        return self._times.get((id(container), key))
+
+    def line_at(self, path: str) -> int:
+        """The line of a finding's path (`interfaces[0].port` or `interfaces.0.port`), or as near as there is one."""
+        line, value = 1, self.value
+        for name in path.replace("[", ".").replace("]", "").split("."):
+            key: Hashable = int(name) if isinstance(value, list) and name.isdigit() else name
+            found = self.line(value, key)
+            if not found:
+                break
+            line, value = found, value[key]
+        return line
+
+
+def read_document(data: bytes, *, limit: int = MAX_BYTES) -> Document | None:
+    """The first document; None for a file without one."""
+    if len(data) > limit:
+        raise YamlError(f"the file is {len(data)} bytes long, more than {limit}")
+    parser = CParser(data)
+    try:
+        while not isinstance(event := parser.get_event(), StreamEndEvent):
+            if isinstance(event, DocumentStartEvent):
+                return _Builder(parser).read()
+        return None
+    except yaml.YAMLError as error:
+        raise _malformed(error) from error
+    except UnicodeDecodeError as error:
+        raise YamlError("the file is not UTF-8") from error
+    finally:
+        parser.dispose()
+
+
+def read_value(data: bytes, *, limit: int = MAX_BYTES) -> Json:
+    """The value of the first document; null for a file without one."""
+    document = read_document(data, limit=limit)
+    return None if document is None else document.value
+
+
+def _malformed(error: yaml.YAMLError) -> YamlError:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "malformed YAML"
+    return YamlError(problem, line=mark.line + 1 if mark else 0)
+
+
+class _Open:
+    """A map or list that is being read; of a map also the key that waits for its value, and what it merges in."""
+
+    __slots__ = ("anchor", "key", "key_line", "line", "merged", "merges", "value")
+
+    def __init__(self, event: Any, *, is_map: bool) -> None:
+        self.anchor: str | None = event.anchor
+        self.line: int = event.start_mark.line + 1
+        self.value: Json = {} if is_map else []
+        self.key: str | None = None
+        self.key_line = 0
+        self.merges = False
+        self.merged: list[dict[str, Json]] = []
+
+
+class _Builder:
+    def __init__(self, parser: CParser) -> None:
+        self._parser = parser
+        self._document = Document()
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, tuple[Json, str | None]] = {}
+        self._aliased = 0
+        self._containers = 0
+
+    def read(self) -> Document:
+        while True:
+            event: Any = self._parser.get_event()
+            kind = type(event)
+            written: str | None = None
+            line = event.start_mark.line + 1
+            if kind is ScalarEvent:
+                if self._starts_key(event):
+                    continue
+                value, written = self._scalar(event)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self._open(event, is_map=kind is MappingStartEvent)
+                continue
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                line = self._stack[-1].line
+                value = self._close()
+            elif kind is AliasEvent:
+                value, written = self._expand(event)
+            elif kind is DocumentEndEvent:
+                raise YamlError("unexpected end of the document", line=line)
+            else:
+                continue
+            if not self._stack:
+                self._document.value = value
+                return self._document
+            self._add(value, line, written)
+
+    def _starts_key(self, event: Any) -> bool:
+        top = self._stack[-1] if self._stack else None
+        if top is None or type(top.value) is not dict or top.key is not None or top.merges:
+            return False
+        if event.value == "<<" and event.implicit[0]:
+            top.merges = True
+            return True
+        if event.value in top.value:
+            first = self._document.line(top.value, event.value)
+            raise _refused(event, f'key "{event.value}" is already set on line {first}')
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (event.value, None)
+        top.key, top.key_line = event.value, event.start_mark.line + 1
+        return True
+
+    def _scalar(self, event: Any) -> tuple[Json, str | None]:
+        try:
+            if event.tag is not None and event.tag != "!":
+                found = resolve_tagged(event.value, event.tag)
+            else:
+                found = resolve(event.value) if event.implicit[0] else Scalar(event.value)
+        except ValueError as error:
+            raise _refused(event, str(error)) from error
+        written = event.value if found.is_time else None
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (found.value, written)
+        return found.value, written
+
+    def _open(self, event: Any, *, is_map: bool) -> None:
+        top = self._stack[-1] if self._stack else None
+        if top is not None and type(top.value) is dict and top.key is None and not top.merges:
+            raise _refused(event, "a key of a map must be a text, a number or a boolean")
+        self._count(event, len(self._stack))
+        if event.anchor is not None:
+            self._anchors.pop(event.anchor, None)
+        self._stack.append(_Open(event, is_map=is_map))
+
+    def _count(self, event: Any, depth: int) -> None:
+        self._containers += 1
+        if depth >= MAX_DEPTH:
+            raise _refused(event, f"nested more than {MAX_DEPTH} levels deep")
+        if self._containers > MAX_CONTAINERS:
+            raise _refused(event, f"more than {MAX_CONTAINERS} lists and maps")
+
+    def _close(self) -> Json:
+        """The map's own keys win, then the earlier of the merged maps."""
+        done = self._stack.pop()
+        for source in done.merged:
+            for key, item in source.items():
+                if key not in done.value:
+                    done.value[key] = item
+                    self._document.copy(source, done.value, key, key)
+        if done.anchor is not None:
+            self._anchors[done.anchor] = (done.value, None)
+        return done.value
+
+    def _add(self, value: Json, line: int, written: str | None) -> None:
+        top = self._stack[-1]
+        if type(top.value) is list:
+            top.value.append(value)
+            self._document.add(top.value, len(top.value) - 1, line, written)
+        elif top.merges:
+            sources = value if isinstance(value, list) else [value]
+            if not all(isinstance(each, dict) for each in sources):
+                raise YamlError("a merge key needs a map, or a list of maps", line=line)
+            top.merges, top.merged = False, top.merged + sources
+        elif top.key is None:
+            raise YamlError("a key of a map must be a text, a number or a boolean", line=line)
+        else:
+            top.value[top.key] = value
+            self._document.add(top.value, top.key, top.key_line, written)
+            top.key = None
+
+    def _expand(self, event: Any) -> tuple[Json, str | None]:
+        if event.anchor not in self._anchors:
+            raise _refused(event, f'unknown anchor "{event.anchor}"')
+        value, written = self._anchors[event.anchor]
+        return self._copy(value, event, len(self._stack)), written
+
+    def _copy(self, value: Json, event: Any, depth: int) -> Json:
+        """A value of its own for each alias: nested aliases would make a small file take for ever otherwise."""
+        self._aliased += 1
+        if self._aliased > MAX_ALIASED_NODES:
+            raise _refused(event, f"aliases expand to more than {MAX_ALIASED_NODES} values")
+        if type(value) is not dict and type(value) is not list:
+            return value
+        self._count(event, depth)
+        made: Json = {} if type(value) is dict else []
+        for key, item in value.items() if type(value) is dict else enumerate(value):
+            copied = self._copy(item, event, depth + 1)
+            if type(made) is dict:
+                made[key] = copied
+            else:
+                made.append(copied)
+            self._document.copy(value, made, key, key)
+        return made
+
+
+def _refused(event: Any, problem: str) -> YamlError:
+    return YamlError(problem, line=event.start_mark.line + 1)

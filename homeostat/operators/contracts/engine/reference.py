@@ -1,0 +1,73 @@
+"""References from a contract to other things: bundles in a registry or a directory, and images. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+OCI: Final = "oci://"
+FILE: Final = "file://"
+_is_tag = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII).fullmatch
+_is_digest = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", re.ASCII).fullmatch
+
+
+class InvalidReferenceError(ValueError):
+    """The text does not name anything in a registry."""
+
+
+class OciReference(msgspec.Struct, frozen=True):
+    registry: str
+    repository: str
+    tag: str = ""
+    digest: str = ""
+
+    @property
+    def name(self) -> str:
+        """Without tag and digest."""
+        return f"{self.registry}/{self.repository}"
+
+
+def is_oci(ref: str) -> bool:
+    return ref.startswith(OCI)
+
+
+def location(ref: str) -> str:
+    """A reference without its scheme: a path, or what a registry understands."""
+    return ref.removeprefix(OCI) if is_oci(ref) else ref.removeprefix(FILE)
+
+
+def has_tag_or_digest(ref: str) -> bool:
+    """`registry:5000/a/b` has neither."""
+    return "@" in ref or ref.rfind(":") > ref.rfind("/")
+
+
+def last_segment(ref: str) -> str:
+    """`weir` of `oci://registry.example.org/c/weir:1.0.0`."""
+    return parse_parts(location(ref)).repository.rstrip("/").rpartition("/")[2]
+
+
+def parse_oci(text: str) -> OciReference:
+    """`InvalidReferenceError` unless it is registry/repository[:tag][@digest]."""
+    found = parse_parts(text)
+    if not text:
+        raise InvalidReferenceError("the reference is empty; expected registry/repository")
+    if not found.registry or not found.repository:
+        raise InvalidReferenceError(f'"{text}" has no repository; expected registry/repository[:tag][@digest]')
+    if found.tag and not _is_tag(found.tag):
+        raise InvalidReferenceError(f'"{text}" has an invalid tag; letters, digits and . _ - are allowed')
+    if found.digest and not _is_digest(found.digest):
+        raise InvalidReferenceError(f'"{text}" has an invalid digest; expected sha256: and 64 hex digits')
+    return found
+
+
+def parse_parts(text: str) -> OciReference:
+    """The parts, whatever they look like; the repository holds all of a text without a slash."""
+    rest, _, digest = text.partition("@")
+    if rest.rfind(":") > rest.rfind("/"):
+        rest, _, tag = rest.rpartition(":")
+    else:
+        tag = ""
+    registry, slash, repository = rest.partition("/")
+    return OciReference(registry, repository, tag, digest) if slash else OciReference("", rest, tag, digest)

@@ -1,0 +1,1 @@
+"""JSON Schemas: those of the contract's versions, and those that bundles bring along. Pure."""

@@ -1,0 +1,101 @@
+"""JSON Schemas that authors of bundles write, compiled and applied. Pure.
+
+No schema reads anything from elsewhere: a reference out of the file is an invalid schema. Patterns are matched in
+linear time, so that no pattern can hold a validator up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+import jsonschema_rs
+
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import Json, decode
+
+MAX_SCHEMA_BYTES: Final = 1024 * 1024
+MAX_VIOLATIONS: Final = 200
+
+
+class InvalidJsonError(ValueError):
+    """The file is not JSON."""
+
+
+class InvalidSchemaError(ValueError):
+    """The file is JSON, but not a JSON Schema."""
+
+
+class Violation:
+    """One leaf: a place in the document, and what is wrong there."""
+
+    __slots__ = ("message", "place")
+
+    def __init__(self, place: tuple[str | int, ...], message: str) -> None:
+        self.place, self.message = place, message
+
+    @property
+    def path(self) -> str:
+        return ".".join(map(str, self.place))
+
+    def __str__(self) -> str:
+        return f"at '/{'/'.join(map(str, self.place))}': {self.message}" if self.place else self.message
+
+
+class JsonSchema:
+    __slots__ = ("_validator",)
+
+    def __init__(self, schema: Json) -> None:
+        try:
+            self._validator: Any = jsonschema_rs.validator_for(
+                schema, retriever=_refuse, pattern_options=jsonschema_rs.RegexOptions(), validate_formats=False
+            )
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+            raise InvalidSchemaError(_first_line(error)) from error
+
+    def violations(self, value: Json) -> list[Violation]:
+        """Every leaf, sorted by place; `MAX_VIOLATIONS` at most."""
+        if self._validator.is_valid(value):
+            return []
+        found: list[Violation] = []
+        for leaf in _leaves(self._validator.iter_errors(value)):
+            found.append(Violation(tuple(leaf.instance_path), _first_line(leaf)))
+            if len(found) == MAX_VIOLATIONS:
+                break
+        return sorted(found, key=lambda each: (tuple(map(str, each.place)), each.message))
+
+
+@lru_cache(256)
+def compile_schema(data: bytes) -> JsonSchema:
+    """`InvalidJsonError` or `InvalidSchemaError` for anything else; the same bytes are compiled once."""
+    if len(data) > MAX_SCHEMA_BYTES:
+        raise InvalidSchemaError(f"the schema is {len(data)} bytes long, more than {MAX_SCHEMA_BYTES}")
+    return JsonSchema(read_json(data))
+
+
+def read_json(data: bytes) -> Json:
+    try:
+        return decode(data)
+    except BadRequestError as error:
+        raise InvalidJsonError(str(error)) from error
+
+
+def _leaves(errors: Any) -> Iterator[Any]:
+    """A failed oneOf or anyOf stands for the leaves of its branches."""
+    for error in errors:
+        branches = getattr(error.kind, "context", None)
+        if branches and any(branches):
+            for branch in branches:
+                yield from _leaves(branch)
+        else:
+            yield error
+
+
+def _first_line(error: object) -> str:
+    text = getattr(error, "message", None) or str(error)
+    return str(text).split("\n", 1)[0][:500]
+
+
+def _refuse(uri: str) -> Json:
+    raise ValueError(f"a schema cannot refer to {uri}; put all of it into one file")

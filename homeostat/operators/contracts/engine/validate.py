@@ -1,0 +1,147 @@
+"""The layers of validation, in their order: a layer with errors is the last that runs. Pure.
+
+Loading, structure, rules between fields, semantics, policies, and on request the gate of readiness. Fetching the
+bundles that policies refer to is for the caller (see `policy`).
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+import msgspec
+
+from homeostat.operators.contracts.engine.document.overrides import OverrideError, apply_overrides
+from homeostat.operators.contracts.engine.document.parse import (
+    Parsed,
+    ParseError,
+    parse_contract,
+    parse_document,
+    read_contract,
+)
+from homeostat.operators.contracts.engine.document.reader import Document
+from homeostat.operators.contracts.engine.files import CONTRACT_FILE, Files
+from homeostat.operators.contracts.engine.finding import Findings
+from homeostat.operators.contracts.engine.policy import Fetched, enforce, enforce_local
+from homeostat.operators.contracts.engine.readiness import assess, describe_gate
+from homeostat.operators.contracts.engine.rules.bundled import (
+    check_configuration_files,
+    check_interface_files,
+    check_policy_files,
+)
+from homeostat.operators.contracts.engine.rules.endpoints import check_endpoints, check_ports
+from homeostat.operators.contracts.engine.rules.names import (
+    check_dependencies,
+    check_names,
+    check_references,
+    check_service,
+)
+from homeostat.operators.contracts.engine.rules.operation import check_readiness, check_scaling, check_upgrade
+from homeostat.operators.contracts.engine.schema.contract_schema import check_structure
+
+
+class Overrides(msgspec.Struct, frozen=True):
+    """What a command line changes before anything is checked."""
+
+    values: tuple[tuple[str, bytes], ...] = ()
+    """Values files: name and content."""
+    settings: tuple[str, ...] = ()
+    """Such as `interfaces[0].port=8080`."""
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.settings)
+
+
+class Validation(msgspec.Struct, frozen=True):
+    findings: Findings
+    missing: tuple[str, ...] = ()
+    """References of policies to fetch; the findings are complete once there are none."""
+
+
+def load(files: Files, overrides: Overrides | None = None) -> Parsed:
+    """The contract of a bundle, with overrides applied; `ParseError` if there is none, or if overrides break it."""
+    if CONTRACT_FILE not in files:
+        raise ParseError(f"the bundle has no {CONTRACT_FILE}")
+    return load_contract(files[CONTRACT_FILE], overrides)
+
+
+def load_contract(data: bytes, overrides: Overrides | None = None) -> Parsed:
+    if not overrides:
+        return parse_contract(data)
+    document = read_contract(data)
+    changed = Document()
+    try:
+        changed.value = apply_overrides(document.value, overrides.values, overrides.settings)
+    except OverrideError as error:
+        raise ParseError(str(error)) from error
+    broken = check_structure(changed.value)
+    if broken.errors:
+        told = "; ".join(f"{each.path}: {each.message}" if each.path else each.message for each in broken.errors)
+        raise ParseError(f"the overrides make the contract invalid: {told}")
+    return parse_document(changed)
+
+
+def validate_files(
+    files: Files,
+    *,
+    overrides: Overrides | None = None,
+    fetched: Fetched | None = None,
+    gate_on: date | None = None,
+) -> Validation:
+    """All layers for a bundle; a bundle that does not load has one PARSE_ERROR."""
+    try:
+        parsed = load(files, overrides)
+    except ParseError as error:
+        findings = Findings()
+        findings.error("PARSE_ERROR", "", str(error))
+        return Validation(findings)
+    return validate(parsed, files, fetched=fetched, gate_on=gate_on)
+
+
+def validate(
+    parsed: Parsed, files: Files | None, *, fetched: Fetched | None = None, gate_on: date | None = None
+) -> Validation:
+    """`fetched` None leaves references of policies unenforced, with a warning; `gate_on` asks for the gate that day."""
+    findings = check_contract(parsed, files)
+    if not findings.is_valid:
+        return Validation(findings)
+    missing: tuple[str, ...] = ()
+    if fetched is None:
+        findings.extend([enforce_local(parsed.contract, parsed.raw, files)])
+    else:
+        enforcement = enforce(parsed.contract, parsed.raw, files, fetched)
+        findings.extend([enforcement.findings])
+        missing = enforcement.missing
+    assessment = assess(parsed.contract, gate_on) if gate_on is not None and findings.is_valid else None
+    if assessment is not None and not assessment.is_passing:
+        findings.error("READINESS_GATE_UNMET", "readiness", describe_gate(assessment))
+    return Validation(findings, missing)
+
+
+def check_contract(parsed: Parsed, files: Files | None) -> Findings:
+    """Structure, rules and semantics: all that needs no other bundle."""
+    findings = check_structure(parsed.raw)
+    if not findings.is_valid:
+        return findings
+    _check_rules(parsed, files, findings)
+    if findings.is_valid:
+        check_upgrade(parsed.contract, findings)
+    return findings
+
+
+def _check_rules(parsed: Parsed, files: Files | None, findings: Findings) -> None:
+    contract = parsed.contract
+    for check in (
+        check_service,
+        check_names,
+        check_ports,
+        check_endpoints,
+        check_references,
+        check_dependencies,
+        check_scaling,
+        check_readiness,
+    ):
+        check(contract, findings)
+    if files is not None:
+        check_interface_files(contract, files, findings)
+        check_configuration_files(contract, files, findings)
+        check_policy_files(contract, files, findings)
