@@ -24,7 +24,7 @@ from homeostat.operators.policy.document import PolicyDocument, policy_document
 from homeostat.operators.policy.engine.evaluator import CLEAN, Evaluator, compile_policy
 from homeostat.operators.policy.engine.inspection import inspect
 from homeostat.operators.policy.engine.manifest import Document
-from homeostat.operators.policy.engine.tally import Tally
+from homeostat.operators.policy.engine.totals import Tally
 
 _PODS, _NAMESPACES, _REPLICAS, _MANIFESTS = 100_000, 200, 5, 10_000
 _NOW = 1_800_000_000.0

@@ -19,10 +19,10 @@ from homeostat.cli.console.connection import error_text, kubeconfig_paths, repor
 from homeostat.cli.console.failure import UnreachableFailure
 from homeostat.cli.console.progress import counting
 from homeostat.cli.console.table import Table
-from homeostat.cli.policy.report import print_report, report_options
-from homeostat.cli.policy.selection import chosen_policies, policy_options
-from homeostat.cli.policy.survey import Survey, survey_cluster
-from homeostat.cli.policy.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
+from homeostat.cli.policy.evaluation.report import print_report, report_options
+from homeostat.cli.policy.evaluation.selection import chosen_policies, policy_options
+from homeostat.cli.policy.evaluation.survey import Survey, survey_cluster
+from homeostat.cli.policy.evaluation.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.client.base import UnreachableError
 from homeostat.client.connect import open_client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_contexts, load_endpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.console.output import documents_option, print_object
-from homeostat.cli.policy.selection import PolicyFailure
+from homeostat.cli.policy.files.policies import PolicyFailure
 from homeostat.operators.policy.bundle import UnknownBundleError, load_bundle, policy_of
 
 

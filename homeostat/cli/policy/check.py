@@ -18,12 +18,12 @@ import msgspec
 
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.progress import progress
+from homeostat.cli.policy.evaluation.report import print_report, report_options
+from homeostat.cli.policy.evaluation.selection import bundle_policy, chosen_policies, policy_options
+from homeostat.cli.policy.evaluation.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.cli.policy.files.batch import Batch, read_batches
 from homeostat.cli.policy.files.skipped import passed_over
 from homeostat.cli.policy.files.sources import NoManifestsError, find_files, usual_paths
-from homeostat.cli.policy.report import print_report, report_options
-from homeostat.cli.policy.selection import bundle_policy, chosen_policies, policy_options
-from homeostat.cli.policy.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
 from homeostat.objects.report.report import Report
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import judge

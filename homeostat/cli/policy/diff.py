@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.policy.selection import policy_manifests
+from homeostat.cli.policy.files.policies import policy_manifests
 from homeostat.cli.policy.stored import get_policy, placed
 from homeostat.operators.policy.document import PolicyDocumentError, compare_policy, read_policy
 

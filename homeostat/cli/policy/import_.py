@@ -9,7 +9,7 @@ import click
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import title
-from homeostat.cli.policy.selection import policy_manifests
+from homeostat.cli.policy.files.policies import policy_manifests
 from homeostat.cli.policy.stored import get_policy, no_kind, path_of, placed
 from homeostat.client.base import APPLY_PATCH
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError

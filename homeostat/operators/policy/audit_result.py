@@ -30,7 +30,7 @@ from homeostat.operators.policy.api import (
 )
 from homeostat.operators.policy.engine.check import Finding
 from homeostat.operators.policy.engine.score import classify
-from homeostat.operators.policy.engine.tally import Totals
+from homeostat.operators.policy.engine.totals import Totals
 from homeostat.operators.policy.spec import AuditResults, PolicySpec
 
 _USUAL = AuditResults()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from homeostat.objects.report.report import SEVERITIES
-from homeostat.operators.policy.engine.tally import Totals
+from homeostat.operators.policy.engine.totals import Totals
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

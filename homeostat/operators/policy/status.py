@@ -23,7 +23,7 @@ from homeostat.operators.policy.api import (
 from homeostat.operators.policy.enforcement.patch import is_patched
 from homeostat.operators.policy.enforcement.plan import Due, Step
 from homeostat.operators.policy.engine.score import classify, is_healthy, summary
-from homeostat.operators.policy.engine.tally import Totals
+from homeostat.operators.policy.engine.totals import Totals
 from homeostat.operators.policy.spec import PolicySpec
 from homeostat.operators.policy.world import World
 

@@ -12,7 +12,7 @@ from homeostat.operators.policy.audit_result import Record
 from homeostat.operators.policy.enforcement.plan import Plan
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.invalid import Fault
-from homeostat.operators.policy.engine.tally import Totals
+from homeostat.operators.policy.engine.totals import Totals
 
 
 class World(msgspec.Struct, frozen=True):

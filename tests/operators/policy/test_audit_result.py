@@ -28,7 +28,7 @@ from homeostat.operators.policy.audit_result import (
     violation_of,
 )
 from homeostat.operators.policy.engine.check import HOST_PATH, Finding
-from homeostat.operators.policy.engine.tally import Totals
+from homeostat.operators.policy.engine.totals import Totals
 from homeostat.operators.policy.spec import AuditResults, PolicySpec
 from tests.operators.policy.worlds import ALL, GOOD, MOMENT, NOW, WORST, tally_of
 

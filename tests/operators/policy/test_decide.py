@@ -25,7 +25,7 @@ from homeostat.operators.policy.audit_result import Record, RecordResult, violat
 from homeostat.operators.policy.decide import ForgetSeries, decide
 from homeostat.operators.policy.enforcement.plan import Patch
 from homeostat.operators.policy.engine.evaluator import compile_policy
-from homeostat.operators.policy.engine.tally import Totals
+from homeostat.operators.policy.engine.totals import Totals
 from homeostat.operators.policy.spec import (
     ClusterPolicySpec,
     DefaultProbe,

@@ -11,7 +11,7 @@ from homeostat.operators.policy.enforcement.plan import Plan, plan_of
 from homeostat.operators.policy.enforcement.plans import Plans
 from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault
-from homeostat.operators.policy.engine.tally import Tally, Totals
+from homeostat.operators.policy.engine.totals import Tally, Totals
 from homeostat.operators.policy.spec import PolicySpec
 
 MOMENT = parse_time("2026-11-16T12:00:00Z")

@@ -18,7 +18,7 @@ from homeostat.operators.policy.engine.check import Finding
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, read_manifests
 from homeostat.operators.policy.engine.score import aggregate, classify
-from homeostat.operators.policy.engine.tally import Tally, Totals
+from homeostat.operators.policy.engine.totals import Tally, Totals
 from homeostat.operators.policy.spec import Thresholds
 
 TERMS: Final = Terms(topic="policy", origin="policy", part="container", finding="violation", subject="pod")

@@ -13,7 +13,7 @@ from homeostat.operators.policy.enforcement.plan import Plan
 from homeostat.operators.policy.enforcement.plans import Plans
 from homeostat.operators.policy.engine.evaluator import Evaluator, Result, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault
-from homeostat.operators.policy.engine.tally import Tally, Totals, sum_totals
+from homeostat.operators.policy.engine.totals import Tally, Totals, sum_totals
 from homeostat.operators.policy.spec import PolicySpec
 
 Key = tuple[str, str]

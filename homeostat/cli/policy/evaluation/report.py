@@ -15,7 +15,7 @@ import msgspec
 from homeostat import __version__
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.policy.files.lines import located
-from homeostat.cli.policy.selection import PolicyFailure
+from homeostat.cli.policy.files.policies import PolicyFailure
 from homeostat.objects.report.report import Report
 from homeostat.objects.report.table import finding_rows, gravest_first, summary_headings, summary_rows
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from homeostat.operators.policy.engine.check import CHECKS, Finding
 from homeostat.operators.policy.engine.evaluator import CLEAN, NOT_MEANT, Result
-from homeostat.operators.policy.engine.tally import Tally, Totals, sum_totals
+from homeostat.operators.policy.engine.totals import Tally, Totals, sum_totals
 from homeostat.operators.policy.spec import PolicySpec
 from tests.operators.policy.worlds import ALL, BARE, GOOD, NOW, WORST, evaluator_of
 

@@ -20,7 +20,7 @@ from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import score_line
-from homeostat.operators.policy.engine.tally import Tally, Totals
+from homeostat.operators.policy.engine.totals import Tally, Totals
 from homeostat.operators.policy.live.workloads import JUDGED
 
 _PAGE = 500

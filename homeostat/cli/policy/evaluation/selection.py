@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from homeostat.cli.console.failure import Failure
-from homeostat.objects import yaml
-from homeostat.objects.errors import ApiError
-from homeostat.objects.json import JsonObject
+from homeostat.cli.policy.files.policies import PolicyFailure, policy_manifests
 from homeostat.operators.policy.bundle import NAMES, UnknownBundleError, load_bundle
 from homeostat.operators.policy.document import (
     PolicyDocument,
     PolicyDocumentError,
-    is_policy,
     policy_document,
     read_policy,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class PolicyFailure(Failure):
-    """There is no such policy, or it means nothing: wrong usage."""
-
-    exit_code = 2
 
 
 def policy_options(function: F) -> F:
@@ -72,27 +60,3 @@ def _of_file(path: str) -> list[PolicyDocument]:
         except PolicyDocumentError as error:
             raise PolicyFailure(f"{told}:{line}: {error}") from error
     return found
-
-
-def policy_manifests(path: str) -> list[tuple[int, JsonObject]]:
-    """The policies of a file as they are written, each with the line where it begins; other objects are passed over."""
-    told = "standard input" if path == "-" else path
-    try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        found = list(yaml.load_located(data))
-    except OSError as error:
-        raise PolicyFailure(f"cannot read {told}: {error.strerror}") from error
-    except ApiError as error:
-        raise PolicyFailure(f"{told}: {error.message}") from error
-    policies = [(line, each) for line, value in found for each in _unpacked(value) if is_policy(each)]
-    if not policies:
-        raise PolicyFailure(f"{told} holds no DevOpsPolicy; to create one: homeostat policy bundle baseline")
-    return policies
-
-
-def _unpacked(value: Any) -> list[Any]:
-    """A document, or those of a list of documents."""
-    items = (
-        value.get("items") if isinstance(value, dict) and value.get("kind") in {"List", "DevOpsPolicyList"} else None
-    )
-    return items if isinstance(items, list) else [value]
