@@ -24,7 +24,7 @@ from homeostat.operators.policy.document import PolicyDocument, policy_document
 from homeostat.operators.policy.engine.evaluator import CLEAN, Evaluator, compile_policy
 from homeostat.operators.policy.engine.inspection import inspect
 from homeostat.operators.policy.engine.manifest import Document
-from homeostat.operators.policy.engine.totals import Tally
+from homeostat.operators.policy.engine.totals import RunningTotals
 
 _PODS, _NAMESPACES, _REPLICAS, _MANIFESTS = 100_000, 200, 5, 10_000
 _NOW = 1_800_000_000.0
@@ -47,7 +47,7 @@ def _figures() -> Iterator[tuple[str, int, float, float]]:
         evaluator = compile_policy(load_bundle(name).spec)
         assert isinstance(evaluator, Evaluator)
         before = _resident_mib()
-        tallies = {f"team-{at}": Tally() for at in range(_NAMESPACES)}
+        tallies = {f"team-{at}": RunningTotals() for at in range(_NAMESPACES)}
         spent = _cpu_s(partial(_evaluate, pods, evaluator, tallies))
         yield f"all evaluated, {name}", _PODS, spent / _PODS * 1e6, _resident_mib() - before
         spent = _cpu_s(partial(_change, pods[:500], evaluator, tallies["team-0"]))
@@ -69,18 +69,18 @@ def _decoded() -> tuple[list[Pod], float]:
     return pods, spent
 
 
-def _evaluate(pods: list[Pod], evaluator: Evaluator, tallies: dict[str, Tally]) -> None:
+def _evaluate(pods: list[Pod], evaluator: Evaluator, tallies: dict[str, RunningTotals]) -> None:
     for pod in pods:
         tallies[pod.metadata.namespace].put(pod.name, evaluator.evaluate(pod, now=_NOW))
 
 
-def _change(pods: list[Pod], evaluator: Evaluator, tally: Tally) -> None:
+def _change(pods: list[Pod], evaluator: Evaluator, running: RunningTotals) -> None:
     """Back and forth, and each time everything that a status tells."""
     for at in range(1000):
         pod = pods[at % len(pods)]
-        tally.put(pod.name, evaluator.evaluate(pod, now=_NOW) if at % 2 else CLEAN)
-        tally.totals()
-        tally.findings(100)
+        running.put(pod.name, evaluator.evaluate(pod, now=_NOW) if at % 2 else CLEAN)
+        running.totals()
+        running.findings(100)
 
 
 def _policy(bundle: str) -> PolicyDocument:

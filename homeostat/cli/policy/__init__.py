@@ -1,6 +1,7 @@
-"""`homeostat policy`: policies on files, on live clusters and in exchange. Sub-commands are imported only when used.
+"""`homeostat policy`: checks files and live clusters, and imports and exports policies. Sub-commands are imported only
+when used.
 
-The original's names are taken too, so that scripts go on working; help shows the new ones.
+The names of the original's commands work too, so that scripts keep working; help shows the new names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`homeostat policy analyze`: live clusters judged once, several at a time.
+"""`homeostat policy analyze`: checks live clusters once, several at a time.
 
-A cluster that does not answer is told and left out. Exit codes: 0 judged, 1 below the bar (`--fail-on`), 2 wrong
-usage, 3 no cluster answered, 4 some did not.
+A cluster that does not answer is reported and skipped. Exit codes: 0 checked, 1 failed (`--fail-on`), 2 wrong usage,
+3 no cluster answered, 4 some clusters did not answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from homeostat.cli.console.table import Table
 from homeostat.cli.policy.evaluation.report import print_report, report_options
 from homeostat.cli.policy.evaluation.selection import chosen_policies, policy_options
 from homeostat.cli.policy.evaluation.survey import Survey, survey_cluster
-from homeostat.cli.policy.evaluation.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
+from homeostat.cli.policy.evaluation.threshold import FAILED, UNREADABLE, Threshold, fail_on_option, is_failed
 from homeostat.client.base import UnreachableError
 from homeostat.client.connect import open_client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_contexts, load_endpoint
@@ -31,9 +31,9 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.report.report import Entry, Problem, Report, Summary
 from homeostat.operators.policy.document import PolicyDocument, policy_document
 from homeostat.operators.policy.engine.inspection import TERMS, aggregate_line
-from homeostat.operators.policy.spec import POLICY_FREE
+from homeostat.operators.policy.spec import ORIGINAL_CHECKS
 
-_EVERYTHING = sys.maxsize
+_ALL = sys.maxsize
 
 
 @click.command(short_help="Check the Pods of live clusters.")
@@ -44,7 +44,7 @@ _EVERYTHING = sys.maxsize
 @click.option("--per-cluster", is_flag=True, help="Report each cluster separately.")
 @click.option("--violations", "is_long", is_flag=True, help="List violations in the table too; other forms always do.")
 @policy_options
-@bar_option(default="never")
+@fail_on_option(default="never")
 @report_options
 def command(
     contexts: str,
@@ -55,7 +55,7 @@ def command(
     is_long: bool,
     files: tuple[str, ...],
     bundles: tuple[str, ...],
-    bars: tuple[Bar, ...],
+    thresholds: tuple[Threshold, ...],
     output: str,
     output_file: Path | None,
     limit: int,
@@ -72,12 +72,12 @@ def command(
       homeostat policy analyze --contexts staging,production --per-cluster
       homeostat policy analyze --all-contexts -o html --output-file clusters.html
     """
-    policies = chosen_policies(files, bundles, otherwise=policy_document("", "usual", POLICY_FREE))
+    policies = chosen_policies(files, bundles, otherwise=policy_document("", "usual", ORIGINAL_CHECKS))
     with reporting_errors():
         paths = kubeconfig_paths(kubeconfig)
         names = _chosen(paths, contexts, is_all=all_contexts)
         is_short = output == "table" and not is_long
-        most = 0 if is_short else _EVERYTHING
+        most = 0 if is_short else _ALL
         surveys, problems = asyncio.run(_survey_all(paths, names, policies, namespace, most))
     if not surveys:
         raise UnreachableFailure("; ".join(f"{each.source}: {each.message}" for each in problems))
@@ -86,8 +86,8 @@ def command(
     report = _report(surveys, problems, policies)
     print_report(report, output=output, output_file=output_file, limit=limit, heading="CLUSTER")
     severities = {severity for each in surveys for severity in each.totals.severities}
-    if is_below(bars, severities=severities, scores=report.summaries):
-        sys.exit(FOUND)
+    if is_failed(thresholds, severities=severities, scores=report.summaries):
+        sys.exit(FAILED)
     if problems:
         sys.exit(UNREADABLE)
 
@@ -148,13 +148,13 @@ def _named(line: Summary, title: str) -> Summary:
 
 
 def _of_clusters(survey: Survey) -> Iterator[Entry]:
-    """The findings, each with the cluster before its policy."""
+    """The findings, each with its cluster before its policy."""
     for each in survey.entries:
         yield msgspec.structs.replace(each, origin=f"{survey.cluster}: {each.origin}")
 
 
 def _print_counts(surveys: Sequence[Survey], *, per_cluster: bool) -> None:
-    """How many units of each check, over all clusters or for each apart."""
+    """Prints the units of each check, over all clusters or for each cluster."""
     counts: dict[tuple[str, ...], int] = {}
     for each in surveys:
         for name, units in each.totals.units.items():

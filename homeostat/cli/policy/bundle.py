@@ -1,4 +1,4 @@
-"""`homeostat policy bundle`: a shipped policy as an object, to be kept in a file and changed."""
+"""`homeostat policy bundle`: prints a shipped policy as an object."""
 
 from __future__ import annotations
 

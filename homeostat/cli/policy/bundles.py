@@ -1,4 +1,4 @@
-"""`homeostat policy bundles`: which policies ship with the operator."""
+"""`homeostat policy bundles`: lists the policies that ship with the operator."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`homeostat policy check`: manifests judged where they are written, before any cluster sees them.
+"""`homeostat policy check`: checks manifests in files, without a cluster.
 
-Exit codes: 0 nothing at or above the bar, or nothing checked, 1 findings at or above it, 2 wrong usage or an invalid
-policy, 4 nothing at or above the bar, but some of the files could not be read.
+Exit codes: 0 passed, or nothing checked, 1 failed (`--fail-on`), 2 wrong usage or an invalid policy, 4 passed, but some
+files could not be read.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.progress import progress
 from homeostat.cli.policy.evaluation.report import print_report, report_options
 from homeostat.cli.policy.evaluation.selection import bundle_policy, chosen_policies, policy_options
-from homeostat.cli.policy.evaluation.threshold import FOUND, UNREADABLE, Bar, bar_option, is_below
+from homeostat.cli.policy.evaluation.threshold import FAILED, UNREADABLE, Threshold, fail_on_option, is_failed
 from homeostat.cli.policy.files.batch import Batch, read_batches
-from homeostat.cli.policy.files.skipped import passed_over
-from homeostat.cli.policy.files.sources import NoManifestsError, find_files, usual_paths
+from homeostat.cli.policy.files.skipped import skipped_messages
+from homeostat.cli.policy.files.sources import NoManifestsError, default_paths, find_files
 from homeostat.objects.report.report import Report
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import judge
 
-_WORTH_A_BAR: Final = 200
+_PROGRESS_FROM: Final = 200
 
 
 @click.command(short_help="Check manifests, without a cluster.")
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR|-]...")
 @policy_options
-@bar_option(default="low")
+@fail_on_option(default="low")
 @report_options
 def command(
     paths: tuple[str, ...],
     files: tuple[str, ...],
     bundles: tuple[str, ...],
-    bars: tuple[Bar, ...],
+    thresholds: tuple[Threshold, ...],
     output: str,
     output_file: Path | None,
     limit: int,
@@ -54,10 +54,10 @@ def command(
 
     \b
     Exit codes:
-      0  nothing at or above the bar, or nothing checked
-      1  findings at or above it (--fail-on)
+      0  passed, or nothing checked
+      1  failed: findings or a score as --fail-on names them
       2  wrong usage, or an invalid policy
-      4  nothing at or above the bar, but something could not be read
+      4  passed, but something could not be read
 
     \b
     Examples:
@@ -70,22 +70,22 @@ def command(
     """
     policies = chosen_policies(files, bundles, otherwise=bundle_policy("baseline"))
     try:
-        found = find_files(paths or _usual_paths())
+        found = find_files(paths or _default_paths())
     except NoManifestsError as error:
         raise click.UsageError(str(error)) from error
     read = _read(found, with_bodies=any(each.evaluator.needs_body for each in policies))
     report = _judge(read, policies)
-    for told in passed_over(read.subjects, policies, report.summaries, files=len(found)):
-        click.echo(one_line(told), err=True)
+    for text in skipped_messages(read.subjects, policies, report.summaries, files=len(found)):
+        click.echo(one_line(text), err=True)
     print_report(report, output=output, output_file=output_file, limit=limit, heading="POLICY")
-    if is_below(bars, severities={each.severity for each in report.entries}, scores=report.summaries):
-        sys.exit(FOUND)
+    if is_failed(thresholds, severities={each.severity for each in report.entries}, scores=report.summaries):
+        sys.exit(FAILED)
     if report.problems:
         sys.exit(UNREADABLE)
 
 
-def _usual_paths() -> list[str]:
-    (path,) = paths = usual_paths()
+def _default_paths() -> list[str]:
+    (path,) = paths = default_paths()
     where = "standard input" if path == "-" else f"the current directory, {Path.cwd()}"
     click.echo(f"no path given; checking {where}", err=True)
     return paths
@@ -94,9 +94,9 @@ def _usual_paths() -> list[str]:
 def _read(files: Sequence[str], *, with_bodies: bool) -> Batch:
     whole = Batch()
     batches = read_batches(files, with_bodies=with_bodies)
-    # The bar has a thread, and the processes of the batches are better begun without one.
+    # The progress bar starts a thread; the processes of the batches must be forked before it.
     first = next(batches)
-    with progress("reading", len(files), worth=_WORTH_A_BAR) as advance:
+    with progress("reading", len(files), worth=_PROGRESS_FROM) as advance:
         for count, batch in chain((first,), batches):
             whole.subjects += batch.subjects
             whole.budgets += batch.budgets

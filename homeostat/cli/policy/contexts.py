@@ -1,4 +1,4 @@
-"""`homeostat policy contexts`: what `analyze --contexts` can choose from."""
+"""`homeostat policy contexts`: lists the contexts for `analyze --contexts`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_contexts,
 @click.command(short_help="List the contexts of the kubeconfig.")
 @click.option("--kubeconfig", default="", metavar="FILE", help="Kubeconfig.  [default: as for other commands]")
 def command(kubeconfig: str) -> None:
-    """List the contexts of the kubeconfig: which is the current one, and which servers they name. No server is asked.
+    """List the contexts of the kubeconfig with their servers, without a connection to them. `*` marks the current one.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`homeostat policy deploy`: `homeostat deploy` for this operator, under the names of the original."""
+"""`homeostat policy deploy`: `homeostat deploy` for this operator, with the object names of the original."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FORMER: Final = {
     "generate-service-monitors": "monitoring",
     "generate-dashboard": "monitoring",
 }
-USUAL: Final = Site(name=_NAME, namespace=_NAME)
+DEFAULT_SITE: Final = Site(name=_NAME, namespace=_NAME)
 
 
 class DeployGroup(click.Group):
@@ -64,9 +64,11 @@ def _site_options(function: F) -> F:
     for option in (
         documents_option,
         click.option("--read-only", is_flag=True, help="Leave out the permission to change workloads: no enforcement."),
-        click.option("--replicas", default=USUAL.replicas, show_default=True, type=click.IntRange(1)),
-        click.option("--image", default=USUAL.image, show_default=True, help="Image with the homeostat command."),
-        click.option("-n", "--namespace", default=USUAL.namespace, show_default=True, metavar="NS"),
+        click.option("--replicas", default=DEFAULT_SITE.replicas, show_default=True, type=click.IntRange(1)),
+        click.option(
+            "--image", default=DEFAULT_SITE.image, show_default=True, help="Image with the homeostat command."
+        ),
+        click.option("-n", "--namespace", default=DEFAULT_SITE.namespace, show_default=True, metavar="NS"),
     ):
         function = option(function)
     return function
@@ -91,7 +93,7 @@ def everything(is_monitored: bool, output: str, read_only: bool, **options: Any)
 
 
 @command.command()
-@click.option("--alone", "is_alone", is_flag=True, help="For one operator without election, webhook and namespace.")
+@click.option("--alone", "is_alone", is_flag=True, help="For one operator, without election, webhook and namespace.")
 @_site_options
 def rbac(is_alone: bool, output: str, read_only: bool, **options: Any) -> None:
     """Print the namespace, service accounts, roles and bindings; with --alone an account, a role and its binding."""
@@ -123,7 +125,7 @@ def components(site: Site) -> list[Component]:
 
 
 def access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject]:
-    """The namespace, and for the operator and the webhook an account, a role and what binds them."""
+    """The namespace, and an account, a role and a binding each for the operator and the webhook."""
     metadata = site.metadata(site.namespace, "namespace", is_namespaced=False)
     leases = site.metadata(f"{OPERATOR}-leases", "operator")
     operator, *grants = lone_access_documents(site, can_enforce=can_enforce)
@@ -138,7 +140,7 @@ def access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject
 
 
 def lone_access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject]:
-    """For one operator without election and webhook, in a namespace that is there: an account, a role, a binding."""
+    """For one operator without leader election and webhook, in an existing namespace: an account, a role, a binding."""
     return granted(site, OPERATOR, "operator", operator_rules(can_enforce=can_enforce))
 
 

@@ -1,4 +1,4 @@
-"""`homeostat policy diff`: how policies of files differ from those of a cluster, path by path."""
+"""`homeostat policy diff`: compares policies of files with those of a cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.policy.files.policies import policy_manifests
-from homeostat.cli.policy.stored import get_policy, placed
+from homeostat.cli.policy.stored import get_policy, with_namespace
 from homeostat.operators.policy.document import PolicyDocumentError, compare_policy, read_policy
 
 _STYLES = {"[=]": "", "[+]": "green", "[~]": "yellow", "[!]": "red", "  -": "red", "  +": "green"}
@@ -16,9 +16,9 @@ _STYLES = {"[=]": "", "[+]": "green", "[~]": "yellow", "[!]": "red", "  -": "red
 @click.argument("files", nargs=-1, required=True, metavar="FILE|-...")
 @connected
 async def command(connection: Connection, files: tuple[str, ...]) -> None:
-    """Compare policies of files with those of a cluster: [=] equal, [~] different, [+] only in the file, [!] faulty.
+    """Compare policies of files with those of a cluster: [=] equal, [~] different, [+] only in the file, [!] invalid.
 
-    Ends with 0 where all are equal, otherwise with 1.
+    Exits with 0 if all are equal, otherwise with 1.
 
     \b
     Examples:
@@ -28,7 +28,7 @@ async def command(connection: Connection, files: tuple[str, ...]) -> None:
     is_equal = True
     for path in files:
         for _, policy in policy_manifests(path):
-            local = placed(policy, connection.namespace)
+            local = with_namespace(policy, connection.namespace)
             remote = None
             try:
                 read_policy(local)

@@ -1,4 +1,4 @@
-"""`homeostat policy export`: the policies of a cluster as files, to be kept, compared and imported elsewhere."""
+"""`homeostat policy export`: prints the policies of a cluster, to be compared or imported elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from homeostat.operators.policy.document import export_policies
 @documents_option
 @connected
 async def command(connection: Connection, all_namespaces: bool, output: str) -> None:
-    """Print policies without what a server adds, with annotations that say when and where they come from.
+    """Print policies without the fields that a server adds. Annotations say when and from where they were exported.
 
     \b
     Examples:
@@ -35,6 +35,6 @@ async def command(connection: Connection, all_namespaces: bool, output: str) -> 
 
 
 def _context() -> str:
-    """The name of the context that this command talks to."""
+    """The name of the context that this command uses."""
     options = click.get_current_context().params
     return str(options["context"] or load_contexts(kubeconfig_paths(options["kubeconfig"]))[0])

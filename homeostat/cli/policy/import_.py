@@ -1,4 +1,4 @@
-"""`homeostat policy import`: policies of a file applied to a cluster; what is no policy is passed over."""
+"""`homeostat policy import`: applies the policies of files to a cluster and skips other objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import title
 from homeostat.cli.policy.files.policies import policy_manifests
-from homeostat.cli.policy.stored import get_policy, no_kind, path_of, placed
+from homeostat.cli.policy.stored import get_policy, no_kind, path_of, with_namespace
 from homeostat.client.base import APPLY_PATCH
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
@@ -42,20 +42,20 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
         "force": "true" if force_conflicts else "",
         "dryRun": "All" if dry_run else "",
     }
-    refused = 0
+    failed = 0
     for policy in policies:
         try:
             outcome = await _apply(connection, policy, query)
         except ApiError as error:
-            # A namespace that is not there is not found either, and is a fault of this one policy.
+            # A missing namespace is NotFound too, and concerns only this policy.
             if isinstance(error, NotFoundError) and error.kind != NAMESPACE.plural:
                 raise no_kind() from error
-            refused += 1
+            failed += 1
             hint = "; to take these fields over use --force-conflicts" if isinstance(error, ConflictError) else ""
             Failure(f"{title(policy)}: {error_text(error)}{hint}").show()
         else:
             click.echo(f"{title(policy)} {outcome}{' (dry run)' if dry_run else ''}")
-    if refused:
+    if failed:
         raise click.exceptions.Exit(1)
 
 
@@ -68,7 +68,7 @@ def _read(files: Sequence[str], namespace: str) -> list[JsonObject]:
             except PolicyDocumentError as error:
                 faults.append(f"{path}:{line}: {error}")
             else:
-                found.append(placed(policy, namespace))
+                found.append(with_namespace(policy, namespace))
     if faults:
         raise Failure("; ".join(faults))
     return found

@@ -1,4 +1,4 @@
-"""`homeostat policy list pods`: the Pods of a cluster and where they run, in the columns that existing scripts read."""
+"""`homeostat policy list pods`: lists the Pods of a cluster with their nodes, in the columns of the original."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def command(connection: Connection, resource: str) -> None:
 
 
 def _line(cells: tuple[str, ...]) -> str:
-    """What is too long for its column keeps its distance from the next."""
+    """A cell that is too long for its column is followed by a space."""
     texts = (one_line(each) for each in cells)
     padded = (
         each.ljust(width) if len(each) < width else f"{each} " for each, width in zip(texts, _WIDTHS, strict=True)

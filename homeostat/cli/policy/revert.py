@@ -1,4 +1,4 @@
-"""`homeostat policy revert`: takes back what enforcement injected into a workload, and keeps it from coming again."""
+"""`homeostat policy revert`: reverts what enforcement injected into a workload, and opts the workload out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MANAGER = "kube-devops-cli"
 @click.option("--dry-run", is_flag=True, help="Let the server check everything and store nothing.")
 @connected
 async def command(connection: Connection, workloads: tuple[str, ...], opt_out: bool, dry_run: bool) -> None:
-    """Revert the probes and resources that enforcement injected. This restarts the rollout of the workload.
+    """Revert the probes and resources that enforcement injected. This starts a new rollout of the workload.
 
     Unless --no-opt-out is given, the workload gets the annotation that excludes it from enforcement; otherwise a
     policy in mode enforce would inject the same again at once.

@@ -1,4 +1,4 @@
-"""The policies of a server: listed, and found by what a file says of them."""
+"""Reads policies from a server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INSTALL: Final = "to install them: homeostat crds --operators policy | kubectl a
 
 
 async def list_policies(client: Client, namespace: str) -> list[JsonObject]:
-    """Those of a namespace, or of the whole cluster and its own where none is named."""
+    """The DevOpsPolicies of a namespace; without a namespace all policies, ClusterDevOpsPolicies too."""
     kinds = [DEVOPS_POLICY.kind] if namespace else list(KINDS.values())
     return [each for kind in kinds for each in await _list(client, kind, namespace)]
 
@@ -35,7 +35,7 @@ def no_kind() -> Failure:
 
 
 async def get_policy(client: Client, policy: JsonObject) -> JsonObject | None:
-    """As the server has it; None where it has not."""
+    """The policy on the server; None if there is none."""
     try:
         return await client.get(path_of(policy))
     except NotFoundError:
@@ -47,8 +47,8 @@ def path_of(policy: JsonObject) -> str:
     return KINDS[policy["kind"]].path(metadata.get("namespace") or "", metadata["name"])
 
 
-def placed(policy: JsonObject, namespace: str) -> JsonObject:
-    """In the namespace, unless it says another or has none."""
+def with_namespace(policy: JsonObject, namespace: str) -> JsonObject:
+    """The policy with this namespace, unless it has one or is not namespaced."""
     metadata = policy.get("metadata")
     is_placed = not KINDS[policy["kind"]].is_namespaced or not isinstance(metadata, dict) or metadata.get("namespace")
     return policy if is_placed else {**policy, "metadata": {**(metadata or {}), "namespace": namespace}}

@@ -1,4 +1,4 @@
-"""`homeostat policy watch`: policies and their scores as they change; the worst first."""
+"""`homeostat policy watch`: shows policies and their scores as they change, the worst first."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def row_of(policy: JsonObject) -> Row:
 
 
 def _is_stalled(status: JsonObject) -> bool:
-    """Its score is that of before."""
+    """A stalled policy keeps its last score."""
     conditions = status.get("conditions") or ()
     return any(each["type"] == STALLED and each["status"] == "True" for each in conditions)
 

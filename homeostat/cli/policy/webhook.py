@@ -1,4 +1,4 @@
-"""`homeostat policy webhook`: serves admission, makes its certificates, and prints how an API server finds it."""
+"""`homeostat policy webhook`: serves the admission webhook, creates its certificates, and prints its configuration."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def command() -> None:
 @command.command("serve", short_help="Answer admission reviews.")
 @click.option("--addr", default="0.0.0.0:8443", show_default=True, metavar="ADDR:PORT", help="Where to listen.")
 @click.option("--tls-cert", default="tls.crt", show_default=True, type=_FILE, help="Certificate; reread on change.")
-@click.option("--tls-key", default="tls.key", show_default=True, type=_FILE, help="Its key.")
+@click.option("--tls-key", default="tls.key", show_default=True, type=_FILE, help="Key of the certificate.")
 @click.option("--kubeconfig", default="", metavar="FILE", help=KUBECONFIG_HELP)
 @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
 @click.option("-v", "--verbose", count=True, help="Log everything.")
 def serve(addr: str, tls_cert: Path, tls_key: Path, kubeconfig: str, context: str, verbose: int) -> None:
-    """Answer admission reviews until Ctrl-C or SIGTERM. It watches the policies through the kubeconfig."""
+    """Answer admission reviews until Ctrl-C or SIGTERM. The webhook watches policies through the kubeconfig."""
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.edge.loop import run
     from homeostat.web.admission.tls import CertificateError, FileCertificate
@@ -80,7 +80,7 @@ def generate(service_name: str, namespace: str, output_dir: Path, addresses: tup
         raise click.UsageError(f"--service-name and --namespace: {error}") from error
     try:
         output_dir.mkdir(parents=True, exist_ok=True)
-        # The certificate last: who sees it new finds its key there.
+        # The certificate last: a server that reloads it finds its key already there.
         for name, data in (("ca.crt", made.authority), ("tls.key", made.key), ("tls.crt", made.certificate)):
             write_private(output_dir / name, data)
             click.echo(output_dir / name)
@@ -89,10 +89,10 @@ def generate(service_name: str, namespace: str, output_dir: Path, addresses: tup
 
 
 @command.command("install-config", short_help="Print the configuration by which an API server calls the webhook.")
-@click.option("--ca-bundle-path", required=True, type=_FILE, help="The authority that signed the certificate.")
+@click.option("--ca-bundle-path", required=True, type=_FILE, help="CA that signed the certificate.")
 @click.option("--service-name", default=_SERVICE, show_default=True, help="Service of the webhook.")
 @click.option("--namespace", default="default", show_default=True, help="Its namespace.")
-@click.option("--url", default="", help="Where the webhook is, for an API server that has no Services.")
+@click.option("--url", default="", help="URL of the webhook, for an API server without Services.")
 def install_config(ca_bundle_path: Path, service_name: str, namespace: str, url: str) -> None:
     """Print the ValidatingWebhookConfiguration, for `kubectl apply -f -`."""
     from homeostat.cli.console.output import print_object
@@ -126,12 +126,11 @@ async def _serve(endpoint: Endpoint, host: str, port: int, certificate: FileCert
     async with open_client(endpoint) as client:
         served = {each.full_name for each in await fetch_kinds(client)}
         if not {DEVOPS_POLICY.kind.full_name, CLUSTER_DEVOPS_POLICY.kind.full_name} <= served:
-            told = "to install: homeostat crds --operators policy | kubectl apply --server-side -f -"
-            raise Failure(f"the server does not serve the kinds of policies; {told}")
+            hint = "to install: homeostat crds --operators policy | kubectl apply --server-side -f -"
+            raise Failure(f"the server does not serve the kinds of policies; {hint}")
         try:
             async with serve_admission(client, host=host, port=port, certificate=certificate) as server:
                 click.echo(f"Homeostat checks Pods of {endpoint.server} at https://{host}:{server.port}/validate")
                 await stop.wait()
         except OSError as error:
-            told = why_not_listening(error, f"{host}:{port}", option="--addr", purpose="listen")
-            raise Failure(told) from error
+            raise Failure(why_not_listening(error, f"{host}:{port}", option="--addr", purpose="listen")) from error

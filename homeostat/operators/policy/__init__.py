@@ -1,7 +1,9 @@
-"""Scores the Pods of a namespace against its `DevOpsPolicy` objects, continuously; `ClusterDevOpsPolicy` for many.
+"""Scores the Pods of a namespace against its `DevOpsPolicy` objects, continuously; `ClusterDevOpsPolicy` for many
+namespaces.
 
-A changed Pod is asked alone, by the policies of its namespace. A policy is looked at when it, a Pod it means or a
-workload it puts right changes, when a Pod's time is up, and on its interval.
+When a Pod changes, only that Pod is evaluated again, by the policies that select its namespace. A policy is reconciled
+when it, one of its Pods or one of the workloads that it patches changes, when the result of a Pod expires, and on its
+interval.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from homeostat.operators.policy.api import (
 )
 from homeostat.operators.policy.decide import Action, decide
 from homeostat.operators.policy.deployment import ALERTS, PANELS, WEBHOOK
-from homeostat.operators.policy.live.changes import Follower
+from homeostat.operators.policy.live.changes import ChangeRouter
 from homeostat.operators.policy.live.evaluation import PolicyEvaluation
 from homeostat.operators.policy.live.pod_health import PodHealth
 from homeostat.operators.policy.live.results import ResultsByPolicy
@@ -45,11 +47,11 @@ WAKES = (*KINDS, POD)
 
 log = logging.getLogger(__name__)
 
-_GATHER_S = 0.2
+_DEBOUNCE_S = 0.2
 
 
 class PolicyOperator:
-    """For one kind of policy."""
+    """Reconciles one kind of policy."""
 
     def __init__(self, observer: Observer, actor: Actor) -> None:
         self._observer, self._actor = observer, actor
@@ -72,7 +74,7 @@ def register(setup: Setup) -> None:
         setup.metrics.register(each)
     setup.watch(POD, Pod).add_handler(pod_health.pod_changed)
     workload_cache = WorkloadCache(setup)
-    _follow_policies(setup, series, workload_cache)
+    _control_policies(setup, series, workload_cache)
     if setup.namespace:
         log.info(
             "not reconciling ClusterDevOpsPolicies: the operator is limited to one namespace",
@@ -80,11 +82,11 @@ def register(setup: Setup) -> None:
         )
         return
     namespaces = setup.watch(NAMESPACE, Namespace, is_metadata_only=True)
-    namespaces.add_handler(lambda change: None if change.new else pod_health.namespace_gone(change.name))
-    _follow_cluster_policies(setup, series, workload_cache, namespaces)
+    namespaces.add_handler(lambda change: None if change.new else pod_health.namespace_deleted(change.name))
+    _control_cluster_policies(setup, series, workload_cache, namespaces)
 
 
-def _follow_policies(setup: Setup, series: Series, workload_cache: WorkloadCache) -> None:
+def _control_policies(setup: Setup, series: Series, workload_cache: WorkloadCache) -> None:
     pods = setup.watch(POD, Pod)
     audits = setup.watch(POLICY_AUDIT_RESULT.kind, PolicyAuditResult)
     policies = setup.watch(DEVOPS_POLICY.kind, DevOpsPolicy)
@@ -96,10 +98,10 @@ def _follow_policies(setup: Setup, series: Series, workload_cache: WorkloadCache
     actor = Actor(setup.client, results, series=series, recorder=setup.recorder)
     options = Options(finalizer=FINALIZER, concurrency=16)
     controller = setup.control(DEVOPS_POLICY.kind, DevOpsPolicy, PolicyOperator(observer, actor), options)
-    Follower(controller, results, series).follow(setup, workload_cache)
+    ChangeRouter(controller, results, series).start(setup, workload_cache)
 
 
-def _follow_cluster_policies(
+def _control_cluster_policies(
     setup: Setup, series: Series, workload_cache: WorkloadCache, namespaces: Informer[Namespace]
 ) -> None:
     pods = setup.watch(POD, Pod)
@@ -120,6 +122,6 @@ def _follow_cluster_policies(
     options = Options(finalizer=FINALIZER, concurrency=4)
     operator = PolicyOperator(observer, actor)
     controller = setup.control(kind, ClusterDevOpsPolicy, operator, options, name="cluster")
-    follower = Follower(controller, results, series, gather_s=_GATHER_S)
-    follower.follow(setup, workload_cache)
-    namespaces.add_handler(lambda _: follower.look_at_all())
+    router = ChangeRouter(controller, results, series, debounce_s=_DEBOUNCE_S)
+    router.start(setup, workload_cache)
+    namespaces.add_handler(lambda _: router.enqueue_all())

@@ -1,7 +1,7 @@
-"""What the operator and its webhook may do in a cluster, as rules of roles: each as much as it needs. Pure.
+"""The RBAC rules of the operator and of its webhook: the permissions they need, and no others. Pure.
 
-That it suffices is tested: the operator does all it can do on a server, as exactly this service account. The role of
-the operator has seven rules, whether it may change workloads or not.
+A test runs every feature of the operator with exactly these permissions. The role of the operator has seven rules,
+whether it may change workloads or not.
 """
 
 from __future__ import annotations
@@ -14,26 +14,25 @@ from homeostat.operators.policy.api import GROUP
 
 _POLICIES = ("devopspolicies", "clusterdevopspolicies")
 _WORKLOADS = ("deployments", "statefulsets", "daemonsets")
-_SEEN = ("pods", "namespaces", "replicasets", "poddisruptionbudgets")
+_OBSERVED = ("pods", "namespaces", "replicasets", "poddisruptionbudgets")
 
 
 def operator_rules(*, can_enforce: bool) -> list[JsonObject]:
     return [
-        # A finalizer is part of the policy itself, and may not be set by who may not change it.
+        # A finalizer is a field of the policy, so setting it needs the permission to patch the policy.
         rule(GROUP, _POLICIES, [*FOLLOW, "patch"]),
         rule(GROUP, [f"{each}/status" for each in _POLICIES], ["patch"]),
-        # Asked for by servers that check who may set an owner reference which blocks.
+        # Required by OwnerReferencesPermissionEnforcement, for owner references with blockOwnerDeletion.
         rule(GROUP, [f"{each}/finalizers" for each in _POLICIES], ["update"]),
         rule(GROUP, ["policyauditresults"], [*FOLLOW, "create", "delete"]),
-        # No two of these groups have a resource of the same name. One Pod alone is asked where a policy has rules.
-        {**rule("", _SEEN, READ), "apiGroups": ["", "apps", "policy"]},
+        # No two of these groups have a resource of the same name. Policies with CEL rules get single Pods.
+        {**rule("", _OBSERVED, READ), "apiGroups": ["", "apps", "policy"]},
         rule("apps", _WORKLOADS, [*FOLLOW, "patch"] if can_enforce else FOLLOW),
         rule("", ["events"], ["create", "patch"]),
     ]
 
 
 def webhook_rules() -> list[JsonObject]:
-    """It only reads."""
     return [rule(GROUP, _POLICIES, FOLLOW), rule("", ["namespaces"], FOLLOW)]
 
 

@@ -1,8 +1,8 @@
 """Acts on a decision: patches workloads, writes audit results, drops the metrics of a deleted policy.
 
-A patch that the server refuses is counted, reported and retried later. It does not hold up the other workloads, and an
-audit result that cannot be written does not hold up the score. If somebody changed a workload meanwhile, the write is a
-`ConflictError` and the policy is reconciled again.
+A patch that the server rejects is counted, reported and retried later; the other workloads are patched, and the score
+is reported even if an audit result cannot be written. If somebody changed a workload meanwhile, the patch
+fails with `ConflictError` and the policy is reconciled again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from homeostat.operators.policy.api import (
     DevOpsPolicy,
     Policy,
 )
-from homeostat.operators.policy.audit_result import AuditAction, DropResult, RecordResult, interval_s
+from homeostat.operators.policy.audit_result import AuditAction, DeleteResult, RecordResult, interval_s
 from homeostat.operators.policy.decide import Action, ForgetSeries
 from homeostat.operators.policy.enforcement.plan import Patch
 from homeostat.operators.policy.live.results import Key, ResultsByPolicy
@@ -53,16 +53,16 @@ class Actor:
     async def act(self, policy: Policy, action: Action) -> None:
         match action:
             case Patch():
-                await self._put_right(policy, action)
-            case RecordResult() | DropResult():
-                await self._keep_record(policy, action)
+                await self._remediate(policy, action)
+            case RecordResult() | DeleteResult():
+                await self._write_record(policy, action)
             case ForgetSeries():
                 self._series.forget(_key(policy))
                 self._results.close(_key(policy))
             case _:
                 assert_never(action)
 
-    async def _put_right(self, policy: Policy, patch: Patch) -> None:
+    async def _remediate(self, policy: Policy, patch: Patch) -> None:
         owner = patch.owner
         kind, _ = WORKLOADS[owner.kind]
         metadata = {**patch.body.get("metadata", {}), "resourceVersion": patch.resource_version}
@@ -79,33 +79,33 @@ class Actor:
         except NotFoundError:
             return
         except ApiError as error:
-            self._refused(policy, patch, error)
+            self._record_failure(policy, patch, error)
         else:
             self._series.remediations_applied += 1
             if (policy_results := self._results.find(_key(policy))) is not None:
                 policy_results.failures.pop(str(owner), None)
-            self._tell(policy, "Normal", "Remediated", f"Patched {owner} ({_parts(patch)})")
+            self._record_event(policy, "Normal", "Remediated", f"Patched {owner} ({_parts(patch)})")
 
-    def _refused(self, policy: Policy, patch: Patch, error: ApiError) -> None:
+    def _record_failure(self, policy: Policy, patch: Patch, error: ApiError) -> None:
         self._series.remediations_failed += 1
         owner = str(patch.owner)
         if (policy_results := self._results.find(_key(policy))) is not None:
-            policy_results.failures[owner] = self._later(error)
+            policy_results.failures[owner] = self._retry_at(error)
         log.warning("failed to remediate workload", extra={"workload": owner, "reason": error.message})
-        self._tell(policy, "Warning", "RemediationFailed", f"Failed to patch {owner}: {error.message}")
+        self._record_event(policy, "Warning", "RemediationFailed", f"Failed to patch {owner}: {error.message}")
 
-    async def _keep_record(self, policy: Policy, action: AuditAction) -> None:
-        """If the server refuses an audit result, the score is still reported."""
+    async def _write_record(self, policy: Policy, action: AuditAction) -> None:
+        """If the server rejects an audit result, the score is still reported."""
         try:
             match action:
                 case RecordResult():
                     await self._record(action)
                     written = parse_time(action.body["spec"]["timestamp"]).timestamp()
-                    self._rest(policy, action, written + interval_s(policy.spec))
-                case DropResult():
-                    await self._drop(action)
+                    self._postpone(policy, action, written + interval_s(policy.spec))
+                case DeleteResult():
+                    await self._delete(action)
         except ApiError as error:
-            self._rest(policy, action, self._later(error))
+            self._postpone(policy, action, self._retry_at(error))
             log.warning("failed to write audit result", extra={"policy": policy.metadata.name, "reason": error.message})
 
     async def _record(self, result: RecordResult) -> None:
@@ -115,23 +115,23 @@ class Actor:
             return
         self._series.audit_results += 1
 
-    def _rest(self, policy: Policy, action: AuditAction, until: float) -> None:
-        """Nothing is recorded of the namespace before."""
+    def _postpone(self, policy: Policy, action: AuditAction, until: float) -> None:
+        """Write no audit result for the namespace before `until`."""
         policy_results = self._results.find(_key(policy))
-        page = None if policy_results is None else policy_results.pages.get(action.namespace)
-        if page is not None:
-            page.record_after = until
+        results = None if policy_results is None else policy_results.namespaces.get(action.namespace)
+        if results is not None:
+            results.record_after = until
 
-    def _later(self, error: ApiError) -> float:
+    def _retry_at(self, error: ApiError) -> float:
         return self._now().timestamp() + max(_RETRY_S, error.retry_after_s)
 
-    def _tell(self, policy: Policy, level: EventType, reason: str, message: str) -> None:
+    def _record_event(self, policy: Policy, level: EventType, reason: str, message: str) -> None:
         kind = (DEVOPS_POLICY if isinstance(policy, DevOpsPolicy) else CLUSTER_DEVOPS_POLICY).kind
         metadata = policy.metadata
         about = About(kind.api_version, kind.kind, metadata.namespace, metadata.name, metadata.uid)
         self._recorder.record(about, level, reason, message)
 
-    async def _drop(self, result: DropResult) -> None:
+    async def _delete(self, result: DeleteResult) -> None:
         path = POLICY_AUDIT_RESULT.kind.path(result.namespace, result.name)
         options = {"preconditions": {"uid": result.uid}} if result.uid else None
         try:

@@ -1,7 +1,7 @@
 """The kinds of this operator, as the original names them: `DevOpsPolicy`, `PolicyAuditResult`, `ClusterDevOpsPolicy`.
 
-What a policy may say is `spec.py`. A status is what was last seen; its fields are the original's, and below them what
-is new. `violations` is a number.
+The spec of a policy is defined in `spec.py`. The status has the fields of the original first, then our own.
+`violations` is a number.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ OPERATOR: Final = "kube-devops-operator"
 PATCHED_AT: Final = f"{GROUP}/patched-at"
 INJECTED: Final = f"{GROUP}/injected"
 OPT_OUT: Final = f"{GROUP}/enforcement"
-"""On a workload, with the value `disabled`: leave it as it is."""
+"""An annotation of a workload: with the value `disabled`, enforcement does not change the workload."""
 
 HEALTHY: Final = "Healthy"
-"""The type of the condition that tells whether the score is good enough."""
+"""The type of the condition that says whether the score is high enough."""
 INTERVAL_S: Final = 30
 HEARTBEAT_S: Final = 300
-"""How old `lastEvaluated` may get while nothing else changes."""
+"""The oldest that `lastEvaluated` becomes while nothing else changes."""
 MOST_WORKLOADS: Final = 100
 MOST_CHANGES: Final = 100
 LONGEST_CHANGE: Final = 512
@@ -83,7 +83,7 @@ class NamespaceScore(Part, frozen=True):
 
 class ClusterPolicyStatus(PolicyStatus, frozen=True, omit_defaults=True):
     namespaces: Annotated[tuple[NamespaceScore, ...], Meta(max_length=MOST_NAMESPACES)] = ()
-    """Those with the lowest scores."""
+    """The namespaces with the lowest scores."""
 
 
 class DevOpsPolicy(Declared, frozen=True):
@@ -105,17 +105,17 @@ class Violation(msgspec.Struct, frozen=True, rename="camel"):
     message: str
 
 
-def _slim(violation: Violation) -> Violation:
+def _interned(violation: Violation) -> Violation:
     pod, container, type_, severity, message = msgspec.structs.astuple(violation)
     return Violation(pod, intern(container), intern(type_), severity, intern(message))
 
 
-_violations = Pool[Violation](65_536, _slim)
-"""Results that follow each other mostly say the same."""
+_violations = Pool[Violation](65_536, _interned)
+"""Consecutive results have mostly the same violations, so equal ones are stored once."""
 
 
 class AuditSpec(Part, frozen=True, kw_only=True):
-    """One evaluation as it was, for the record."""
+    """The result of one evaluation."""
 
     policy_name: str
     cluster_name: str | None = None
@@ -141,7 +141,7 @@ _COLUMNS = (
     Column("Violations", ".status.violations", "integer"),
     Column("Mode", ".status.enforcementMode"),
     READY_COLUMN,
-    # Not `.status.message`, which is that of the last evaluation: a policy that is stalled says why.
+    # Not `.status.message`, which is about the last evaluation: the condition also says why a policy is stalled.
     Column("Message", '.status.conditions[?(@.type=="Ready")].message', priority=1),
     AGE_COLUMN,
 )

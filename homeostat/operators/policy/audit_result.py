@@ -1,9 +1,9 @@
-"""The record of evaluations: which results to write and which old ones to drop. Pure.
+"""Decides which PolicyAuditResults to create and which old ones to delete. Pure.
 
-Promises, each tested: nothing is written that the newest result already says; results come no faster than the policy's
-interval; of one policy no more are kept than it asks for, the oldest go first; a result names at most so many
-violations, and its numbers count them all. A policy of the cluster keeps a record in each namespace that it means, as
-if it were declared there.
+Promises, each tested: a result equal to the newest one is not written; a policy writes at most one result in an
+interval; at most `retention` results of a policy are kept, and the oldest are deleted first; a result lists at most
+`maxViolations` violations, and its totals count all of them. A ClusterDevOpsPolicy writes results in each namespace
+that it selects, as if it were declared there.
 """
 
 from __future__ import annotations
@@ -33,36 +33,36 @@ from homeostat.operators.policy.engine.score import classify
 from homeostat.operators.policy.engine.totals import Totals
 from homeostat.operators.policy.spec import AuditResults, PolicySpec
 
-_USUAL = AuditResults()
+_DEFAULTS = AuditResults()
 _LONGEST_PREFIX, _LONGEST_MESSAGE = 230, 1024
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What there is to say of one namespace, and the results that say what was before, the oldest first."""
+    """The totals of one namespace, and the results that exist already, the oldest first."""
 
     namespace: str
     totals: Totals
     violations: tuple[Violation, ...] = ()
-    """The first of them; `totals` counts them all."""
+    """The first violations; `totals` counts all of them."""
     kept: tuple[PolicyAuditResult, ...] = ()
 
 
 class RecordResult(msgspec.Struct, frozen=True):
-    """Create it; that it exists already is as good."""
+    """Create the result, unless it exists."""
 
     namespace: str
     body: JsonObject
 
 
-class DropResult(msgspec.Struct, frozen=True):
-    """Delete it; that it is gone already is as good."""
+class DeleteResult(msgspec.Struct, frozen=True):
+    """Delete the result, unless it is gone."""
 
     namespace: str
     name: str
     uid: str = ""
 
 
-AuditAction = RecordResult | DropResult
+AuditAction = RecordResult | DeleteResult
 
 
 def violation_of(key: str, finding: Finding) -> Violation:
@@ -71,7 +71,7 @@ def violation_of(key: str, finding: Finding) -> Violation:
 
 
 def most_violations(spec: PolicySpec) -> int:
-    return (spec.audit_results or _USUAL).max_violations
+    return (spec.audit_results or _DEFAULTS).max_violations
 
 
 def interval_s(spec: PolicySpec) -> int:
@@ -79,41 +79,41 @@ def interval_s(spec: PolicySpec) -> int:
 
 
 def results_of(policy: Policy, kept: Iterable[PolicyAuditResult]) -> tuple[PolicyAuditResult, ...]:
-    """Those of the policy among the results of a namespace, the oldest first.
+    """The results of the policy among those of a namespace, the oldest first.
 
-    A policy of the cluster and one of the namespace may have one name: the owner tells them apart.
+    A ClusterDevOpsPolicy and a DevOpsPolicy may have the same name: the owner reference distinguishes them.
     """
-    is_wide, name = isinstance(policy, ClusterDevOpsPolicy), policy.metadata.name
+    is_cluster_policy, name = isinstance(policy, ClusterDevOpsPolicy), policy.metadata.name
     ours = (each for each in kept if each.spec.policy_name == name and not each.is_terminating)
-    return tuple(sorted((each for each in ours if _is_of_cluster(each) == is_wide), key=_age))
+    return tuple(sorted((each for each in ours if _is_of_cluster(each) == is_cluster_policy), key=_age))
 
 
 def due_at(policy: Policy, record: Record, *, now: datetime) -> float:
-    """When there is something to do about the record, in seconds since the epoch; infinity while all is said."""
+    """When a result is to be written or deleted, in seconds since the epoch; infinity if none is."""
     if len(record.kept) > _retention(policy):
         return 0.0
-    return _news_at(policy, record, now)
+    return _write_at(policy, record, now)
 
 
 def plan_audit(policy: Policy, record: Record, *, now: datetime) -> tuple[AuditAction, ...]:
     actions: list[AuditAction] = []
-    if _news_at(policy, record, now) <= now.timestamp():
+    if _write_at(policy, record, now) <= now.timestamp():
         actions.append(RecordResult(record.namespace, _body(policy, record, now)))
     excess = max(len(record.kept) + len(actions) - _retention(policy), 0)
-    drops = (DropResult(record.namespace, each.metadata.name, each.metadata.uid) for each in record.kept[:excess])
+    drops = (DeleteResult(record.namespace, each.metadata.name, each.metadata.uid) for each in record.kept[:excess])
     return (*actions, *drops)
 
 
 def _retention(policy: Policy) -> int:
-    return (policy.spec.audit_results or _USUAL).retention
+    return (policy.spec.audit_results or _DEFAULTS).retention
 
 
-def _news_at(policy: Policy, record: Record, now: datetime) -> float:
-    """When a result may be written; infinity where there is nothing new to say."""
+def _write_at(policy: Policy, record: Record, now: datetime) -> float:
+    """When the next result is to be written; infinity if it would equal the newest one."""
     if not _retention(policy):
         return inf
     if not record.kept:
-        # Of the many namespaces of a cluster, those that never had Pods need no record of it.
+        # A ClusterDevOpsPolicy writes no results for namespaces that never had Pods.
         return inf if isinstance(policy, ClusterDevOpsPolicy) and not record.totals.pods else 0.0
     newest, result = record.kept[-1], _audit_of(policy, record, now)
     if msgspec.structs.replace(newest.spec, timestamp=result.timestamp, cluster_name=result.cluster_name) == result:
@@ -152,11 +152,11 @@ def _audit_of(policy: Policy, record: Record, now: datetime) -> AuditSpec:
 
 def _body(policy: Policy, record: Record, now: datetime) -> JsonObject:
     kind, owner = POLICY_AUDIT_RESULT.kind, policy.metadata
-    is_wide = isinstance(policy, ClusterDevOpsPolicy)
-    # Where a name is cut, a dot may be left at its end, which may not stand before a dash.
+    is_cluster_policy = isinstance(policy, ClusterDevOpsPolicy)
+    # A truncated name may end with a dot, and a dot before a dash is not a valid name.
     prefix = owner.name[:_LONGEST_PREFIX].rstrip(".-")
-    scope = "-cluster" if is_wide else ""
-    reference = owner_reference((CLUSTER_DEVOPS_POLICY if is_wide else DEVOPS_POLICY).kind, owner)
+    scope = "-cluster" if is_cluster_policy else ""
+    reference = owner_reference((CLUSTER_DEVOPS_POLICY if is_cluster_policy else DEVOPS_POLICY).kind, owner)
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,

@@ -2,7 +2,7 @@
 
     load_bundle("Baseline").spec
 
-Names know no case. A bundle is printed as a policy by `policy_of`.
+Names are case-insensitive. `policy_of` makes a DevOpsPolicy of a bundle.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class UnknownBundleError(LookupError):
-    """Says which there are."""
+    """Lists the known bundles."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f'unknown bundle "{name}"; known bundles: {", ".join(sorted(NAMES))}')

@@ -1,6 +1,6 @@
-"""What the operator's deployment to a cluster has besides: the admission webhook, and what Prometheus and Grafana show.
+"""The parts of the operator's deployment to a cluster: the admission webhook, Grafana panels and Prometheus alerts.
 
-Several replicas report the same score, so that gauges are the greatest of them and counters are summed. Pure.
+Several replicas report the same score, so panels show the maximum of gauges and the sum of counters. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from homeostat.operators.policy.admission.webhook_configuration import PORT, web
 from homeostat.runtime.deployment import Alert, Panel, Webhook
 
 
-def _greatest(metric: str, *labels: str) -> str:
+def _max(metric: str, *labels: str) -> str:
     return f"max by ({', '.join(labels)}) ({metric})" if labels else f"max({metric})"
 
 
@@ -29,24 +29,24 @@ _POLICY: Final = ("namespace", "policy")
 _OF_POLICY: Final = "{{namespace}}/{{policy}}"
 PANELS: Final[dict[str, tuple[Panel, ...]]] = {
     "Overview": (
-        Panel("Cluster score", _greatest("cluster_health_score"), is_stat=True),
+        Panel("Cluster score", _max("cluster_health_score"), is_stat=True),
         Panel("Lowest policy", "min(devopspolicy_health_score)", is_stat=True),
         Panel("Violations", "sum(max by (namespace, policy) (devopspolicy_violations_total))", is_stat=True),
-        Panel("Policies that enforce", f"sum({_greatest('devopspolicy_enforcement_mode', *_POLICY)})", is_stat=True),
-        Panel("Pods", _greatest("pods_tracked_total"), is_stat=True),
+        Panel("Policies that enforce", f"sum({_max('devopspolicy_enforcement_mode', *_POLICY)})", is_stat=True),
+        Panel("Pods", _max("pods_tracked_total"), is_stat=True),
         Panel("Denials, 1 h", "sum(increase(webhook_denials_total[1h]))", is_stat=True),
     ),
     "Watch": (
-        Panel("Score of each namespace", _greatest("namespace_health_score", "namespace"), "{{namespace}}"),
-        Panel("Score of the cluster", _greatest("cluster_health_score"), "cluster"),
+        Panel("Score of each namespace", _max("namespace_health_score", "namespace"), "{{namespace}}"),
+        Panel("Score of the cluster", _max("cluster_health_score"), "cluster"),
         Panel("Pod events received", _rate("pod_events_total"), "changes", "ops"),
     ),
     "Reconcile": (
-        Panel("Score of each policy", _greatest("devopspolicy_health_score", *_POLICY), _OF_POLICY),
-        Panel("Violations of each policy", _greatest("devopspolicy_violations_total", *_POLICY), _OF_POLICY),
-        Panel("Reconciliations of policies", _rate("devopspolicy_reconcile_total"), "looks", "ops"),
+        Panel("Score of each policy", _max("devopspolicy_health_score", *_POLICY), _OF_POLICY),
+        Panel("Violations of each policy", _max("devopspolicy_violations_total", *_POLICY), _OF_POLICY),
+        Panel("Reconciliations of policies", _rate("devopspolicy_reconcile_total"), "reconciliations", "ops"),
         Panel("Reconciliations that failed", _rate("devopspolicy_reconcile_errors_total"), "errors", "ops"),
-        Panel("Longest looks, p99", _p99("devopspolicy_reconcile_duration_seconds"), "p99", "s"),
+        Panel("Duration of reconciliations, p99", _p99("devopspolicy_reconcile_duration_seconds"), "p99", "s"),
         Panel("Pods evaluated", _rate("devopspolicy_pods_scanned_total"), "Pods", "ops"),
         Panel("Workloads patched", _rate("devopspolicy_remediations_applied_total"), "applied", "ops"),
         Panel("Workloads that could not be patched", _rate("devopspolicy_remediations_failed_total"), "failed", "ops"),
@@ -56,8 +56,8 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel(
             "Denials", _rate("webhook_denials_total", "namespace", "violation"), "{{namespace}} {{violation}}", "ops"
         ),
-        Panel("Longest answers, p99", _p99("webhook_request_duration_seconds"), "p99", "s"),
-        Panel("Answers in a hurry", _rate("webhook_hurried_total"), "hurried", "ops"),
+        Panel("Duration of reviews, p99", _p99("webhook_request_duration_seconds"), "p99", "s"),
+        Panel("Reviews cut short", _rate("webhook_hurried_total"), "cut short", "ops"),
     ),
     "Severity & Audit": (
         Panel(
@@ -66,13 +66,13 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
             "{{severity}}",
         ),
         Panel("Audit results written", _rate("devopspolicy_audit_results_total"), "results", "ops"),
-        Panel("Mode of each policy", _greatest("devopspolicy_enforcement_mode", *_POLICY), _OF_POLICY),
+        Panel("Mode of each policy", _max("devopspolicy_enforcement_mode", *_POLICY), _OF_POLICY),
     ),
 }
 ALERTS: Final = (
     Alert(
         name="PolicyScoreLow",
-        expression=f"{_greatest('devopspolicy_health_score', *_POLICY)} < 50",
+        expression=f"{_max('devopspolicy_health_score', *_POLICY)} < 50",
         summary="Policy {{ $labels.namespace }}/{{ $labels.policy }} scores {{ $value }} of 100",
         advice="List its violations: kubectl describe devopspolicy {{ $labels.policy }} -n {{ $labels.namespace }}",
         lasting="30m",

@@ -1,5 +1,5 @@
-"""Policies as people write and exchange them: read with every fault named, exported without what a server adds, and
-compared. Pure: text in and out is the caller's.
+"""Policies in files: read with every error reported, exported without the fields that a server adds, and compared.
+Pure: the caller reads and writes the files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KINDS: Final = {each.kind.kind: each for each in (DEVOPS_POLICY, CLUSTER_DEVOPS
 
 
 class PolicyDocument(msgspec.Struct, frozen=True):
-    """A policy that means something."""
+    """A valid policy, with its compiled form."""
 
     namespace: str
     name: str
@@ -44,7 +44,7 @@ class PolicyDocument(msgspec.Struct, frozen=True):
 
 
 class PolicyDocumentError(ValueError):
-    """Says everything that is wrong with a policy, each with its path."""
+    """Lists all errors of a policy, each with its path."""
 
 
 def is_policy(document: Json) -> bool:
@@ -55,7 +55,7 @@ def is_policy(document: Json) -> bool:
 
 
 def read_policy(document: JsonObject) -> PolicyDocument:
-    """As a server would take it, except that an unknown field is an error here: nobody writes one on purpose."""
+    """Validates the policy as a server does, except that an unknown field is an error."""
     kind = _KINDS[document["kind"]]
     if faults := list(_faults(document, kind)):
         raise PolicyDocumentError("; ".join(faults))
@@ -94,7 +94,7 @@ def _validator(kind: CustomKind) -> Validator:
 
 
 def export_policies(policies: Iterable[JsonObject], *, context: str, now: datetime) -> list[JsonObject]:
-    """Without status and what a server adds, sorted by namespace and name, and told where they came from."""
+    """Without status and the fields that a server adds, sorted by namespace and name, annotated with their origin."""
     found = [_exported(each, context, format_time(now)) for each in policies]
     return sorted(found, key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
 
@@ -112,7 +112,7 @@ def _exported(policy: JsonObject, context: str, moment: str) -> JsonObject:
 
 
 def compare_policy(local: JsonObject, remote: JsonObject | None) -> list[str]:
-    """`[=]`, `[+]` or `[~]` with a line for each path of the spec that differs, what the cluster has first."""
+    """`[=]`, `[+]` or `[~]` with lines for each path of the spec that differs, the value in the cluster first."""
     try:
         document = read_policy(local)
     except PolicyDocumentError as error:
@@ -141,10 +141,10 @@ def _differences(path: str, old: Json, new: Json) -> Iterator[str]:
     if old == new:
         return
     if old is not None:
-        yield f"  - {path}: {_told(old)}"
+        yield f"  - {path}: {_json(old)}"
     if new is not None:
-        yield f"  + {path}: {_told(new)}"
+        yield f"  + {path}: {_json(new)}"
 
 
-def _told(value: Json) -> str:
+def _json(value: Json) -> str:
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""The metrics of the operator, by the original's names. A policy that goes takes all its series with it."""
+"""The metrics of the operator, with the names of the original. All series of a policy are removed with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ERRORS = frozenset({"failed"})
 
 Key = tuple[str, str]
 Counted = Callable[[], tuple[Mapping[str, int], "Histogram"]]
-"""How the looks at policies ended, and how long they took."""
+"""The outcomes of reconciliations, and their durations."""
 
 
 class _Shown(NamedTuple):
@@ -27,7 +27,7 @@ class _Shown(NamedTuple):
 
 
 class Series:
-    """Counts are since the start of the process; the rest is of the policies there are."""
+    """Counters since the start of the process, and the current values of each policy."""
 
     def __init__(self, counted: Counted) -> None:
         self.remediations_applied = self.remediations_failed = self.pods_scanned = self.audit_results = 0
@@ -49,8 +49,8 @@ class Series:
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import HistogramMetricFamily
 
-        looks, times = self._counted()
-        yield from self._counts(looks)
+        outcomes, times = self._counted()
+        yield from self._counts(outcomes)
         family = HistogramMetricFamily(
             "devopspolicy_reconcile_duration_seconds", "Duration of the reconciliations of policies"
         )
@@ -58,19 +58,19 @@ class Series:
         yield family
         yield from self._policies()
 
-    def _counts(self, looks: Mapping[str, int]) -> Iterator[Metric]:
+    def _counts(self, outcomes: Mapping[str, int]) -> Iterator[Metric]:
         from prometheus_client.metrics_core import CounterMetricFamily
 
-        errors = sum(count for name, count in looks.items() if name in _ERRORS)
-        for name, told, count in (
-            ("devopspolicy_reconcile_total", "Reconciliations of policies", sum(looks.values())),
+        errors = sum(count for name, count in outcomes.items() if name in _ERRORS)
+        for name, text, count in (
+            ("devopspolicy_reconcile_total", "Reconciliations of policies", sum(outcomes.values())),
             ("devopspolicy_reconcile_errors_total", "Reconciliations that failed", errors),
             ("devopspolicy_remediations_applied_total", "Workloads patched", self.remediations_applied),
             ("devopspolicy_remediations_failed_total", "Workloads that could not be patched", self.remediations_failed),
             ("devopspolicy_pods_scanned_total", "Pods evaluated", self.pods_scanned),
             ("devopspolicy_audit_results_total", "Audit results written", self.audit_results),
         ):
-            yield CounterMetricFamily(name, told, value=count)
+            yield CounterMetricFamily(name, text, value=count)
 
     def _policies(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily

@@ -14,7 +14,7 @@ from homeostat.operators.policy.api import ClusterDevOpsPolicy, DevOpsPolicy, Po
 from homeostat.operators.policy.audit_result import Record, due_at, most_violations, results_of, violation_of
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.live.evaluation import PolicyEvaluation
-from homeostat.operators.policy.live.results import Key, Page, PolicyResults, ResultsByPolicy
+from homeostat.operators.policy.live.results import Key, NamespaceResults, PolicyResults, ResultsByPolicy
 from homeostat.operators.policy.live.workloads import WorkloadCache
 from homeostat.operators.policy.metrics import Series
 from homeostat.operators.policy.world import World
@@ -22,7 +22,7 @@ from homeostat.runtime.cache.cache import Cache
 
 _YIELD_EVERY = 50
 _MOST_RECORDS = 20
-"""In one look: a policy of the cluster shows its score before all namespaces have their record."""
+"""In one reconciliation: a ClusterDevOpsPolicy reports its score before all namespaces have an audit result."""
 
 
 class Namespace(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ Policies = Cache[DevOpsPolicy] | Cache[ClusterDevOpsPolicy]
 
 
 class Observer:
-    """Of one kind of policy. What is kept of a policy goes with it, also where it goes while it is looked at."""
+    """For one kind of policy. The results of a policy are removed with it, even if it is deleted meanwhile."""
 
     def __init__(
         self,
@@ -68,20 +68,20 @@ class Observer:
         evaluator = policy_results.evaluator
         if policy.is_terminating or not isinstance(evaluator, Evaluator):
             return World(now, evaluator, has_series=key in self._series)
-        if policy_results.asks_workloads:
+        if policy_results.uses_workloads:
             await self._workload_cache.ready(has_budgets=bool(policy.spec.require_disruption_budget))
-        meant = self._meant(policy, evaluator)
-        policy_results.keep(meant)
-        for number, namespace in enumerate(meant):
-            await self._evaluation.refresh(policy_results.page(namespace), namespace, evaluator, now)
+        namespaces = self._selected_namespaces(policy, evaluator)
+        policy_results.keep(namespaces)
+        for number, namespace in enumerate(namespaces):
+            await self._evaluation.refresh(policy_results.of_namespace(namespace), namespace, evaluator, now)
             if number % _YIELD_EVERY == _YIELD_EVERY - 1:
                 await asyncio.sleep(0)
-        return self._seen(key, policy, policy_results, evaluator, now)
+        return self._world(key, policy, policy_results, evaluator, now)
 
-    def _meant(self, policy: Policy, evaluator: Evaluator) -> list[str]:
+    def _selected_namespaces(self, policy: Policy, evaluator: Evaluator) -> list[str]:
         if not isinstance(policy, ClusterDevOpsPolicy):
             return [policy.metadata.namespace]
-        # Absence of labels is not labels: a namespace that is not known yet is not meant.
+        # The labels of a namespace that is not in the cache are unknown, so it is not selected.
         known = [] if self._namespaces is None else list(self._namespaces)
         return [
             each.metadata.name
@@ -89,11 +89,11 @@ class Observer:
             if evaluator.selects_namespace(each.metadata.name, each.metadata.labels)
         ]
 
-    def _seen(
+    def _world(
         self, key: Key, policy: Policy, policy_results: PolicyResults, evaluator: Evaluator, now: datetime
     ) -> World:
         totals, plans, is_enforced = policy_results.totals(), policy_results.plans(), policy.spec.is_enforced
-        is_wide = isinstance(policy, ClusterDevOpsPolicy)
+        is_cluster_policy = isinstance(policy, ClusterDevOpsPolicy)
         self._series.show(key, totals, is_enforced=is_enforced)
         return World(
             now,
@@ -101,24 +101,24 @@ class Observer:
             totals,
             policy_results.next_due(),
             plans=plans,
-            workloads=self._workload_cache.concerned(plans, policy_results.pages) if is_enforced else {},
-            failures=policy_results.refused(plans),
+            workloads=self._workload_cache.relevant(plans, policy_results.namespaces) if is_enforced else {},
+            failures=policy_results.current_failures(plans),
             records=tuple(islice(self._records(policy, policy_results, now), _MOST_RECORDS)),
-            namespaces=policy_results.by_namespace() if is_wide else {},
+            namespaces=policy_results.by_namespace() if is_cluster_policy else {},
             has_series=True,
         )
 
     def _records(self, policy: Policy, policy_results: PolicyResults, now: datetime) -> Iterator[Record]:
-        """Of the namespaces about which there is something to write or to drop now."""
-        for namespace, page in policy_results.pages.items():
-            if page.record_after <= now.timestamp():
-                record = self._record(policy, namespace, page)
-                page.record_after = due_at(policy, record, now=now)
-                if page.record_after <= now.timestamp():
+        """The records of namespaces whose audit results are to be written or deleted now."""
+        for namespace, results in policy_results.namespaces.items():
+            if results.record_after <= now.timestamp():
+                record = self._record(policy, namespace, results)
+                results.record_after = due_at(policy, record, now=now)
+                if results.record_after <= now.timestamp():
                     yield record
 
-    def _record(self, policy: Policy, namespace: str, page: Page) -> Record:
-        found = page.tally.findings(most_violations(policy.spec))
+    def _record(self, policy: Policy, namespace: str, results: NamespaceResults) -> Record:
+        found = results.running.findings(most_violations(policy.spec))
         violations = tuple(violation_of(key, finding) for key, finding in found)
         kept = results_of(policy, self._audits.in_namespace(namespace))
-        return Record(namespace, page.totals(), violations, kept)
+        return Record(namespace, results.totals(), violations, kept)

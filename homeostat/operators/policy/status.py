@@ -1,4 +1,4 @@
-"""The status of a policy: what was seen, by the wire names of its fields. Pure."""
+"""Builds the status of a policy, by the wire names of its fields. Pure."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _OF_ENFORCEMENT: Final = (
 )
 
 
-def held_status(policy: Policy) -> JsonObject:
-    held = msgspec.json.decode(policy.status or b"{}")
-    return held if isinstance(held, dict) else {}
+def current_status(policy: Policy) -> JsonObject:
+    current = msgspec.json.decode(policy.status or b"{}")
+    return current if isinstance(current, dict) else {}
 
 
 def status_fields(policy: Policy, world: World, steps: list[Step]) -> JsonObject:
-    """The status but for its time; None removes a field."""
+    """The status without its time; None removes a field."""
     totals, bounds = world.totals, policy.spec.thresholds
     score = totals.score
     return {
@@ -67,19 +67,19 @@ def _remediations(policy: Policy, world: World, steps: list[Step]) -> JsonObject
         return dict.fromkeys(_OF_ENFORCEMENT)
     patched = sorted(key for key, each in world.workloads.items() if is_patched(each))
     due = sorted((each for each in steps if isinstance(each, Due)), key=lambda each: str(each.owner))
-    portless = sorted(f"{each.owner}/{name}" for each in steps for name in each.portless)
+    without_port = sorted(f"{each.owner}/{name}" for each in steps for name in each.without_port)
     return {
         "remediationsApplied": len(patched),
         "remediationsFailed": len(world.failures),
         "remediatedWorkloads": patched[:MOST_WORKLOADS] or None,
         "plannedRemediations": [str(each.owner) for each in due[:MOST_WORKLOADS]] or None,
         PLANNED_CHANGES: _changes(due, policy.spec) or None,
-        WITHOUT_PORT: portless[:MOST_WORKLOADS] or None,
+        WITHOUT_PORT: without_port[:MOST_WORKLOADS] or None,
     }
 
 
 def _changes(due: list[Due], spec: PolicySpec) -> list[str]:
-    """Of a dry run; what is not dry is about to be done, and told then."""
+    """The changes of a dry run. Otherwise the changes are applied, and an Event reports them."""
     if spec.enforcement is None or not spec.enforcement.dry_run:
         return []
     return list(islice((line for each in due for line in each.changes(spec)), MOST_CHANGES))
@@ -87,20 +87,20 @@ def _changes(due: list[Due], spec: PolicySpec) -> list[str]:
 
 def _worst(namespaces: Mapping[str, Totals]) -> list[JsonObject] | None:
     scored = sorted(namespaces.items(), key=lambda each: (each[1].score, each[0]))[:MOST_NAMESPACES]
-    told = (
+    scores = (
         NamespaceScore(name=name, health_score=each.score, pods=each.pods, violations=each.violations)
         for name, each in scored
     )
-    return [msgspec.to_builtins(each) for each in told] or None
+    return [msgspec.to_builtins(each) for each in scores] or None
 
 
-def last_evaluated(held: JsonObject, fields: JsonObject, now: datetime) -> str:
-    """The time that the status has already, while it says the same and the time is not old."""
-    told = held.get("lastEvaluated")
-    if isinstance(told, str) and all(held.get(name) == value for name, value in fields.items()):
+def last_evaluated(current: JsonObject, fields: JsonObject, now: datetime) -> str:
+    """The time in the current status, if the status did not change and the time is not too old; otherwise now."""
+    evaluated = current.get("lastEvaluated")
+    if isinstance(evaluated, str) and all(current.get(name) == value for name, value in fields.items()):
         try:
-            if 0 <= now.timestamp() - parse_time(told).timestamp() < HEARTBEAT_S:
-                return told
+            if 0 <= now.timestamp() - parse_time(evaluated).timestamp() < HEARTBEAT_S:
+                return evaluated
         except TimestampError:
             pass
     return format_time(now)

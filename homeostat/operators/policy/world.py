@@ -1,4 +1,4 @@
-"""What a look at a policy has seen: the frozen value between observing and deciding."""
+"""What `observe` has read for a policy: the frozen value that `decide` gets."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from homeostat.operators.policy.engine.totals import Totals
 
 
 class World(msgspec.Struct, frozen=True):
-    """What was seen of the Pods and the workloads that a policy means."""
+    """The totals, plans and workloads of a policy."""
 
     now: datetime
     evaluator: Evaluator | Fault
     totals: Totals = Totals()
     next_due: float | None = None
-    """When the first Pod must be asked again though nothing changed, in seconds since the epoch."""
+    """When the first Pod must be evaluated again although nothing changed, in seconds since the epoch."""
     plans: tuple[Plan, ...] = ()
     workloads: Mapping[str, Workload] = {}
-    """By key: those of the plans, and those that were patched before."""
+    """By key: the workloads of the plans, and the workloads that were patched before."""
     failures: Mapping[str, float] = {}
-    """By key: workloads whose patch the server refused, and when to try again."""
+    """By key: workloads whose patch the server rejected, and when to retry."""
     records: tuple[Record, ...] = ()
-    """Of the namespaces whose last result says something else by now, or of which too many are kept."""
+    """The namespaces whose newest audit result is out of date, or that have too many results."""
     namespaces: Mapping[str, Totals] = {}
-    """For a policy of the cluster: the sums of each namespace."""
+    """For a ClusterDevOpsPolicy: the totals of each namespace."""
     has_series: bool = False
-    """Whether the metrics tell of the policy."""
+    """Whether the policy has metric series."""

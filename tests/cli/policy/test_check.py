@@ -61,7 +61,7 @@ NOWHERE = (
 )
 
 
-def test_without_a_path_the_current_directory_is_judged_and_told(cli: Cli, tmp_path: Path) -> None:
+def test_without_a_path_the_current_directory_is_checked_and_reported(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path / "home/a/web.yaml", pod(BARE))
     done = check_in(cli, tmp_path / "home", stdin=yaml.dump(pod(PROBED)))
     assert (done.returncode, done.stderr.decode()) == (
@@ -71,7 +71,7 @@ def test_without_a_path_the_current_directory_is_judged_and_told(cli: Cli, tmp_p
     assert msgspec.json.decode(done.stdout)["violations"][0]["source"] == "a/web.yaml"
 
 
-def test_without_a_path_and_manifests_standard_input_is_judged_and_told(cli: Cli, tmp_path: Path) -> None:
+def test_without_a_path_and_manifests_standard_input_is_checked_and_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "home/.git").mkdir(parents=True)
     done = check_in(cli, tmp_path / "home", stdin=yaml.dump(pod(BARE)))
     assert (done.returncode, done.stderr.decode()) == (1, "no path given; checking standard input\n")
@@ -148,26 +148,26 @@ CONFIG: JsonObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"nam
 CHOOSY: JsonObject = {**RULES, "spec": {"forbidLatestTag": True, "selector": {"matchLabels": {"team": "none"}}}}
 
 
-def placed(namespace: str) -> JsonObject:
+def with_namespace(namespace: str) -> JsonObject:
     body = pod(BARE, namespace)
     return {**body, "metadata": {**body["metadata"], "namespace": namespace}}
 
 
-def test_where_no_workload_is_found_that_is_told(cli: Cli, tmp_path: Path) -> None:
+def test_where_no_workload_is_found_that_is_reported(cli: Cli, tmp_path: Path) -> None:
     done = cli.here("policy", "check", write(tmp_path / "config.yaml", CONFIG), "-o", "json")
     assert done.err.startswith("nothing to check: found no Pod and no workload in the file; pass manifests of Pods")
     assert (done.code, done.json["violations"]) == (0, [])
 
 
-def test_what_is_in_a_namespace_of_the_system_is_told(cli: Cli, tmp_path: Path) -> None:
-    write(tmp_path / "a.yaml", placed("kube-system"))
-    write(tmp_path / "b.yaml", placed("shop"))
+def test_what_is_in_a_namespace_of_the_system_is_reported(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", with_namespace("kube-system"))
+    write(tmp_path / "b.yaml", with_namespace("shop"))
     done = cli.here("policy", "check", tmp_path, "-o", "github")
     assert done.err == "skipped 1 of 2 Pods and workloads: they are in system namespaces (kube-system)\n"
     assert done.code == 1
 
 
-def test_a_policy_whose_selector_matches_nothing_is_told(cli: Cli, tmp_path: Path) -> None:
+def test_a_policy_whose_selector_matches_nothing_is_reported(cli: Cli, tmp_path: Path) -> None:
     policy = write(tmp_path / "policy.yml", CHOOSY)
     done = cli.here(
         "policy", "check", write(tmp_path / "a.yaml", pod(BARE)), "--policy", policy, "--bundle", "baseline"
@@ -176,7 +176,7 @@ def test_a_policy_whose_selector_matches_nothing_is_told(cli: Cli, tmp_path: Pat
     assert (done.code, done.err.count("\n")) == (1, 1)
 
 
-def test_what_is_broken_is_told_with_its_line_and_the_rest_is_judged(cli: Cli, tmp_path: Path) -> None:
+def test_what_is_broken_is_reported_with_its_line_and_the_rest_is_checked(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path / "good.yaml", pod(BARE, "good"))
     broken = yaml.dump(pod(BARE, "before")) + b"---\nkind: [\n---\n" + yaml.dump(pod(BARE, "after"))
     (tmp_path / "broken.yaml").write_bytes(broken)
@@ -218,7 +218,7 @@ def test_a_policy_of_a_file_judges_with_rules_of_its_own(cli: Cli, tmp_path: Pat
     assert (found["policy"], found["type"], found["message"]) == ("shop/named", "team", "no labels at all")
 
 
-def test_a_policy_that_means_nothing_is_refused_with_file_line_and_path(cli: Cli, tmp_path: Path) -> None:
+def test_a_policy_that_is_invalid_is_refused_with_file_line_and_path(cli: Cli, tmp_path: Path) -> None:
     bad = {**RULES, "spec": {"rules": [{"name": "team", "expression": "1 +"}]}}
     policy = write(tmp_path / "policy.yaml", {"apiVersion": "v1", "kind": "ConfigMap"}, bad)
     done = cli.here("policy", "check", write(tmp_path / "web.yaml", pod(PROBED)), "--policy", policy)

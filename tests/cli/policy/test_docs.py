@@ -41,7 +41,7 @@ def test_the_table_of_checks_is_the_one_of_the_code() -> None:
     assert {row[1] for row in told} <= set(PolicySpec.__struct_encode_fields__)
 
 
-def test_every_check_comes_of_the_field_that_is_told() -> None:
+def test_every_check_comes_of_the_field_that_is_documented() -> None:
     told = {row[0]: row[1] for row in table_rows(TEXT, "| check | field | finds | weight | severity |")}
     switches = {
         each for each in PolicySpec.__struct_encode_fields__ if re.match("forbid|require|max|min|allowed", each)
@@ -63,7 +63,7 @@ def judged(kind: str, pod: JsonObject) -> list[str]:
     return [each.type for each in report.entries]
 
 
-def test_the_policy_that_is_shown_does_as_told() -> None:
+def test_the_policy_that_is_shown_does_as_documented() -> None:
     assert judged("Job", {"containers": [CONTAINER]}) == []
     assert judged("Deployment", {"containers": [CONTAINER], "initContainers": [CONTAINER]}) == ["missing_liveness"]
     privileged = {**CONTAINER, "securityContext": {"privileged": True}}
@@ -71,14 +71,16 @@ def test_the_policy_that_is_shown_does_as_told() -> None:
 
 
 @pytest.mark.parametrize("command", commands_of("What is checked") + commands_of("In CI"), ids=" ".join)
-def test_commands_without_a_cluster_do_as_told(cli: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
+def test_commands_without_a_cluster_do_as_documented(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
     monkeypatch.chdir(EXAMPLES / "policy-ci")
     done = cli.here(*command)
     assert done.code in (0, 1), done.err
     assert done.err == ""
 
 
-def test_commands_on_a_plane_do_as_told(up: Up, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_on_a_plane_do_as_documented(up: Up, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "policy-live")
     until = time.monotonic() + 10
     # A plane that has just begun gets the kinds of its operators one after the other.
@@ -102,7 +104,9 @@ def test_the_mode_is_shown_also_where_the_policy_does_not_say_it(up: Up, monkeyp
     assert rows[1][rows[0].index("MODE")] == "audit"
 
 
-def test_manifests_for_a_cluster_are_printed_as_told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manifests_for_a_cluster_are_printed_as_documented(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     commands = commands_of("In a cluster")
     assert len(commands) == 6

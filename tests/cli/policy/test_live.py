@@ -24,13 +24,13 @@ def shop(up: Up, tmp_path_factory: pytest.TempPathFactory) -> Up:
     home = tmp_path_factory.mktemp("shop")
     names = ("shop", "kube-flannel", "depot")
     spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
-    placed = [
+    declared = [
         ("shop", pod(PROBED, "good")),
         ("shop", pod(BARE, "bare")),
         ("shop", pod({**BARE, "name": "other"}, "other")),
         ("kube-flannel", pod(BARE, "system")),
     ]
-    pods = [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for namespace, each in placed]
+    pods = [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for namespace, each in declared]
     for each in (*spaces, *pods):
         done = up.cli.here("apply", "-f", write(home / "object.yaml", each))
         assert done.code == 0, done.err
@@ -157,7 +157,7 @@ def test_findings_name_their_cluster_and_lines_their_policy_where_there_are_seve
         (("--contexts", "one", "--fail-on", "critical"), 0, ""),
     ],
 )
-def test_what_analyze_ends_with(shop: Up, tmp_path: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
+def test_exit_codes_of_analyze(shop: Up, tmp_path: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
     done = shop.cli.here("policy", "analyze", "--kubeconfig", contexts(shop, tmp_path / "config"), *arguments)
     assert done.code == code
     assert told in done.err
@@ -184,7 +184,7 @@ def test_policies_are_exported_compared_and_imported(shop: Up, tmp_path: Path) -
     assert "configured" in cli.here("policy", "import", path).out
 
 
-def test_a_policy_that_means_nothing_is_not_imported(shop: Up, tmp_path: Path) -> None:
+def test_a_policy_that_is_invalid_is_not_imported(shop: Up, tmp_path: Path) -> None:
     policy = yaml.load(shop.cli.here("policy", "bundle", "baseline").out.encode())
     policy["spec"]["maxRestartCount"] = -1
     path = write(tmp_path / "policy.yaml", policy)
@@ -194,12 +194,12 @@ def test_a_policy_that_means_nothing_is_not_imported(shop: Up, tmp_path: Path) -
     assert shop.cli.here("policy", "diff", path).out.startswith("[!] default/devops-policy: spec.maxRestartCount")
 
 
-def test_a_policy_for_a_namespace_that_is_not_there_is_told_so_and_the_others_are_imported(
+def test_a_policy_for_a_namespace_that_is_not_there_is_reported_and_the_others_are_imported(
     shop: Up, tmp_path: Path
 ) -> None:
     cli, path = shop.cli, tmp_path / "policies.yaml"
-    lost, placed = (cli.here("policy", "bundle", "baseline", "-n", each).out for each in ("nowhere", "depot"))
-    path.write_text(f"{lost}---\n{placed}")
+    lost, declared = (cli.here("policy", "bundle", "baseline", "-n", each).out for each in ("nowhere", "depot"))
+    path.write_text(f"{lost}---\n{declared}")
     done = cli.here("policy", "import", path)
     assert done.code == 1
     assert 'namespaces "nowhere" not found' in done.err
@@ -278,7 +278,7 @@ def test_a_policy_that_is_stalled_is_watched_as_such() -> None:
     assert row_of({"metadata": {"name": "tags"}, "status": status}).classification == "Stalled"
 
 
-def test_a_server_without_the_kinds_is_told_how_to_get_them(cli: Cli, tmp_path: Path) -> None:
+def test_a_server_without_the_kinds_is_reported_with_how_to_install_them(cli: Cli, tmp_path: Path) -> None:
     with running(cli, "--operators", "housekeeping") as plane:
         done = plane.cli.here("policy", "export")
         assert done.code == 1

@@ -11,7 +11,7 @@ from homeostat.objects.patch.strategic import strategic_merge_patch
 from homeostat.objects.views.workload import Workload
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.operators.policy.api import Policy, PolicyAuditResult
-from homeostat.operators.policy.audit_result import DropResult, Record, RecordResult
+from homeostat.operators.policy.audit_result import DeleteResult, Record, RecordResult
 from homeostat.operators.policy.decide import Action, ForgetSeries, decide
 from homeostat.operators.policy.enforcement.plan import Patch
 from homeostat.operators.policy.world import World
@@ -51,7 +51,7 @@ class Simulation:
             case RecordResult():
                 made = msgspec.convert(action.body, PolicyAuditResult)
                 records = tuple(_kept(each, (*each.kept, made)) for each in records)
-            case DropResult():
+            case DeleteResult():
                 records = tuple(
                     _kept(each, tuple(one for one in each.kept if one.metadata.name != action.name)) for each in records
                 )

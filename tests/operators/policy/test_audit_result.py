@@ -19,7 +19,7 @@ from homeostat.operators.policy.api import (
 )
 from homeostat.operators.policy.audit_result import (
     AuditAction,
-    DropResult,
+    DeleteResult,
     Record,
     RecordResult,
     due_at,
@@ -30,7 +30,7 @@ from homeostat.operators.policy.audit_result import (
 from homeostat.operators.policy.engine.check import HOST_PATH, Finding
 from homeostat.operators.policy.engine.totals import Totals
 from homeostat.operators.policy.spec import AuditResults, PolicySpec
-from tests.operators.policy.worlds import ALL, GOOD, MOMENT, NOW, WORST, tally_of
+from tests.operators.policy.worlds import ALL, GOOD, MOMENT, NOW, WORST, running_totals_of
 
 OWNER = Metadata(name="strict", namespace="production", uid="u-1")
 WIDE = ClusterDevOpsPolicy(metadata=Metadata(name="strict", uid="u-2"))
@@ -65,9 +65,9 @@ def planned(spec: PolicySpec, new: int, *held: PolicyAuditResult) -> tuple[Audit
 
 
 def test_a_result_is_an_object_that_its_policy_owns() -> None:
-    tally = tally_of(ALL, GOOD, WORST)
-    violations = tuple(violation_of(*each) for each in tally.findings(100))
-    (action,) = plan_audit(policy_of(ALL), Record("production", tally.totals(), violations), now=MOMENT)
+    running = running_totals_of(ALL, GOOD, WORST)
+    violations = tuple(violation_of(*each) for each in running.findings(100))
+    (action,) = plan_audit(policy_of(ALL), Record("production", running.totals(), violations), now=MOMENT)
     assert isinstance(action, RecordResult)
     body = action.body
     assert body["metadata"]["name"] == f"strict-{int(MOMENT.timestamp() * 1000)}"
@@ -113,12 +113,12 @@ def test_the_oldest_go_when_there_are_too_many() -> None:
     held = [kept(result(at, age_s=1000 - at), f"strict-{at}") for at in range(12)]
     actions = planned(PolicySpec(), 50, *reversed(held))
     assert isinstance(actions[0], RecordResult)
-    assert actions[1:] == tuple(DropResult("production", f"strict-{at}", f"uid-strict-{at}") for at in range(3))
+    assert actions[1:] == tuple(DeleteResult("production", f"strict-{at}", f"uid-strict-{at}") for at in range(3))
 
 
 def test_retention_can_be_set_to_nothing() -> None:
     spec = PolicySpec(audit_results=AuditResults(retention=0))
-    assert planned(spec, 90, kept(result(80, age_s=99))) == (DropResult("production", "strict-1", "uid-strict-1"),)
+    assert planned(spec, 90, kept(result(80, age_s=99))) == (DeleteResult("production", "strict-1", "uid-strict-1"),)
 
 
 def test_results_of_other_policies_are_let_alone() -> None:
@@ -129,9 +129,9 @@ def test_results_of_other_policies_are_let_alone() -> None:
 
 def test_the_list_is_capped_and_the_numbers_count_all() -> None:
     spec = PolicySpec(audit_results=AuditResults(max_violations=2))
-    tally = tally_of(ALL, WORST)
-    violations = tuple(violation_of(*each) for each in tally.findings(100))
-    (action,) = plan_audit(policy_of(spec), Record("production", tally.totals(), violations), now=MOMENT)
+    running = running_totals_of(ALL, WORST)
+    violations = tuple(violation_of(*each) for each in running.findings(100))
+    (action,) = plan_audit(policy_of(spec), Record("production", running.totals(), violations), now=MOMENT)
     assert isinstance(action, RecordResult)
     audit = action.body["spec"]
     assert (len(audit["violations"]), audit["totalViolations"]) == (2, 5)
@@ -142,7 +142,7 @@ def test_a_result_with_a_broken_time_is_the_oldest() -> None:
     broken = kept(msgspec.structs.replace(result(80), timestamp="once"), "strict-0")
     spec = PolicySpec(audit_results=AuditResults(retention=1))
     actions = planned(spec, 90, broken, kept(result(90, age_s=900)))
-    assert actions == (DropResult("production", "strict-0", "uid-strict-0"),)
+    assert actions == (DeleteResult("production", "strict-0", "uid-strict-0"),)
 
 
 @pytest.mark.parametrize("name", ["p" * 253, f"{'p' * 229}.{'q' * 20}", f"{'p' * 228}-.{'q' * 20}"])
@@ -155,8 +155,8 @@ def test_a_long_policy_name_still_makes_a_name(name: str) -> None:
         assert ".-" not in action.body["metadata"]["name"]
 
 
-def test_a_violation_is_told_in_so_many_letters() -> None:
-    check = HOST_PATH.tuned(PolicySpec())
+def test_a_violation_is_truncated() -> None:
+    check = HOST_PATH.for_policy(PolicySpec())
     assert len(violation_of("web", Finding(check, "", "/" * 100_000)).message) == 1024
 
 
@@ -169,7 +169,7 @@ def test_a_policy_of_the_cluster_records_in_the_namespace_it_is_about() -> None:
     assert metadata["name"] == f"strict-cluster-{int(NOW * 1000)}"
 
 
-def test_policies_of_one_name_tell_their_results_apart() -> None:
+def test_policies_of_one_name_distinguish_their_results() -> None:
     own, wide = kept(result()), kept(result(), "strict-cluster-1", "ClusterDevOpsPolicy")
     assert results_of(policy_of(PolicySpec()), (own, wide)) == (own,)
     assert results_of(WIDE, (own, wide)) == (wide,)
@@ -188,5 +188,5 @@ def test_a_namespace_that_never_had_pods_needs_no_record_of_the_cluster() -> Non
     [((), 0.0), ((kept(result(90, age_s=5)),), inf), ((kept(result(80, age_s=5)),), NOW + 25)],
     ids=["nothing kept", "all is said", "too soon"],
 )
-def test_a_record_tells_when_there_is_something_to_do(held: tuple[PolicyAuditResult, ...], at: float) -> None:
+def test_a_record_says_when_there_is_something_to_do(held: tuple[PolicyAuditResult, ...], at: float) -> None:
     assert due_at(policy_of(PolicySpec()), record(90, *held), now=MOMENT) == at

@@ -9,7 +9,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.views.image import parse_image
 from homeostat.objects.views.workload import DisruptionBudget, Workload
 from homeostat.operators.policy.engine.check import CHECKS
-from homeostat.operators.policy.spec import POLICY_FREE, PolicySpec, SeverityOverrides, Weights
+from homeostat.operators.policy.spec import ORIGINAL_CHECKS, PolicySpec, SeverityOverrides, Weights
 from tests.operators.policy.worlds import ALL, NOW, WORST, container, evaluator_of, pod_json, to_pod, totals_of
 
 
@@ -197,13 +197,13 @@ def test_a_check_finds_what_it_is_for(spec: PolicySpec, body: JsonObject, messag
     assert found(spec, body) == messages
 
 
-def test_init_and_ephemeral_containers_are_not_asked() -> None:
+def test_init_and_ephemeral_containers_are_not_evaluated() -> None:
     bare = container("a:latest", liveness=False, readiness=False)
     assert found(ALL, with_spec(initContainers=[bare], ephemeralContainers=[bare])) == []
 
 
 def test_without_a_policy_the_five_original_checks_are_on() -> None:
-    assert totals_of(POLICY_FREE, WORST).units == {
+    assert totals_of(ORIGINAL_CHECKS, WORST).units == {
         "latest_tag": 1,
         "missing_liveness": 1,
         "missing_readiness": 1,

@@ -28,8 +28,8 @@ GROUPS = {
     "6 units": (
         (SCORE, "test_ten_units_of_everything_on_one_pod_score_nothing"),
         (LIVE, "test_every_container_counts"),
-        (f"{HERE}/engine/test_tally.py", "test_removing_what_was_never_there_takes_nothing_away"),
-        (f"{HERE}/engine/test_tally.py", "test_what_is_put_and_removed_leaves_no_trace"),
+        (f"{HERE}/engine/test_totals.py", "test_removing_what_was_never_there_takes_nothing_away"),
+        (f"{HERE}/engine/test_totals.py", "test_what_is_put_and_removed_leaves_no_trace"),
     ),
     "7 classes": ((SCORE, "test_a_score_has_a_class"), (SCORE, "test_eighty_is_healthy_and_less_is_not")),
     "8 namespaces of the system": (
@@ -58,7 +58,7 @@ GROUPS = {
         (ENFORCEMENT, "test_a_workload_gets_what_its_pods_lack_once"),
         (ENFORCEMENT, "test_a_policy_that_audits_touches_and_watches_no_workload"),
         (ENFORCEMENT, "test_pods_without_a_workload_are_left_as_they_are"),
-        (ENFORCEMENT, "test_only_a_tag_is_never_put_right"),
+        (ENFORCEMENT, "test_only_a_tag_is_never_repaired"),
         (ENFORCEMENT, "test_a_probe_asks_a_port_that_is_known"),
     ),
     "12 the patch": (
@@ -67,8 +67,8 @@ GROUPS = {
     ),
     "13 admission": (
         (ADMISSION, "test_a_pod_is_denied_for_what_it_declares"),
-        (ADMISSION, "test_the_message_tells_every_finding"),
-        (ADMISSION, "test_a_pod_that_does_not_run_yet_is_not_asked_how_it_runs"),
+        (ADMISSION, "test_the_message_lists_every_finding"),
+        (ADMISSION, "test_a_pod_that_does_not_run_yet_is_not_checked_for_its_status"),
         (ADMISSION, "test_an_answer_echoes_the_uid_and_says_why_only_when_it_denies"),
         (ADMISSION, "test_findings_below_the_bound_only_warn"),
         (SERVED, "test_a_server_tells_every_finding"),
@@ -84,7 +84,7 @@ GROUPS = {
         ("cli/policy/test_live.py", "test_clusters_add_up_and_one_that_is_away_is_left_out"),
     ),
     "16 pages and manifests": (
-        (f"{HERE}/test_live_metrics.py", "test_its_pages_tell_probes_how_it_is"),
+        (f"{HERE}/test_live_metrics.py", "test_its_health_pages_answer_probes"),
         ("web/admission/test_webhook.py", "test_pages_say_how_it_is"),
         (DEPLOY, "test_every_document_parses"),
         (DEPLOY, "test_every_document_is_accepted_by_a_server"),
@@ -92,17 +92,17 @@ GROUPS = {
         (ROLES, "test_an_operator_alone_does_all_it_can_with_its_seven_rules_and_needs_each"),
         (DEPLOY, "test_the_dashboard_shows_every_metric_in_places_that_do_not_overlap"),
         (f"{HERE}/test_document.py", "test_a_bundle_is_found_whatever_its_case"),
-        (f"{HERE}/test_document.py", "test_an_unknown_bundle_tells_which_there_are"),
+        (f"{HERE}/test_document.py", "test_an_unknown_bundle_lists_the_known_ones"),
     ),
     "17 certificates": (
         ("web/admission/test_certificates.py", "test_three_pem_files_for_one_service"),
         ("web/admission/test_certificates.py", "test_what_is_no_address_is_refused"),
     ),
     "18 beyond the original": (
-        (CHANGES, "test_a_pod_that_comes_or_goes_changes_the_status_at_once"),
+        (CHANGES, "test_a_pod_that_is_created_or_deleted_changes_the_status_at_once"),
         (CHANGES, "test_foreign_finalizers_survive_and_ours_goes"),
-        (f"{HERE}/test_live_terms.py", "test_of_two_replicas_one_works_and_the_other_takes_over"),
-        (CHANGES, "test_a_pod_that_waits_is_asked_again_when_its_time_is_up_and_not_before"),
+        (f"{HERE}/test_live_leadership.py", "test_of_two_replicas_one_works_and_the_other_takes_over"),
+        (CHANGES, "test_a_pod_that_waits_is_evaluated_again_when_its_time_is_up_and_not_before"),
     ),
 }
 OF_OBJECTS = {name for name in GROUPS if int(name.split()[0]) in {1, 2, 3, 4, 5, 6, 8, 9, 11, 12, 13, 14, 16, 18}}

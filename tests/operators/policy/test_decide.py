@@ -46,7 +46,7 @@ from tests.operators.policy.worlds import (
     evaluator_of,
     plans_of,
     pod_json,
-    tally_of,
+    running_totals_of,
     to_pod,
 )
 
@@ -60,15 +60,15 @@ def policy_of(spec: PolicySpec = ALL, status: JsonObject | None = None, **metada
 
 
 def world_of(spec: PolicySpec, *pods: Pod, **fields: Any) -> World:
-    tally = tally_of(spec, *pods)
-    violations = tuple(violation_of(*each) for each in tally.findings(100))
+    running = running_totals_of(spec, *pods)
+    violations = tuple(violation_of(*each) for each in running.findings(100))
     return World(
         now=MOMENT,
         evaluator=evaluator_of(spec),
-        totals=tally.totals(),
-        next_due=tally.next_due(),
+        totals=running.totals(),
+        next_due=running.next_due(),
         plans=plans_of(pods, evaluator_of(spec)),
-        records=(Record("production", tally.totals(), violations),),
+        records=(Record("production", running.totals(), violations),),
         **fields,
     )
 
@@ -110,7 +110,7 @@ def test_a_namespace_without_pods_is_healthy() -> None:
     assert (status["healthy"], status["healthScore"], status["violations"]) == (True, 100, 0)
 
 
-def test_conditions_tell_health_and_readiness() -> None:
+def test_conditions_report_health_and_readiness() -> None:
     decision = decide(policy_of(), world_of(ALL, WORST))
     healthy = find(decision.conditions, "Healthy")
     assert healthy is not None
@@ -143,7 +143,7 @@ def test_a_slow_heartbeat_shows_that_somebody_looks() -> None:
     assert plane.status["lastEvaluated"] == "2026-11-16T12:05:00Z"
 
 
-def test_a_policy_that_means_nothing_is_stalled() -> None:
+def test_a_policy_that_is_invalid_is_stalled() -> None:
     spec = PolicySpec(rules=(Rule(name="own", expression="1 +"),))
     world = World(now=MOMENT, evaluator=compile_policy(spec))
     with pytest.raises(Stalled, match=r"spec.rules\[0\].expression: does not compile") as caught:
@@ -188,7 +188,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("before", "score", "told"), CHANGES)
-def test_a_change_of_class_is_told(before: str | None, score: int | None, told: tuple[str, str] | None) -> None:
+def test_a_change_of_class_is_reported(before: str | None, score: int | None, told: tuple[str, str] | None) -> None:
     status = {"classification": before, "healthScore": score} if before else None
     notices = decide(policy_of(status=status), world_of(ALL, WORST)).notices
     assert [(each.type, each.message.split(":")[0]) for each in notices] == ([told] if told else [])
@@ -209,7 +209,7 @@ def test_enforcement_patches_once_and_then_says_so() -> None:
     assert "plannedRemediations" not in status
 
 
-def test_many_workloads_are_put_right_by_turns() -> None:
+def test_many_workloads_are_patched_in_batches() -> None:
     names = [f"web-{at:03}" for at in range(70)]
     pods = [to_pod(pod_json(BARE, name=name, owner=("Deployment", name))) for name in names]
     bodies = [{**deployment(BARE), "metadata": {"name": name, "namespace": "production"}} for name in names]
@@ -231,7 +231,7 @@ PLANNED = [
 ]
 
 
-def test_a_dry_run_tells_what_it_would_do() -> None:
+def test_a_dry_run_reports_what_it_would_do() -> None:
     plane = settled(policy_of(DRY), world_of(DRY, owned(BARE)), deployment(BARE))
     assert plane.status["plannedRemediations"] == ["deployment/production/web"]
     assert plane.status["plannedChanges"] == PLANNED
@@ -239,14 +239,14 @@ def test_a_dry_run_tells_what_it_would_do() -> None:
     assert plane.workloads["deployment/production/web"] == deployment(BARE)
 
 
-def test_a_dry_run_tells_each_change_in_one_event() -> None:
+def test_a_dry_run_reports_each_change_in_one_event() -> None:
     plane = Simulation(policy_of(DRY), world_of(DRY, owned(BARE)), deployment(BARE))
     told = [(each.reason, each.message) for each in plane.look().notices]
     assert told == [("DryRun", f"Would inject: {'; '.join(PLANNED)}")]
     assert plane.look().notices == ()
 
 
-def test_what_a_dry_run_tells_is_bounded() -> None:
+def test_what_a_dry_run_reports_is_bounded() -> None:
     names = [f"web-{at:03}" for at in range(70)]
     pods = [to_pod(pod_json(BARE, name=name, owner=("Deployment", name))) for name in names]
     bodies = [{**deployment(BARE), "metadata": {"name": name, "namespace": "production"}} for name in names]
@@ -288,7 +288,7 @@ def test_leaving_enforce_mode_removes_its_numbers() -> None:
     assert "remediationsApplied" not in settled(policy, world_of(ALL)).status
 
 
-def test_a_policy_of_the_cluster_tells_its_worst_namespaces() -> None:
+def test_a_policy_of_the_cluster_reports_its_worst_namespaces() -> None:
     namespaces = {f"ns-{at}": Totals(pods=1, violations=1, points=at) for at in range(90)}
     namespaces["quiet"] = Totals()
     spec = ClusterPolicySpec(forbid_latest_tag=True)
@@ -303,7 +303,7 @@ def test_a_policy_of_the_cluster_tells_its_worst_namespaces() -> None:
     assert Validator(schema_of(CLUSTER_DEVOPS_POLICY.schema())).check(body) == []
 
 
-def test_a_status_that_somebody_broke_is_put_right() -> None:
+def test_a_status_that_somebody_broke_is_repaired() -> None:
     status = {"lastEvaluated": "once", "healthScore": "?", "classification": 7}
     assert settled(policy_of(status=status), world_of(ALL, GOOD)).status["healthScore"] == 100
 

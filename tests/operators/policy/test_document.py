@@ -109,7 +109,7 @@ def test_a_bundle_is_found_whatever_its_case(name: str) -> None:
     assert load_bundle(name).name == name.strip().lower()
 
 
-def test_an_unknown_bundle_tells_which_there_are() -> None:
+def test_an_unknown_bundle_lists_the_known_ones() -> None:
     with pytest.raises(
         UnknownBundleError, match=r'unknown bundle "nope"; known bundles: baseline, hardened, permissive, restr'
     ):
@@ -117,7 +117,7 @@ def test_an_unknown_bundle_tells_which_there_are() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_bundle_is_a_policy_that_means_something(name: str) -> None:
+def test_a_bundle_is_a_policy_that_is_valid(name: str) -> None:
     body = policy_of(load_bundle(name))
     found = read_policy(body)
     assert (found.title, found.spec) == ("default/devops-policy", load_bundle(name).spec)
@@ -186,7 +186,7 @@ def test_a_comparison_shows_each_path(local: JsonObject, remote: JsonObject | No
     assert compare_policy(document(local), None if remote is None else document(remote)) == lines
 
 
-def test_a_comparison_tells_what_cannot_be_read() -> None:
+def test_a_comparison_reports_what_cannot_be_read() -> None:
     (line,) = compare_policy(document({"maxRestartCount": "x"}), None)
     assert line.startswith("[!] shop/strict: spec.maxRestartCount")
     (line,) = compare_policy(document(), document({"maxRestartCount": "x"}))

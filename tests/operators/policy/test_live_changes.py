@@ -32,7 +32,7 @@ async def quiet(live: Live, *, for_s: float = 0.3) -> None:
             return
 
 
-async def test_a_pod_that_comes_or_goes_changes_the_status_at_once(api: Api) -> None:
+async def test_a_pod_that_is_created_or_deleted_changes_the_status_at_once(api: Api) -> None:
     async with operating(api) as live:
         await live.declare(ALL)
         await live.shows(healthScore=100, pods=0)
@@ -44,7 +44,7 @@ async def test_a_pod_that_comes_or_goes_changes_the_status_at_once(api: Api) -> 
         await live.shows(healthScore=100, pods=0, violations=0)
 
 
-async def test_one_changed_pod_is_asked_alone(api: Api) -> None:
+async def test_one_changed_pod_is_evaluated_alone(api: Api) -> None:
     async with operating(api) as live:
         for number in range(5):
             await live.run_pod(f"web-{number}", BARE)
@@ -99,7 +99,7 @@ async def test_a_namespace_may_have_several_policies(plane: Api) -> None:
             assert live.figure(f"devopspolicy_health_score|{live.namespace}|{name}") == score
 
 
-async def test_a_pod_that_waits_is_asked_again_when_its_time_is_up_and_not_before(api: Api) -> None:
+async def test_a_pod_that_waits_is_evaluated_again_when_its_time_is_up_and_not_before(api: Api) -> None:
     async with operating(api) as live:
         await live.declare({"forbidPendingDuration": 3})
         await live.settles()
@@ -134,7 +134,7 @@ SELECTORS = {
 
 
 @pytest.mark.parametrize("selector", SELECTORS.values(), ids=SELECTORS)
-async def test_a_selector_says_which_pods_are_meant(plane: Api, selector: JsonObject) -> None:
+async def test_a_selector_says_which_pods_are_selected(plane: Api, selector: JsonObject) -> None:
     async with operating(plane) as live:
         await live.run_pod("web", BARE, labels={"app": "web"})
         await live.run_pod("db", BARE, labels={"app": "db"})
@@ -201,7 +201,7 @@ async def test_a_policy_made_anew_begins_anew(plane: Api) -> None:
             await live.is_gone()
 
 
-async def test_a_change_of_class_is_told_once(api: Api) -> None:
+async def test_a_change_of_class_is_reported_once(api: Api) -> None:
     async with operating(api) as live:
         await live.declare({**ALL, "weights": {"latestTag": 40}})
         await live.settles()

@@ -44,7 +44,7 @@ async def make_namespace(live: Live, labels: dict[str, str]) -> Live:
     return Live(live.client, name, live.manager)
 
 
-async def test_a_policy_of_the_cluster_means_the_namespaces_of_its_selector(api: Api) -> None:
+async def test_a_policy_of_the_cluster_selects_the_namespaces_of_its_selector(api: Api) -> None:
     tier = {"tier": api.namespace}
     async with operating(api, Manager(api.client)) as live:
         first, second = await make_namespace(live, tier), await make_namespace(live, tier)
@@ -156,7 +156,7 @@ async def test_a_pod_of_the_system_beside_a_clean_one_changes_nothing(api: Api, 
         await live.client.delete(KIND.path("", name))
 
 
-async def test_no_policy_means_the_namespaces_of_the_system(plane: Api) -> None:
+async def test_no_policy_selects_system_namespaces(plane: Api) -> None:
     async with operating(plane, Manager(plane.client)) as live:
         await Live(live.client, "kube-system", live.manager).run_pod("dns", BARE)
         await live.run_pod("web", GOOD)
@@ -165,7 +165,7 @@ async def test_no_policy_means_the_namespaces_of_the_system(plane: Api) -> None:
         assert live.figure("pods_tracked_total") == 1
 
 
-async def test_one_who_sees_a_single_namespace_leaves_policies_of_the_cluster_to_others(plane: Api) -> None:
+async def test_an_operator_of_one_namespace_ignores_policies_of_the_cluster(plane: Api) -> None:
     async with operating(plane) as live:
         await declare(live.client, TAG, "all")
         await live.declare(TAG)

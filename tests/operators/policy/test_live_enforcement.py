@@ -159,7 +159,7 @@ async def test_a_probe_asks_a_port_that_is_known(
         assert container_of(await workload(live))["livenessProbe"]["tcpSocket"] == {"port": port}
 
 
-async def test_only_a_tag_is_never_put_right(api: Api) -> None:
+async def test_only_a_tag_is_never_repaired(api: Api) -> None:
     async with operating(api) as live:
         owned = await deploy(live)
         await live.run_pod("web-5d4f-0", container("nginx:latest"), owner=owner(owned, "Deployment"))
@@ -168,7 +168,7 @@ async def test_only_a_tag_is_never_put_right(api: Api) -> None:
         await is_left_alone(live)
 
 
-async def test_a_dry_run_only_tells(api: Api) -> None:
+async def test_a_dry_run_only_reports(api: Api) -> None:
     async with operating(api) as live:
         await roll_out(live, await deploy(live))
         await live.declare({**SPEC, "enforcement": {"dryRun": True}})
@@ -190,7 +190,7 @@ async def test_a_workload_may_opt_out(api: Api) -> None:
         await live.shows(remediationsApplied=1)
 
 
-async def test_what_the_policy_lets_off_is_not_put_right(plane: Api) -> None:
+async def test_what_the_policy_exempts_is_not_repaired(plane: Api) -> None:
     async with operating(plane) as live:
         await roll_out(live, await deploy(live))
         await live.declare({**SPEC, "exemptions": [{"reason": "it has none", "names": ["web"]}]})
@@ -198,7 +198,7 @@ async def test_what_the_policy_lets_off_is_not_put_right(plane: Api) -> None:
         await is_left_alone(live)
 
 
-async def test_no_port_is_guessed_and_that_is_told(api: Api) -> None:
+async def test_no_port_is_guessed_and_that_is_reported(api: Api) -> None:
     async with operating(api) as live:
         await roll_out(live, await deploy(live))
         await live.declare({**SPEC, "defaultProbe": {"periodSeconds": 30}, "defaultResources": None})
@@ -216,7 +216,7 @@ async def test_no_port_is_guessed_and_that_is_told(api: Api) -> None:
         assert container_of(await workload(live))["livenessProbe"]["tcpSocket"] == {"port": 9090}
 
 
-async def test_nobody_is_fought_over_a_patch_before_the_cooldown_ends(plane: Api) -> None:
+async def test_an_undone_patch_is_not_repeated_before_the_cooldown_ends(plane: Api) -> None:
     async with operating(plane) as live:
         await roll_out(live, await deploy(live))
         await live.declare({**SPEC, "enforcement": {"cooldownSeconds": 2}})
@@ -241,7 +241,7 @@ async def test_a_protected_namespace_is_neither_scored_nor_changed(api: Api) -> 
         await is_left_alone(live)
 
 
-async def test_a_refused_patch_is_told_and_tried_later_and_others_are_not_held_up(
+async def test_a_refused_patch_is_reported_and_retried_and_does_not_block_others(
     plane: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(act, "_RETRY_S", 0.8)

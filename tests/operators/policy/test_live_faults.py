@@ -76,7 +76,7 @@ async def manager(plane: Api, obstacle: Obstacle) -> Manager:
     return Manager(plane.client.over(obstacle.over), namespace=plane.namespace)
 
 
-async def test_a_policy_that_goes_while_it_is_looked_at_leaves_nothing_behind(
+async def test_a_policy_that_is_deleted_while_it_is_reconciled_leaves_nothing_behind(
     plane: Api, obstacle: Obstacle, manager: Manager
 ) -> None:
     obstacle.holds = lambda method, path: (method, path) == ("GET", POD.path(plane.namespace))
@@ -97,7 +97,7 @@ def _policies(manager: Manager) -> list[object]:
     return [obj for each in manager.informers if "devopspolicies" in each.source.path for obj in each.cache]
 
 
-async def test_what_could_not_be_fetched_is_asked_again(plane: Api, obstacle: Obstacle, manager: Manager) -> None:
+async def test_what_could_not_be_fetched_is_evaluated_again(plane: Api, obstacle: Obstacle, manager: Manager) -> None:
     async with operating(plane, manager) as live:
         await live.run_pod("web", GOOD)
         await live.declare(TEAM)
@@ -138,7 +138,7 @@ def _pods(found: list[JsonObject]) -> int:
     return count
 
 
-async def test_who_may_not_see_workloads_says_so_and_holds_nobody_up(
+async def test_without_permission_for_workloads_it_says_so_and_blocks_nothing(
     plane: Api, obstacle: Obstacle, manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workloads, "_SYNC_WITHIN_S", 0.3)

@@ -24,7 +24,7 @@ def candidate(api: Api) -> Manager:
     return Manager(api.client, namespace=api.namespace, leases=api.namespace, terms=TERMS)
 
 
-async def test_what_changed_while_nobody_looked_is_seen_at_the_next_start(api: Api) -> None:
+async def test_what_changed_while_the_operator_was_down_is_seen_at_the_next_start(api: Api) -> None:
     async with operating(api) as live:
         await live.run_pod("web", BARE)
         await live.declare(ALL)
@@ -87,7 +87,7 @@ async def test_nothing_is_missed_between_two_terms(plane: Api) -> None:
         assert (live.series_of("gone"), len(live.series_of("main"))) == (set(), 7)
 
 
-async def test_a_watch_that_says_nothing_more_is_opened_again(plane: Api) -> None:
+async def test_a_silent_watch_is_reopened(plane: Api) -> None:
     faulty: list[FaultyTransport] = []
 
     def between(transport: Transport) -> FaultyTransport:
@@ -105,7 +105,7 @@ async def test_a_watch_that_says_nothing_more_is_opened_again(plane: Api) -> Non
         await live.shows(pods=1, violations=3)
 
 
-async def test_a_dry_run_tells_what_would_be_done_and_writes_nothing(plane: Api) -> None:
+async def test_a_dry_run_reports_what_would_be_done_and_writes_nothing(plane: Api) -> None:
     async with operating(plane):
         pass
     live = Live(plane.client, plane.namespace, Manager(plane.client, namespace=plane.namespace))

@@ -44,7 +44,7 @@ async def test_every_family_has_its_name_and_type(plane: Api) -> None:
         assert not any(each.startswith(tuple(AFTER_FIRST_USE)) for each in figures)
 
 
-async def test_its_pages_tell_probes_how_it_is(api: Api) -> None:
+async def test_its_health_pages_answer_probes(api: Api) -> None:
     await install(api.client, policy.KINDS)
     manager = Manager(api.client, namespace=api.namespace)
     manager.add("policy", policy.register)

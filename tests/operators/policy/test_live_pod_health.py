@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.live.pod_health import PodHealth
-from homeostat.operators.policy.spec import POLICY_FREE
+from homeostat.operators.policy.spec import ORIGINAL_CHECKS
 from homeostat.runtime.cache.cache import Change
 from tests.operators.policy.worlds import BARE, GOOD, WORST, totals_of
 
@@ -32,7 +32,7 @@ def test_the_score_is_that_of_the_pods_there_are(steps: list[tuple[str, str, Pod
             pods = [pod for (own, _), pod in held.items() if own == namespace and pod is not None]
             # One that never had a Pod has no score.
             found = pod_health.score(namespace)
-            assert found == totals_of(POLICY_FREE, *pods).score or (found is None and not pods)
+            assert found == totals_of(ORIGINAL_CHECKS, *pods).score or (found is None and not pods)
         assert pod_health.score("kube-system") is None
         assert pod_health.pods == sum(pod is not None for (own, _), pod in held.items() if own != "kube-system")
 
@@ -51,22 +51,22 @@ async def test_a_long_list_is_counted_in_pieces_between_which_others_run() -> No
     assert (pod_health.events, pod_health.cluster_score) == (5000, 90)
 
 
-async def test_a_namespace_that_goes_takes_what_waits_to_be_counted_with_it() -> None:
+async def test_a_deleted_namespace_drops_its_pending_changes() -> None:
     pod_health = PodHealth()
     pod_health.pod_changed(Change("shop", "web", None, BARE))
     pod_health.pod_changed(Change("blog", "web", None, GOOD))
-    pod_health.namespace_gone("shop")
+    pod_health.namespace_deleted("shop")
     await asyncio.sleep(0)
     assert (pod_health.score("shop"), pod_health.score("blog"), pod_health.pods) == (None, 100, 1)
-    pod_health.namespace_gone("blog")
+    pod_health.namespace_deleted("blog")
     assert (pod_health.cluster_score, pod_health.pods) == (100, 0)
 
 
-async def test_a_pod_that_goes_after_its_namespace_brings_no_series_back() -> None:
+async def test_a_pod_that_is_deleted_after_its_namespace_brings_no_series_back() -> None:
     pod_health = PodHealth()
     pod_health.pod_changed(Change("shop", "web", None, BARE))
     await asyncio.sleep(0)
-    pod_health.namespace_gone("shop")
+    pod_health.namespace_deleted("shop")
     pod_health.pod_changed(Change("shop", "web", BARE, None))
     await asyncio.sleep(0)
     assert (pod_health.score("shop"), pod_health.pods) == (None, 0)

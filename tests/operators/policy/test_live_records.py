@@ -52,7 +52,7 @@ async def test_a_result_is_recorded_for_its_policy_and_never_twice(api: Api) -> 
         assert live.figure("devopspolicy_audit_results_total") == 1
 
 
-async def test_no_more_results_and_violations_are_kept_than_asked_for(plane: Api) -> None:
+async def test_no_more_results_and_violations_are_kept_than_the_policy_allows(plane: Api) -> None:
     async with operating(plane) as live:
         kept = {"retention": 2, "maxViolations": 1}
         await live.declare({**TAG, "intervalSeconds": 1, "auditResults": kept})
@@ -110,7 +110,7 @@ STALLED = {
 
 
 @pytest.mark.parametrize(("spec", "reason"), STALLED.values(), ids=STALLED)
-async def test_a_policy_that_means_nothing_is_stalled_and_its_score_stands(
+async def test_a_policy_that_is_invalid_is_stalled_and_its_score_stands(
     plane: Api, spec: JsonObject, reason: str
 ) -> None:
     async with operating(plane) as live:
@@ -139,7 +139,7 @@ async def deploy(live: Live, name: str, replicas: int, kind: Kind = DEPLOYMENT, 
     return await live.client.create(kind.path(live.namespace), body)
 
 
-async def test_workloads_and_their_budgets_are_asked_where_a_policy_wants_it(api: Api) -> None:
+async def test_workloads_and_their_budgets_are_evaluated_if_a_policy_checks_them(api: Api) -> None:
     async with operating(api) as live:
         await deploy(live, "web", 1)
         await live.run_pod("web", GOOD)
@@ -186,7 +186,7 @@ async def test_a_replica_set_counts_as_long_as_nobody_owns_it(api: Api) -> None:
         await live.shows(violations=1)
 
 
-async def test_a_changed_workload_is_asked_alone(plane: Api) -> None:
+async def test_a_changed_workload_is_evaluated_alone(plane: Api) -> None:
     async with operating(plane) as live:
         for number in range(5):
             await deploy(live, f"web-{number}", 1)

@@ -11,7 +11,7 @@ from homeostat.operators.policy.enforcement.plan import Plan, plan_of
 from homeostat.operators.policy.enforcement.plans import Plans
 from homeostat.operators.policy.engine.evaluator import Evaluator, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault
-from homeostat.operators.policy.engine.totals import Tally, Totals
+from homeostat.operators.policy.engine.totals import RunningTotals, Totals
 from homeostat.operators.policy.spec import PolicySpec
 
 MOMENT = parse_time("2026-11-16T12:00:00Z")
@@ -83,9 +83,9 @@ def evaluator_of(spec: PolicySpec, name: str = "") -> Evaluator:
     return compiled
 
 
-def tally_of(spec: PolicySpec, *pods: Pod, now: float = NOW) -> Tally:
+def running_totals_of(spec: PolicySpec, *pods: Pod, now: float = NOW) -> RunningTotals:
     evaluator = evaluator_of(spec)
-    return Tally({f"{at}": evaluator.evaluate(pod, now=now) for at, pod in enumerate(pods)})
+    return RunningTotals({f"{at}": evaluator.evaluate(pod, now=now) for at, pod in enumerate(pods)})
 
 
 def plans_of(pods: Iterable[Pod], evaluator: Evaluator) -> tuple[Plan, ...]:
@@ -96,4 +96,4 @@ def plans_of(pods: Iterable[Pod], evaluator: Evaluator) -> tuple[Plan, ...]:
 
 
 def totals_of(spec: PolicySpec, *pods: Pod, now: float = NOW) -> Totals:
-    return tally_of(spec, *pods, now=now).totals()
+    return running_totals_of(spec, *pods, now=now).totals()

@@ -1,4 +1,4 @@
-"""A report printed, in the form that was asked for, to standard output or to a file."""
+"""Prints a report in one of several formats, to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -14,38 +14,39 @@ import msgspec
 
 from homeostat import __version__
 from homeostat.cli.console.failure import one_line
-from homeostat.cli.policy.files.lines import located
+from homeostat.cli.policy.files.lines import with_lines
 from homeostat.cli.policy.files.policies import PolicyFailure
 from homeostat.objects.report.report import Report
 from homeostat.objects.report.table import finding_rows, gravest_first, summary_headings, summary_rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMS: Final = ("table", "json", "sarif", "github", "junit", "html")
-_USUAL_ROWS: Final = 200
+_DEFAULT_ROWS: Final = 200
 _HEADINGS: Final = ("SEVERITY", "CHECK", "OBJECT", "MESSAGE", "SOURCE")
 
 
 def report_options(function: F) -> F:
     function = click.option(
         "--limit",
-        default=_USUAL_ROWS,
+        default=_DEFAULT_ROWS,
         show_default=True,
         type=click.IntRange(0),
-        help="Most rows of a table; 0 for all. Other forms have everything.",
+        help="Maximum rows of a table; 0 for all. Other formats are complete.",
     )(function)
     function = click.option(
-        "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write there instead of printing."
+        "--output-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Write to this file.",
     )(function)
     return click.option(
-        "-o", "--output", type=click.Choice(FORMS), default="table", show_default=True, help="How to print."
+        "-o", "--output", type=click.Choice(FORMS), default="table", show_default=True, help="Output format."
     )(function)
 
 
 def print_report(report: Report, *, output: str, output_file: Path | None, limit: int, heading: str) -> None:
-    """What could not be read is told on standard error besides, whatever the form.
+    """Files that could not be read are also reported on standard error, in every format.
 
-    Programs that read JSON get everything as fast as it is found, with the lines of documents; people, and those that
-    show findings beside the text of a file, get the lines of fields.
+    JSON has the lines of documents; all other formats have the lines of fields, which takes a second pass.
     """
     for each in report.problems:
         click.echo(f"error: {one_line(f'{each.location}: {each.message}')}", err=True)
@@ -103,10 +104,10 @@ def _print_tables(report: Report, limit: int, heading: str) -> None:
 
 
 def _with_lines(report: Report) -> Report:
-    return msgspec.structs.replace(report, entries=located(report.entries))
+    return msgspec.structs.replace(report, entries=with_lines(report.entries))
 
 
 def _row(finding: tuple[str, ...]) -> tuple[str, ...]:
-    """Narrow enough for a terminal: the message names the container already."""
+    """Without the container, which the message names."""
     severity, check, namespace, name, _, message, source = finding
     return severity, check, f"{namespace}/{name}", message, source

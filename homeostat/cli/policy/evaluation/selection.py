@@ -1,4 +1,4 @@
-"""Which policies a command goes by: those of files, those that ship with the operator, or the command's own choice."""
+"""Selects the policies of a command: from files, from the bundles, or the default of the command."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def policy_options(function: F) -> F:
 
 
 def chosen_policies(files: Sequence[str], bundles: Sequence[str], *, otherwise: PolicyDocument) -> list[PolicyDocument]:
-    """`otherwise` where neither is named."""
+    """`otherwise` if neither files nor bundles are given."""
     found = [policy for path in files for policy in _of_file(path)]
     found += [bundle_policy(name) for name in bundles]
     return found or [otherwise]
@@ -52,11 +52,11 @@ def bundle_policy(name: str) -> PolicyDocument:
 
 
 def _of_file(path: str) -> list[PolicyDocument]:
-    told = "standard input" if path == "-" else path
+    source = "standard input" if path == "-" else path
     found = []
     for line, document in policy_manifests(path):
         try:
             found.append(read_policy(document))
         except PolicyDocumentError as error:
-            raise PolicyFailure(f"{told}:{line}: {error}") from error
+            raise PolicyFailure(f"{source}:{line}: {error}") from error
     return found

@@ -1,7 +1,7 @@
-"""The Pods of a live cluster judged once, page by page: nothing is watched, kept or changed.
+"""Evaluates the Pods of a live cluster once, page by page, without a watch and without changes.
 
-Pods come as the few fields that checks ask for, whole only where a policy has rules of its own. Workloads and budgets
-are listed only where a policy asks about them.
+Only the fields that checks read are decoded, unless a policy has CEL rules. Workloads and budgets are listed only if a
+policy checks them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import score_line
-from homeostat.operators.policy.engine.totals import Tally, Totals
-from homeostat.operators.policy.live.workloads import JUDGED
+from homeostat.operators.policy.engine.totals import RunningTotals, Totals
+from homeostat.operators.policy.live.workloads import CHECKED_WORKLOADS
 
 _PAGE = 500
 
 
 class Survey(msgspec.Struct, frozen=True):
-    """What one policy says of one cluster."""
+    """The result of one policy for one cluster."""
 
     cluster: str
     policy: str
@@ -36,35 +36,35 @@ class Survey(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
 
 
-class _Judge:
-    """One policy and what it has found so far, by namespace and name."""
+class _Evaluation:
+    """One policy and its results so far, by namespace and name."""
 
     def __init__(self, policy: PolicyDocument, now: float) -> None:
-        self._policy, self._now, self._tally = policy, now, Tally()
+        self._policy, self._now, self._running = policy, now, RunningTotals()
 
     def pod(self, pod: Pod, body: JsonObject | None) -> None:
         result = self._policy.evaluator.evaluate(pod, now=self._now, body=body)
-        self._tally.put(f"{pod.metadata.namespace}/Pod/{pod.name}", result)
+        self._running.put(f"{pod.metadata.namespace}/Pod/{pod.name}", result)
 
     async def workloads(self, client: Client, namespace: str) -> None:
         selection = Selection(namespace)
         budgets: dict[str, list[DisruptionBudget]] = {}
         async for budget in Projection(client, DISRUPTION_BUDGET, DisruptionBudget).list(selection):
             budgets.setdefault(budget.metadata.namespace, []).append(budget)
-        for kind, shape in JUDGED:
+        for kind, shape in CHECKED_WORKLOADS:
             async for workload in Projection(client, kind, shape).list(selection):
                 own = workload.metadata.namespace
                 result = self._policy.evaluator.evaluate_workload(workload, tuple(budgets.get(own, ())), now=self._now)
-                self._tally.put(f"{own}/{kind.kind}/{workload.metadata.name}", result)
+                self._running.put(f"{own}/{kind.kind}/{workload.metadata.name}", result)
 
     def survey(self, cluster: str, limit: int) -> Survey:
-        totals = self._tally.totals()
+        totals = self._running.totals()
         line = score_line(cluster, self._policy.evaluator, totals)
         return Survey(cluster, self._policy.title, line, totals, tuple(self._entries(limit)))
 
     def _entries(self, limit: int) -> list[Entry]:
         found = []
-        for key, finding in self._tally.findings(limit):
+        for key, finding in self._running.findings(limit):
             namespace, kind, name = key.split("/", 2)
             check = finding.check
             found.append(
@@ -92,18 +92,18 @@ async def survey_cluster(
     limit: int,
     on_pods: Callable[[int], None],
 ) -> list[Survey]:
-    """A survey for each policy, with the first so many of its violations. `on_pods` hears of each page."""
-    judges = [_Judge(each, now) for each in policies]
+    """A survey for each policy, with at most `limit` violations. `on_pods` is called with the size of each page."""
+    evaluations = [_Evaluation(each, now) for each in policies]
     is_whole = any(each.evaluator.needs_body for each in policies)
     async for page in _bodies(client, namespace) if is_whole else _projected(client, namespace):
         for pod, body in page:
-            for judge in judges:
-                judge.pod(pod, body)
+            for evaluation in evaluations:
+                evaluation.pod(pod, body)
         on_pods(len(page))
-    for policy, judge in zip(policies, judges, strict=True):
+    for policy, evaluation in zip(policies, evaluations, strict=True):
         if policy.evaluator.needs_workloads:
-            await judge.workloads(client, namespace)
-    return [each.survey(cluster, limit) for each in judges]
+            await evaluation.workloads(client, namespace)
+    return [each.survey(cluster, limit) for each in evaluations]
 
 
 _Seen = list[tuple[Pod, JsonObject | None]]

@@ -1,7 +1,7 @@
-"""Many files read at once: parsing YAML is nearly all of the work, so that each core takes a share of the files.
+"""Reads many files in several processes: parsing YAML is most of the work, so each core reads a share of the files.
 
-What is found comes back in the order of the files. Whole objects come back only where the policies have rules of
-their own; the built-in checks need the few fields of a `Subject`.
+Results are returned in the order of the files. Whole objects are returned only for policies with CEL rules; the
+built-in checks need only the fields of a `Subject`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from homeostat.objects.report.report import Problem
 from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, read_manifests
 
 _SHARE: Final = 50
-_WORTH_A_PROCESS: Final = 500
-"""Fewer files are read before another process has begun."""
+_FILES_PER_PROCESS: Final = 500
+"""Fewer files are read faster than another process starts."""
 
 
 class Batch(msgspec.Struct):
-    """What some files have in them."""
+    """The content of some files."""
 
     subjects: list[Subject] = []
     budgets: list[Budget] = []
@@ -38,9 +38,9 @@ class Batch(msgspec.Struct):
 
 
 def read_batches(files: Sequence[str], *, with_bodies: bool) -> Iterator[tuple[int, Batch]]:
-    """Batch by batch, each with how many files it is of."""
+    """Batch by batch, each with the number of its files."""
     shares = [list(files[at : at + _SHARE]) for at in range(0, len(files), _SHARE)]
-    workers = min(_cores(), len(files) // _WORTH_A_PROCESS)
+    workers = min(_cores(), len(files) // _FILES_PER_PROCESS)
     if workers < 2 or "-" in files:
         yield from ((len(share), read_batch(share, with_bodies=with_bodies)) for share in shares)
         return
@@ -64,11 +64,11 @@ def read_batch(files: Iterable[str], *, with_bodies: bool) -> Batch:
             if isinstance(document, Problem):
                 batch.problems.append(document)
             else:
-                _take(batch, document, with_bodies=with_bodies)
+                _add(batch, document, with_bodies=with_bodies)
     return batch
 
 
-def _take(batch: Batch, document: Document, *, with_bodies: bool) -> None:
+def _add(batch: Batch, document: Document, *, with_bodies: bool) -> None:
     place = Document(document.source, None, document.line)
     for each in read_manifests((document,)):
         match each:
@@ -86,12 +86,12 @@ def _encoded_batch(files: list[str], *, with_bodies: bool) -> bytes:
 
 
 def _as_dict(labels: Any) -> dict[str, str]:
-    """Labels are the only values that are no plain ones."""
+    """Labels are the only values that msgspec cannot encode itself."""
     return dict(labels)
 
 
 def _become_worker() -> None:
-    # An interrupt is for the command, which ends its workers; what they make is gone after each share, without cycles.
+    # The command handles an interrupt and ends its workers. Their objects are freed without the cyclic collector.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()
 

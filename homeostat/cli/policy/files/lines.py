@@ -1,6 +1,6 @@
-"""The lines of findings: the files in which something was found are read once more, for the lines of its fields.
+"""Finds the lines of findings: files with findings are read a second time for the lines of their fields.
 
-Standard input is gone by then, and a file that is large or cannot be read again keeps the lines of its documents.
+Findings in standard input, in large files and in files that cannot be read again keep the lines of their documents.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Final
 
 from homeostat.cli.policy.files.sources import STDIN
 from homeostat.objects.report.report import Entry
-from homeostat.operators.policy.engine.location import locate, read_places
+from homeostat.operators.policy.engine.location import read_documents_by_line, with_line
 
 _MOST_BYTES: Final = 8 << 20
 
 
-def located(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def with_lines(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     found = list(entries)
     by_source: dict[str, list[int]] = {}
     for at, entry in enumerate(entries):
         by_source.setdefault(entry.source, []).append(at)
     for source, places in by_source.items():
-        documents = read_places(_read(source)) if source not in ("", STDIN) else {}
+        documents = read_documents_by_line(_read(source)) if source not in ("", STDIN) else {}
         for at in places:
-            found[at] = locate(found[at], documents)
+            found[at] = with_line(found[at], documents)
     return tuple(found)
 
 

@@ -20,23 +20,23 @@ class PolicyFailure(Failure):
 
 
 def policy_manifests(path: str) -> list[tuple[int, JsonObject]]:
-    """The policies of a file as they are written, each with the line where it begins; other objects are passed over."""
-    told = "standard input" if path == "-" else path
+    """The policies of a file as they are written, each with the line where it begins. Other objects are skipped."""
+    source = "standard input" if path == "-" else path
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         found = list(yaml.load_located(data))
     except OSError as error:
-        raise PolicyFailure(f"cannot read {told}: {error.strerror}") from error
+        raise PolicyFailure(f"cannot read {source}: {error.strerror}") from error
     except ApiError as error:
-        raise PolicyFailure(f"{told}: {error.message}") from error
+        raise PolicyFailure(f"{source}: {error.message}") from error
     policies = [(line, each) for line, value in found for each in _unpacked(value) if is_policy(each)]
     if not policies:
-        raise PolicyFailure(f"{told} holds no DevOpsPolicy; to create one: homeostat policy bundle baseline")
+        raise PolicyFailure(f"{source} holds no DevOpsPolicy; to create one: homeostat policy bundle baseline")
     return policies
 
 
 def _unpacked(value: Any) -> list[Any]:
-    """A document, or those of a list of documents."""
+    """The document, or the items of a list."""
     items = (
         value.get("items") if isinstance(value, dict) and value.get("kind") in {"List", "DevOpsPolicyList"} else None
     )

@@ -1,4 +1,6 @@
-"""What `homeostat policy check` passed over, told so that a score of 100 is not taken for a judgement. Pure."""
+"""Messages about manifests that `homeostat policy check` skipped, because a score of 100 may mean that nothing was
+checked. Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ _MOST_NAMES: Final = 5
 _KINDS: Final = "Pods, Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs or CronJobs"
 
 
-def passed_over(
+def skipped_messages(
     subjects: Sequence[Subject], policies: Sequence[PolicyDocument], scores: Sequence[Summary], *, files: int
 ) -> Iterator[str]:
-    """`scores` are those of the policies, in their order."""
+    """`scores` are in the order of the policies."""
     if not subjects:
         where = "the file" if files == 1 else f"{files} files"
         yield (
@@ -43,5 +45,5 @@ def passed_over(
 
 
 def _names(namespaces: dict[str, int]) -> str:
-    told = ", ".join(sorted(namespaces)[:_MOST_NAMES])
-    return f"{told} and {len(namespaces) - _MOST_NAMES} more" if len(namespaces) > _MOST_NAMES else told
+    listed = ", ".join(sorted(namespaces)[:_MOST_NAMES])
+    return f"{listed} and {len(namespaces) - _MOST_NAMES} more" if len(namespaces) > _MOST_NAMES else listed

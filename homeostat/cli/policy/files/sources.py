@@ -1,8 +1,7 @@
-"""Files with manifests: found, read and taken apart, with the line on which each document begins.
+"""Finds and reads files with manifests, with the line on which each document begins.
 
-A directory stands for the YAML and JSON files in it and below, except in hidden directories. Whatever cannot be read
-is a `Problem` with its file and line, and reading goes on with the next document: a line of three dashes begins one
-wherever it stands, also after a broken one.
+A directory is read recursively for YAML and JSON files, except hidden directories. An unreadable document is a
+`Problem` with its file and line; reading continues at the next line that starts with three dashes.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from homeostat.operators.policy.engine.manifest import Document
 STDIN: Final = "stdin"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _LIMIT_BYTES: Final = 64 << 20
-_MOST_BROKEN: Final = 100
+_MAX_BROKEN: Final = 100
 _begins = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
 
 
 class NoManifestsError(Exception):
-    """Says which path is not there, or that nothing is in it."""
+    """A path does not exist, or has no manifests."""
 
 
 def find_files(paths: Sequence[str]) -> list[str]:
-    """Each once, directories in the order of their names; `-` stands for standard input."""
+    """Each file once, directories sorted by name; `-` is standard input."""
     found: dict[str, None] = {}
     for path in paths:
         if Path(path).is_dir():
@@ -46,14 +45,14 @@ def find_files(paths: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def usual_paths() -> list[str]:
-    """Where nobody names any: the current directory if manifests are in it, or else what is piped or redirected here.
+def default_paths() -> list[str]:
+    """The current directory if it has manifests, otherwise standard input if it is a pipe or a file.
 
-    Only then: in CI standard input is often an open pipe into which nobody ever writes.
+    The directory comes first: in CI, standard input is often an open pipe without a writer.
     """
     if next(_below("."), None) is not None:
         return ["."]
-    if _is_given(sys.stdin):
+    if _has_content(sys.stdin):
         return ["-"]
     raise NoManifestsError(
         f"there are no {', '.join(SUFFIXES)} files in the current directory, and standard input is empty; "
@@ -61,8 +60,8 @@ def usual_paths() -> list[str]:
     )
 
 
-def _is_given(stdin: TextIO | None) -> bool:
-    """Whether something may come from it: a pipe, a file or a socket, and neither a terminal nor /dev/null."""
+def _has_content(stdin: TextIO | None) -> bool:
+    """Whether it may have content: a pipe, a file or a socket, but not a terminal and not /dev/null."""
     try:
         mode = os.fstat(stdin.fileno()).st_mode if stdin is not None else 0
     except (OSError, ValueError):
@@ -98,13 +97,13 @@ def _read(path: str) -> bytes:
 
 
 def read_documents(source: str, data: bytes) -> Iterator[Document | Problem]:
-    above, told = 0, 0
-    while told < _MOST_BROKEN:
+    above, problems = 0, 0
+    while problems < _MAX_BROKEN:
         try:
             for line, value in load_located(data, limit=_LIMIT_BYTES):
                 yield Document(source, value, above + line)
         except YamlError as error:
-            told += 1
+            problems += 1
             yield Problem(source, above + max(error.line, 1), f"not YAML: {error.problem}")
             skipped = _next_document(data, error.line)
             if skipped is None:
@@ -119,7 +118,7 @@ def read_documents(source: str, data: bytes) -> Iterator[Document | Problem]:
 
 
 def _next_document(data: bytes, line: int) -> int | None:
-    """Where the first document begins that stands on the line or below it; never at the very beginning."""
+    """The offset of the first document that begins on the line or after it, but not at offset 0."""
     if not line:
         return None
     at = 0

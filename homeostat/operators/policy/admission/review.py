@@ -1,11 +1,11 @@
-"""Whether a Pod may be created: an AdmissionReview and the policies of its namespace in, an answer out. Pure.
+"""Decides whether a Pod is admitted, from an AdmissionReview and the policies of its namespace. Pure.
 
-Every policy has its say. A policy that enforces denies, one that audits warns, and a policy may say otherwise for
-itself (`spec.admission`). What enforcement is going to inject only warns: what a workload lacks is seen on its Pods,
-so that without them it would never get it. Whatever cannot be judged is let in: no Pod, no spec, a system namespace. A
-policy that means nothing judges nobody, and warns that it does not. A Pod that does not run yet is asked only what its
-declaration shows. What was wrong with a Pod before it is changed does not forbid the change: nobody could label it, or
-take a finalizer from it, any more.
+Every policy is evaluated. A policy that enforces denies and a policy that audits warns, unless `spec.admission` says
+otherwise. A violation that enforcement will repair only warns: enforcement finds workloads by their Pods, so it could
+never repair a workload whose Pods are denied. A request that cannot be evaluated is allowed: not a Pod, no spec, a
+system namespace. An invalid policy denies nothing and warns that it was not evaluated. Only the checks of a Pod's
+declaration run, because the Pod does not run yet. An update is not denied for violations that the Pod had before;
+otherwise nobody could label such a Pod or remove a finalizer from it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import msgspec
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.objects.views.pod import Pod
-from homeostat.operators.policy.enforcement.plan import is_put_right
-from homeostat.operators.policy.engine.check import Finding, is_as_grave
+from homeostat.operators.policy.enforcement.plan import will_be_injected
+from homeostat.operators.policy.engine.check import Finding, is_at_least
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.engine.stalled import StalledPolicy
@@ -30,11 +30,11 @@ MOST_WARNINGS: Final = 20
 MOST_NAMES: Final = 5
 LONGEST_WARNING: Final = 256
 LONGEST_MESSAGE: Final = 4096
-_USUAL = Admission()
+_DEFAULTS = Admission()
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What the server asks; `pod` is None for anything that is not one, `old` for what is not a change of one."""
+    """A request of the API server. `pod` is None if the object is not a Pod, `old` if the request is not an update."""
 
     uid: str
     namespace: str
@@ -45,15 +45,15 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """`denials` are the findings that forbid it, `warnings` those that do not.
+    """`denials` are the findings that deny the Pod, `warnings` all other findings.
 
-    `deniers` are the names of the policies behind each denial, `mute` those that are stalled and would have judged.
+    `denied_by` has the names of the policies behind each denial. `stalled` are invalid policies that select the Pod.
     """
 
     denials: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
-    deniers: tuple[tuple[str, ...], ...] = ()
-    mute: tuple[StalledPolicy, ...] = ()
+    denied_by: tuple[tuple[str, ...], ...] = ()
+    stalled: tuple[StalledPolicy, ...] = ()
 
     @property
     def is_allowed(self) -> bool:
@@ -61,16 +61,16 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        by = _told_names(dict.fromkeys(name for each in self.deniers for name in each if name))
-        told = f"Denied by DevOpsPolicy: {', '.join(each.message for each in self.denials)}"
-        return f"{told[: LONGEST_MESSAGE - len(by)]}{by}"
+        by = _named_policies(dict.fromkeys(name for each in self.denied_by for name in each if name))
+        text = f"Denied by DevOpsPolicy: {', '.join(each.message for each in self.denials)}"
+        return f"{text[: LONGEST_MESSAGE - len(by)]}{by}"
 
 
 ALLOWED: Final = Verdict()
 
 
 def read_request(review: bytes) -> Request | None:
-    """None where the bytes are no AdmissionReview at all."""
+    """None if the bytes are not an AdmissionReview."""
     try:
         request = decode(review)["request"]
         uid, namespace = request.get("uid") or "", request.get("namespace") or "default"
@@ -79,10 +79,10 @@ def read_request(review: bytes) -> Request | None:
         return None
     if not all(isinstance(each, str) for each in (uid, namespace, operation)):
         return None
-    asked = _request(uid, namespace, operation, body)
-    if asked.pod is None or before is None:
-        return asked
-    return msgspec.structs.replace(asked, old=_request(uid, namespace, operation, before))
+    read = _request(uid, namespace, operation, body)
+    if read.pod is None or before is None:
+        return read
+    return msgspec.structs.replace(read, old=_request(uid, namespace, operation, before))
 
 
 def _request(uid: str, namespace: str, operation: str, body: Json) -> Request:
@@ -96,7 +96,7 @@ def _pod(body: Json, namespace: str) -> Pod | None:
     try:
         pod = msgspec.convert(body, Pod)
     except msgspec.ValidationError:
-        # The server itself refuses it for that.
+        # The API server itself rejects such a Pod.
         return None
     metadata = msgspec.structs.replace(pod.metadata, namespace=pod.metadata.namespace or namespace)
     return msgspec.structs.replace(pod, metadata=metadata)
@@ -105,28 +105,28 @@ def _pod(body: Json, namespace: str) -> Pod | None:
 def judge(
     request: Request, policies: Iterable[Evaluator], *, now: float, stalled: Iterable[StalledPolicy] = ()
 ) -> Verdict:
-    """`policies` may be gone through twice."""
-    verdict = _judge_change(request, policies, now)
-    mute = tuple(_mute(request, stalled))
-    return msgspec.structs.replace(verdict, mute=mute) if mute else verdict
+    """Iterates over `policies` a second time if the request is an update."""
+    verdict = _review_change(request, policies, now)
+    selecting = tuple(_stalled_policies(request, stalled))
+    return msgspec.structs.replace(verdict, stalled=selecting) if selecting else verdict
 
 
-def _mute(request: Request, stalled: Iterable[StalledPolicy]) -> Iterator[StalledPolicy]:
+def _stalled_policies(request: Request, stalled: Iterable[StalledPolicy]) -> Iterator[StalledPolicy]:
     pod = request.pod
     if pod is None or pod.spec is None:
         return
     for each in stalled:
-        if mode_of(each.spec) != "off" and each.concerns(pod):
+        if mode_of(each.spec) != "off" and each.selects(pod):
             yield each
 
 
-def _judge_change(request: Request, policies: Iterable[Evaluator], now: float) -> Verdict:
+def _review_change(request: Request, policies: Iterable[Evaluator], now: float) -> Verdict:
     verdict = _judge(request, policies, now)
     if verdict.is_allowed or request.old is None:
         return verdict
     before = {_key(each) for each in _judge(request.old, policies, now).denials}
     old = tuple(each for each in verdict.denials if _key(each) in before)
-    new = [pair for pair in zip(verdict.denials, verdict.deniers, strict=True) if _key(pair[0]) not in before]
+    new = [pair for pair in zip(verdict.denials, verdict.denied_by, strict=True) if _key(pair[0]) not in before]
     return Verdict(tuple(each for each, _ in new), (*old, *verdict.warnings), tuple(names for _, names in new))
 
 
@@ -139,7 +139,7 @@ def _judge(request: Request, policies: Iterable[Evaluator], now: float) -> Verdi
     if pod is None or pod.spec is None or is_system(request.namespace):
         return ALLOWED
     denials: dict[tuple[str, str, str], Finding] = {}
-    deniers: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    denied_by: dict[tuple[str, str, str], tuple[str, ...]] = {}
     warnings: dict[tuple[str, str, str], Finding] = {}
     for policy in policies:
         if mode_of(policy.spec) == "off":
@@ -148,25 +148,25 @@ def _judge(request: Request, policies: Iterable[Evaluator], now: float) -> Verdi
             key = _key(finding)
             if _denies(policy.spec, pod, finding):
                 denials.setdefault(key, finding)
-                deniers[key] = (*deniers.get(key, ()), policy.name)
+                denied_by[key] = (*denied_by.get(key, ()), policy.name)
             else:
                 warnings.setdefault(key, finding)
     left = tuple(finding for key, finding in warnings.items() if key not in denials)
-    return Verdict(tuple(denials.values()), left, tuple(deniers.values()))
+    return Verdict(tuple(denials.values()), left, tuple(denied_by.values()))
 
 
 def _denies(spec: PolicySpec, pod: Pod, finding: Finding) -> bool:
-    admission = spec.admission or _USUAL
-    if mode_of(spec) != "deny" or not is_as_grave(finding.check.severity, admission.severity):
+    admission = spec.admission or _DEFAULTS
+    if mode_of(spec) != "deny" or not is_at_least(finding.check.severity, admission.severity):
         return False
-    return admission.mode == "deny" or not is_put_right(pod, finding, spec)
+    return admission.mode == "deny" or not will_be_injected(pod, finding, spec)
 
 
 def mode_of(spec: PolicySpec) -> AdmissionMode:
-    """What enforces denies, but for a dry run, which stops nobody."""
-    told = (spec.admission or _USUAL).mode
+    """The mode of `spec.admission`; without one, a policy that enforces denies, unless it is a dry run."""
+    mode = (spec.admission or _DEFAULTS).mode
     is_dry = spec.enforcement is not None and spec.enforcement.dry_run
-    return told or ("deny" if spec.is_enforced and not is_dry else "warn")
+    return mode or ("deny" if spec.is_enforced and not is_dry else "warn")
 
 
 def answer(uid: str, verdict: Verdict = ALLOWED) -> JsonObject:
@@ -174,22 +174,22 @@ def answer(uid: str, verdict: Verdict = ALLOWED) -> JsonObject:
     response: JsonObject = {"uid": uid, "allowed": verdict.is_allowed}
     if not verdict.is_allowed:
         response["status"] = {"message": verdict.message}
-    if verdict.warnings or verdict.mute:
-        response["warnings"] = _told([*map(str, verdict.mute), *(each.message for each in verdict.warnings)])
+    if verdict.warnings or verdict.stalled:
+        response["warnings"] = _header_lines([*map(str, verdict.stalled), *(each.message for each in verdict.warnings)])
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
 
 
-def _told_names(names: Iterable[str]) -> str:
-    """Of policies, at the end of a message; of as many as its reader needs to find them."""
+def _named_policies(names: Iterable[str]) -> str:
+    """The names of policies at the end of a message: the first few."""
     first = list(islice(names, MOST_NAMES + 1))
     if not first:
         return ""
-    told = ", ".join(first[:MOST_NAMES])
-    return f" ({'policy' if len(first) == 1 else 'policies'} {told}{' and more' if len(first) > MOST_NAMES else ''})"
+    listed = ", ".join(first[:MOST_NAMES])
+    return f" ({'policy' if len(first) == 1 else 'policies'} {listed}{' and more' if len(first) > MOST_NAMES else ''})"
 
 
-def _told(warnings: Sequence[str]) -> list[str]:
-    """Each on one line, as the header wants it that they are sent in."""
-    told = [f"DevOpsPolicy: {' '.join(each.split())}"[:LONGEST_WARNING] for each in warnings[:MOST_WARNINGS]]
+def _header_lines(warnings: Sequence[str]) -> list[str]:
+    """Each on one line: the API server sends them as `Warning` headers."""
+    lines = [f"DevOpsPolicy: {' '.join(each.split())}"[:LONGEST_WARNING] for each in warnings[:MOST_WARNINGS]]
     more = len(warnings) - MOST_WARNINGS
-    return [*told, f"DevOpsPolicy: and {more} more"] if more > 0 else told
+    return [*lines, f"DevOpsPolicy: and {more} more"] if more > 0 else lines

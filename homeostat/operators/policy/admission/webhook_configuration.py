@@ -15,7 +15,7 @@ _EXCLUDED: Final = ("kube-system", "kube-public", "kube-node-lease")
 
 
 def webhook_configuration(ca_bundle: bytes, *, service: str = SERVICE, namespace: str = "default") -> JsonObject:
-    """`ca_bundle` is PEM. A webhook that does not answer lets everything in."""
+    """`ca_bundle` is PEM. The failure policy is Ignore: a webhook that does not answer denies nothing."""
     client = {"service": {"name": service, "namespace": namespace, "path": PATH, "port": PORT}}
     outside = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(_EXCLUDED)}
     return {
@@ -46,5 +46,5 @@ def webhook_configuration(ca_bundle: bytes, *, service: str = SERVICE, namespace
 
 
 def service_names(service: str, namespace: str) -> tuple[str, str]:
-    """The names that the certificate of the webhook is for."""
+    """The DNS names in the certificate of the webhook."""
     return f"{service}.{namespace}.svc", f"{service}.{namespace}.svc.cluster.local"

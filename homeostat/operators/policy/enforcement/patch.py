@@ -1,9 +1,9 @@
-"""The patch of a workload that adds the probes and resources which its containers lack.
+"""The patch of a workload that adds probes and resources to containers without them.
 
-Image tags, restarts and Pending Pods are never changed. Nor is a missing probe where neither the policy nor the
-container names a port: a probe of a port where nobody listens kills a container that was well. The original guesses
-8080 there; `defaultProbe.fallbackPort` has it so. What was injected is written on the workload, so that it can be taken
-back. Pure.
+Enforcement never changes image tags, restarts and Pending Pods. It adds no probe if neither the policy nor the
+container names a port: a probe of a port without a listener would kill a healthy container. The original assumes
+port 8080 there; `defaultProbe.fallbackPort: 8080` does the same. An annotation of the workload records what was
+injected, so that it can be reverted. Pure.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Part = Literal["livenessProbe", "readinessProbe", "resources"]
 PARTS: Final[tuple[Part, ...]] = ("livenessProbe", "readinessProbe", "resources")
 PROBES: Final[frozenset[Part]] = frozenset({"livenessProbe", "readinessProbe"})
 _INITIAL_DELAY_S, _PERIOD_S = 5, 10
-_USUAL = DefaultProbe()
+_DEFAULTS = DefaultProbe()
 
 
 class Injection(msgspec.Struct, frozen=True):
-    """The parts that one container gets."""
+    """The parts that are added to one container."""
 
     container: str
     parts: frozenset[Part]
 
 
-def lacking(container: Container, spec: PolicySpec) -> list[Part]:
-    """What the policy wants of the container and has a value for, but perhaps no port."""
+def missing_parts(container: Container, spec: PolicySpec) -> list[Part]:
+    """The parts that the policy requires and can add, apart from the port of a probe, which may be unknown."""
     parts: list[Part] = []
     if spec.require_liveness_probe and container.liveness_probe is None:
         parts.append("livenessProbe")
@@ -52,15 +52,15 @@ def lacking(container: Container, spec: PolicySpec) -> list[Part]:
 
 
 def port_for(container: Container, given: DefaultProbe | None) -> int:
-    """The policy's port, or else the container's first for TCP, or else the policy's last resort; 0 without any."""
-    given = given or _USUAL
+    """The policy's `tcpPort`, or the first TCP port of the container, or the policy's `fallbackPort`, or 0."""
+    given = given or _DEFAULTS
     first = next((each.container_port for each in container.ports or () if each.is_tcp), 0)
     return given.tcp_port or first or given.fallback_port or 0
 
 
 def probe_for(container: Container, given: DefaultProbe | None) -> JsonObject:
-    """A connection to the port, which there must be."""
-    given = given or _USUAL
+    """A TCP probe. A port must be known."""
+    given = given or _DEFAULTS
     delay, period = given.initial_delay_seconds, given.period_seconds
     return {
         "tcpSocket": {"port": port_for(container, given)},
@@ -78,15 +78,15 @@ def resources_for(given: DefaultResources | None) -> JsonObject:
 
 
 def check_defaults(spec: PolicySpec) -> None:
-    """`PolicyFaultError` where a server would refuse what the policy gives; of no matter in audit mode."""
+    """`PolicyFaultError` if a server would reject the resources. In audit mode they are not checked."""
     if spec.default_resources is None or not spec.is_enforced:
         return
     given = resources_for(spec.default_resources)
     for unit in ("cpu", "memory"):
         request, limit = (_amount(given[part][unit], f"{unit}{part[:-1].capitalize()}") for part in given)
         if request > limit:
-            told = f"request {given['requests'][unit]} exceeds limit {given['limits'][unit]}"
-            raise PolicyFaultError("InvalidResources", f"spec.defaultResources.{unit}Request", told)
+            text = f"request {given['requests'][unit]} exceeds limit {given['limits'][unit]}"
+            raise PolicyFaultError("InvalidResources", f"spec.defaultResources.{unit}Request", text)
 
 
 def _amount(text: str, field: str) -> Quantity:
@@ -97,20 +97,20 @@ def _amount(text: str, field: str) -> Quantity:
 
 
 def patch_of(workload: Workload, injections: Iterable[Injection], spec: PolicySpec, *, now: datetime) -> JsonObject:
-    """The strategic merge patch of the workload. Containers are told by name; all of them are in its template."""
+    """The strategic merge patch of the workload. Every container of `injections` must be in the template."""
     declared = {each.name: each for each in _containers(workload)}
     given = sorted(injections, key=lambda each: each.container)
     patched = [_patched(declared[each.container], each.parts, spec) for each in given]
     record = {each.container: sorted(each.parts) for each in given}
-    told = encode(_merged(injected_of(workload), record)).decode()
+    annotation = encode(_merged(injected_of(workload), record)).decode()
     return {
-        "metadata": {"annotations": {PATCHED_AT: format_time(now), INJECTED: told}},
+        "metadata": {"annotations": {PATCHED_AT: format_time(now), INJECTED: annotation}},
         "spec": {"template": {"metadata": {"annotations": {PATCHED_BY: OPERATOR}}, "spec": {"containers": patched}}},
     }
 
 
 def changes_of(workload: Workload, injections: Iterable[Injection], spec: PolicySpec) -> Iterator[str]:
-    """The patch for people: the path of each field that is new, and its value."""
+    """The patch as text: the path of each new field, and its value."""
     declared = {each.name: each for each in _containers(workload)}
     for each in sorted(injections, key=lambda each: each.container):
         patched = _patched(declared[each.container], each.parts, spec)
@@ -120,7 +120,7 @@ def changes_of(workload: Workload, injections: Iterable[Injection], spec: Policy
 
 
 def revert_of(workload: Workload) -> JsonObject | None:
-    """The patch that takes back what was injected and is still there; None where nothing was."""
+    """The patch that removes what was injected and is still there; None if nothing was injected."""
     record = injected_of(workload)
     names = {each.name for each in _containers(workload)}
     containers = [{"name": name, **dict.fromkeys(parts)} for name, parts in sorted(record.items()) if name in names]
@@ -133,7 +133,7 @@ def revert_of(workload: Workload) -> JsonObject | None:
 
 
 def injected_of(workload: Workload) -> dict[str, list[Part]]:
-    """What was injected by container, as the workload says; what it says amiss is nothing."""
+    """The injected parts by container, from the annotation of the workload; an invalid annotation counts as empty."""
     try:
         return msgspec.json.decode(workload.annotations.get(INJECTED) or "{}", type=dict[str, list[Part]])
     except (msgspec.DecodeError, RecursionError):

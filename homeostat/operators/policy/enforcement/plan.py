@@ -1,9 +1,10 @@
-"""Decides which workloads to patch, and which not and why. Pure, and off unless a policy says `enforce`.
+"""Decides which workloads to patch, and why others are skipped. Pure; only for policies in mode `enforce`.
 
-From a Pod comes what it lacks (`plans` adds that up, one plan a workload); from a plan and the workload as it is comes
-a step: what is due, or the reason why nothing is. A container that only the Pod has, because a webhook put it there,
-and one that the template has already put right are no part of a patch, so that a second look finds nothing left to do.
-A container that lacks a probe and has no port to probe is left as it is and named in the step.
+`plan_of` finds the parts that the containers of a Pod lack; `plans` joins these into one plan a workload. `step_of`
+compares a plan with the current workload: a patch is due, or the step says why not. A container that is only in the
+Pod (a sidecar that a webhook injected) and a part that the template already has are left out of the patch, so that the
+next reconciliation has nothing to do. A container without a probe and without a known port is not changed; the step
+names it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from homeostat.operators.policy.enforcement.patch import (
     Injection,
     Part,
     changes_of,
-    lacking,
+    missing_parts,
     patch_of,
     port_for,
 )
@@ -40,7 +41,7 @@ from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.spec import Enforcement, PolicySpec
 
-_USUAL = Enforcement()
+_DEFAULTS = Enforcement()
 _CHECKS: dict[Part, Check] = {
     "livenessProbe": MISSING_LIVENESS,
     "readinessProbe": MISSING_READINESS,
@@ -52,14 +53,14 @@ Refusal = Literal["Gone", "OptedOut", "NothingToDo", "NoPort"]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What the Pods of one workload lack."""
+    """The parts that Pods of one workload lack."""
 
     owner: OwnerKey
     injections: tuple[Injection, ...]
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """Put the workload right, as long as it is the version that was looked at."""
+    """Patch the workload, if it still has this resource version."""
 
     owner: OwnerKey
     body: JsonObject
@@ -67,43 +68,43 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """It lacks what it can be given. The patch is made only where it is to be sent; a dry run tells of it."""
+    """The workload is to be patched. The patch is built only when it is sent."""
 
     owner: OwnerKey
     workload: Workload
-    given: tuple[Injection, ...]
-    portless: tuple[str, ...] = ()
+    injections: tuple[Injection, ...]
+    without_port: tuple[str, ...] = ()
 
     def patch(self, spec: PolicySpec, *, now: datetime) -> Patch:
-        body = patch_of(self.workload, self.given, spec, now=now)
+        body = patch_of(self.workload, self.injections, spec, now=now)
         return Patch(self.owner, body, self.workload.metadata.resource_version)
 
     def changes(self, spec: PolicySpec) -> Iterator[str]:
-        """What the patch would do, a line for each field."""
-        for told in changes_of(self.workload, self.given, spec):
-            line = f"{self.owner}: {told}"
+        """The changes of the patch, one line a field."""
+        for change in changes_of(self.workload, self.injections, spec):
+            line = f"{self.owner}: {change}"
             yield line if len(line) <= LONGEST_CHANGE else f"{line[: LONGEST_CHANGE - 3]}..."
 
 
-class LeftAlone(msgspec.Struct, frozen=True):
+class Skipped(msgspec.Struct, frozen=True):
     owner: OwnerKey
     reason: Refusal
-    portless: tuple[str, ...] = ()
+    without_port: tuple[str, ...] = ()
 
 
-class Cooling(msgspec.Struct, frozen=True):
-    """It was patched a short while ago and is wrong again: somebody takes our patches back, and shall not be fought."""
+class CoolingDown(msgspec.Struct, frozen=True):
+    """The workload was patched a short while ago and the patch was undone: it is not patched again before `until`."""
 
     owner: OwnerKey
     until: float
-    portless: tuple[str, ...] = ()
+    without_port: tuple[str, ...] = ()
 
 
-Step = Due | LeftAlone | Cooling
+Step = Due | Skipped | CoolingDown
 
 
 class Planned(NamedTuple):
-    """What a Pod lacks, and until when that holds though the Pod does not change."""
+    """The plan of a Pod, and the time until which it is valid while the Pod does not change."""
 
     plan: Plan | None
     until: float
@@ -113,64 +114,64 @@ _NOTHING = Planned(None, inf)
 
 
 def plan_of(pod: Pod, evaluator: Evaluator, *, now: float, deployments: Mapping[str, str] = {}) -> Planned:
-    """Exempted Pods are not patched either. `deployments` is as in `owner_of`."""
+    """Exempted findings are not repaired. `deployments` is as in `owner_of`."""
     spec = evaluator.spec
     if not spec.is_enforced or is_system(pod.metadata.namespace):
         return _NOTHING
-    found = [(each.name, part) for each in pod.containers for part in lacking(each, spec)]
+    found = [(each.name, part) for each in pod.containers for part in missing_parts(each, spec)]
     owner = owner_of(pod, deployments) if found else None
     if owner is None:
         return _NOTHING
-    accused = evaluator.counted(pod, tuple(Finding(_CHECKS[part], name) for name, part in found), now=now)
+    counted = evaluator.counted(pod, tuple(Finding(_CHECKS[part], name) for name, part in found), now=now)
     wanted: dict[str, frozenset[Part]] = {}
-    for finding in accused.findings:
+    for finding in counted.findings:
         wanted[finding.container] = wanted.get(finding.container, frozenset()) | {_PARTS[finding.check.type]}
-    return Planned(Plan(owner, tuple(map(Injection, wanted, wanted.values()))) if wanted else None, accused.until)
+    return Planned(Plan(owner, tuple(map(Injection, wanted, wanted.values()))) if wanted else None, counted.until)
 
 
-def is_put_right(pod: Pod, finding: Finding, spec: PolicySpec) -> bool:
-    """Whether what the finding misses will be injected into the workload of the Pod, as far as a Pod alone can tell."""
+def will_be_injected(pod: Pod, finding: Finding, spec: PolicySpec) -> bool:
+    """Whether enforcement will repair the finding in the workload of the Pod, as far as the Pod alone shows."""
     part = _PARTS.get(finding.check.type)
     container = next((each for each in pod.containers if each.name == finding.container), None)
-    if part is None or container is None or owner_of(pod) is None or part not in lacking(container, spec):
+    if part is None or container is None or owner_of(pod) is None or part not in missing_parts(container, spec):
         return False
     return part not in PROBES or port_for(container, spec.default_probe) != 0
 
 
 def step_of(plan: Plan, workload: Workload | None, spec: PolicySpec, *, now: datetime) -> Step:
     if workload is None or workload.metadata.deletion_timestamp is not None:
-        return LeftAlone(plan.owner, "Gone")
+        return Skipped(plan.owner, "Gone")
     if workload.annotations.get(OPT_OUT) == "disabled":
-        return LeftAlone(plan.owner, "OptedOut")
-    given, portless = _given(plan, workload, spec)
-    if not given:
-        return LeftAlone(plan.owner, "NoPort" if portless else "NothingToDo", portless)
-    ends = _cools_until(workload, spec)
+        return Skipped(plan.owner, "OptedOut")
+    injections, without_port = _injections(plan, workload, spec)
+    if not injections:
+        return Skipped(plan.owner, "NoPort" if without_port else "NothingToDo", without_port)
+    ends = _cooldown_end(workload, spec)
     if ends > now.timestamp():
-        return Cooling(plan.owner, ends, portless)
-    return Due(plan.owner, workload, given, portless)
+        return CoolingDown(plan.owner, ends, without_port)
+    return Due(plan.owner, workload, injections, without_port)
 
 
-def _given(plan: Plan, workload: Workload, spec: PolicySpec) -> tuple[tuple[Injection, ...], tuple[str, ...]]:
-    """What the template lacks of the plan and can be given, and the containers that no probe can be given to."""
+def _injections(plan: Plan, workload: Workload, spec: PolicySpec) -> tuple[tuple[Injection, ...], tuple[str, ...]]:
+    """The parts of the plan that the template lacks, and the containers that get no probe because no port is known."""
     template = workload.template.spec
     declared = {each.name: each for each in (template.containers if template else None) or ()}
-    given: list[Injection] = []
-    portless: list[str] = []
+    injections: list[Injection] = []
+    without_port: list[str] = []
     for each in plan.injections:
         container = declared.get(each.container)
-        parts = each.parts.intersection(() if container is None else lacking(container, spec))
+        parts = each.parts.intersection(() if container is None else missing_parts(container, spec))
         if container is not None and parts & PROBES and not port_for(container, spec.default_probe):
-            portless.append(each.container)
+            without_port.append(each.container)
             parts -= PROBES
         if parts:
-            given.append(Injection(each.container, parts))
-    return tuple(given), tuple(portless)
+            injections.append(Injection(each.container, parts))
+    return tuple(injections), tuple(without_port)
 
 
-def _cools_until(workload: Workload, spec: PolicySpec) -> float:
+def _cooldown_end(workload: Workload, spec: PolicySpec) -> float:
     try:
         patched_at = parse_time(workload.annotations.get(PATCHED_AT) or "").timestamp()
     except TimestampError:
         return 0.0
-    return patched_at + (spec.enforcement or _USUAL).cooldown_seconds
+    return patched_at + (spec.enforcement or _DEFAULTS).cooldown_seconds

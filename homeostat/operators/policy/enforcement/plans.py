@@ -1,7 +1,7 @@
-"""What the workloads of a namespace lack, kept up Pod by Pod: a changed Pod costs its own workload and no other.
+"""The plans of a namespace, updated Pod by Pod: a changed Pod affects only the plan of its own workload.
 
-Promises, each with a property test: the order in which Pods come does not matter; a Pod that lacks nothing more leaves
-no trace; there is one plan a workload, sorted by its key, and it has what any of its Pods lacks.
+Promises, each with a property test: the order of updates does not matter; a Pod that no longer lacks anything leaves
+no trace; there is one plan a workload, sorted by key, with everything that any of its Pods lacks.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from homeostat.operators.policy.enforcement.plan import Plan
 
 
 class Plans:
-    """By the names of Pods. Replicas lack the same, and what they lack is held once."""
+    """Plans by Pod name. Replicas have equal plans, which are stored once."""
 
     __slots__ = ("_by_pod", "_keys", "_merged", "_wanted", "_whole")
 
     def __init__(self) -> None:
         self._by_pod: dict[str, tuple[str, Plan]] = {}
         self._wanted: dict[str, dict[Plan, int]] = {}
-        """By workload: what its Pods lack, and how many of them."""
+        """By workload: the plans of its Pods, and how many Pods have each."""
         self._merged: dict[str, Plan] = {}
         self._keys: list[str] = []
         self._whole: tuple[Plan, ...] | None = ()
 
     def put(self, pod: str, plan: Plan | None) -> None:
-        """In the place of what the Pod lacked before; None where it lacks nothing."""
-        held = self._by_pod.get(pod)
-        if held is None if plan is None else held is not None and held[1] == plan:
+        """Replaces the plan of the Pod; None if it lacks nothing."""
+        current = self._by_pod.get(pod)
+        if current is None if plan is None else current is not None and current[1] == plan:
             return
-        if held is not None:
-            self._take_away(pod, *held)
+        if current is not None:
+            self._subtract(pod, *current)
         if plan is not None:
             self._add(pod, plan)
         self._whole = None
@@ -59,7 +59,7 @@ class Plans:
         wanted[plan] = wanted.get(plan, 0) + 1
         self._by_pod[pod] = (key, plan)
 
-    def _take_away(self, pod: str, key: str, plan: Plan) -> None:
+    def _subtract(self, pod: str, key: str, plan: Plan) -> None:
         del self._by_pod[pod]
         wanted = self._wanted[key]
         wanted[plan] -= 1
@@ -73,7 +73,7 @@ class Plans:
 
 
 def _merge(plans: Iterable[Plan]) -> Plan:
-    """Of one workload."""
+    """Merges the plans of one workload."""
     parts: dict[str, frozenset[Part]] = {}
     for plan in plans:
         owner = plan.owner

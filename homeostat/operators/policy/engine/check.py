@@ -1,7 +1,7 @@
-"""A check: what can be found wrong, how much it weighs, how grave it is and how it is told; and a finding of it.
+"""A check: its type, weight, severity and message; and a finding of a check.
 
-The table below is the one place for types, weights, severities and texts. A policy has its own copies with its own
-weights and severities (`Check.tuned`), so that a finding knows what it costs.
+The table below defines all built-in checks. A policy has copies with its own weights and severities
+(`Check.for_policy`), so that a finding knows the points that it costs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MULTIPLIERS: Final[dict[Severity, int]] = {"critical": 3, "high": 2, "medium": 1
 _RANKS: Final[dict[Severity, int]] = {"low": 0, "medium": 1, "high": 2, "critical": 3}
 
 
-def is_as_grave(severity: Severity, bound: Severity) -> bool:
+def is_at_least(severity: Severity, bound: Severity) -> bool:
     return _RANKS[severity] >= _RANKS[bound]
 
 
@@ -28,10 +28,10 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     text: str
     """May name `{container}` and `{fact}`."""
     points: int = 0
-    """What a unit costs under the policy: the weight, times the severity's multiplier where it scores so."""
+    """The points that a unit costs: the weight, times the multiplier of the severity with `scoring: severity`."""
 
-    def tuned(self, spec: PolicySpec) -> Check:
-        """As the policy weighs it; a check that the policy cannot name, such as a rule, keeps what it has."""
+    def for_policy(self, spec: PolicySpec) -> Check:
+        """The check with the weight and severity of the policy; a CEL rule keeps its own."""
         weight: int | None = getattr(spec.weights, self.type, None)
         severity: Severity = getattr(spec.severity_overrides, self.type, None) or self.severity
         weight = self.weight if weight is None else weight
@@ -85,4 +85,4 @@ CHECKS: Final = (
     CRASH_LOOP,
     OOM_KILLED,
 )
-"""All but a policy's own rules, whose type is their name."""
+"""All built-in checks. CEL rules have their name as type."""

@@ -1,12 +1,11 @@
-"""A policy compiled: made once, asked of every Pod and workload of its namespace. The one engine behind the operator,
-the webhook and the command line.
+"""A compiled policy, which evaluates Pods and workloads. The operator, the webhook and the command line all use it.
 
     evaluator = compile_policy(spec)
     if not isinstance(evaluator, Fault):
         evaluator.evaluate(pod, now=now)
 
-Promises, each tested: the same Pod at the same time gives the same result; an evaluation tells when its answer may
-change by time alone; nothing that a Pod says makes it fail; an invalid policy is a `Fault` with the path.
+Promises, each tested: the same Pod at the same time gives the same result; a result says when it may
+change by time alone; no Pod makes an evaluation fail; an invalid policy is a `Fault` with the path.
 """
 
 from __future__ import annotations
@@ -27,7 +26,12 @@ from homeostat.operators.policy.engine.check import Finding
 from homeostat.operators.policy.engine.checks import DECLARED, OBSERVED, tests_of, workload_tests_of
 from homeostat.operators.policy.engine.checks.base import Test, WorkloadTest
 from homeostat.operators.policy.engine.checks.running import pending_deadline
-from homeostat.operators.policy.engine.exemption import CompiledExemption, Spared, compile_exemptions, spare
+from homeostat.operators.policy.engine.exemption import (
+    CompiledExemption,
+    Remaining,
+    apply_exemptions,
+    compile_exemptions,
+)
 from homeostat.operators.policy.engine.invalid import Fault, PolicyFaultError
 from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.engine.rule import MOST_COST, RuleTest, compile_rules
@@ -38,10 +42,10 @@ _MOST_SPECS = 512
 
 
 class Result(msgspec.Struct, frozen=True, gc=False):
-    """What was found of one Pod or workload.
+    """The findings of one Pod or workload.
 
-    `pods` is how many Pods it stands for. `recheck_at` is when it must be asked again though nothing changed, in
-    seconds since the epoch; infinity for never.
+    `pods` is the number of Pods that it counts for. `recheck_at` is when it must be evaluated again although nothing
+    changed, in seconds since the epoch; infinity for never.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -51,14 +55,14 @@ class Result(msgspec.Struct, frozen=True, gc=False):
 
 
 CLEAN: Final = Result()
-NOT_MEANT: Final = Result(pods=0)
-"""Of system namespaces, of what the policy's selector leaves out, and of workloads in which nothing was found."""
+NOT_SELECTED: Final = Result(pods=0)
+"""For system namespaces, for Pods that the selector does not match, and for workloads without findings."""
 
 
 class Evaluator:
-    """`needs_body` tells that the policy has rules, which ask the whole object.
+    """`needs_body` says that the policy has CEL rules, which need the whole object.
 
-    What a declaration shows is found once for all the Pods that share it, and remembered for the newest declarations.
+    Pods with equal specs are evaluated once for the checks of the spec; the results of the newest specs are cached.
     """
 
     __slots__ = (
@@ -77,7 +81,7 @@ class Evaluator:
     )
 
     def __init__(self, spec: PolicySpec, *, name: str = "") -> None:
-        """`PolicyFaultError` if the spec is invalid. The name is for people."""
+        """`PolicyFaultError` if the spec is invalid. The name is used in messages."""
         _check_thresholds(spec)
         check_defaults(spec)
         self.spec, self.name = spec, name
@@ -85,7 +89,7 @@ class Evaluator:
         self._observed: tuple[Test, ...] = tests_of(spec, OBSERVED)
         self._known: dict[int, tuple[PodSpec, Result]] = {}
         self._results: Pool[Result] = Pool(_MOST_SPECS)
-        """Of different specs, which mostly lack the same."""
+        """Different specs mostly have equal results, which are stored once."""
         self._workloads: tuple[WorkloadTest, ...] = workload_tests_of(spec)
         self._rules: tuple[RuleTest, ...] = compile_rules(spec)
         self._exemptions: tuple[CompiledExemption, ...] = compile_exemptions(spec)
@@ -105,7 +109,7 @@ class Evaluator:
     def evaluate(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
         """`body` is the Pod as JSON, for policies with rules."""
         if not self.selects(pod):
-            return NOT_MEANT
+            return NOT_SELECTED
         declared = self._declaration(pod)
         seen: list[Finding] = []
         for test in self._observed:
@@ -118,38 +122,40 @@ class Evaluator:
         return self._result(pod, (*declared.findings, *seen), now, recheck_at)
 
     def declared(self, pod: Pod, *, now: float, body: JsonObject | None = None) -> Result:
-        """Only what the declaration shows: for a Pod that does not exist yet."""
+        """Only the checks of the spec and the CEL rules: for a Pod that does not exist yet."""
         if not self.selects(pod):
-            return NOT_MEANT
+            return NOT_SELECTED
         found = (*self._declaration(pod).findings, *self._broken_rules(body))
         return self._result(pod, found, now, inf)
 
     def evaluate_workload(self, workload: Workload, budgets: tuple[DisruptionBudget, ...], *, now: float) -> Result:
-        """What is true of the workload itself and of none of its Pods."""
+        """The checks of the workload itself, without its Pods."""
         pod = pod_of(workload)
         if not self._workloads or not self.selects(pod):
-            return NOT_MEANT
+            return NOT_SELECTED
         found = tuple(finding for test in self._workloads for finding in test(workload, budgets))
         if not found:
-            return NOT_MEANT
-        findings, exempted, until = spare(self._exemptions, pod, found, now)
+            return NOT_SELECTED
+        findings, exempted, until = apply_exemptions(self._exemptions, pod, found, now)
         return Result(findings, 0, exempted, until)
 
-    def counted(self, pod: Pod, findings: tuple[Finding, ...], *, now: float) -> Spared:
-        """Those that would count: of a Pod that the policy means, and not let off."""
+    def counted(self, pod: Pod, findings: tuple[Finding, ...], *, now: float) -> Remaining:
+        """The findings that count: the policy selects the Pod and does not exempt them."""
         if not self.selects(pod):
-            return Spared((), 0, inf)
-        return spare(self._exemptions, pod, findings, now) if self._exemptions else Spared(findings, 0, inf)
+            return Remaining((), 0, inf)
+        return (
+            apply_exemptions(self._exemptions, pod, findings, now) if self._exemptions else Remaining(findings, 0, inf)
+        )
 
     def selects_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Whether the policy of a cluster is about the namespace."""
+        """Whether a ClusterDevOpsPolicy selects the namespace."""
         return not is_system(name) and (self._namespaces is None or self._namespaces(labels))
 
     def selects(self, pod: Pod) -> bool:
         return not is_system(pod.metadata.namespace) and (self._matches is None or self._matches(pod.labels))
 
     def _declaration(self, pod: Pod) -> Result:
-        """Equal specs are one value (see `pod`), so it is known by its identity, which is held as long as it counts."""
+        """Cached by the identity of the spec: equal specs are one value (see `pod`), and the cache keeps it alive."""
         if pod.spec is None:
             return CLEAN
         known = self._known.get(id(pod.spec))
@@ -171,7 +177,7 @@ class Evaluator:
     def _result(self, pod: Pod, found: tuple[Finding, ...], now: float, recheck_at: float) -> Result:
         exempted = 0
         if found and self._exemptions:
-            found, exempted, until = spare(self._exemptions, pod, found, now)
+            found, exempted, until = apply_exemptions(self._exemptions, pod, found, now)
             recheck_at = min(recheck_at, until)
         if not found and not exempted and recheck_at == inf:
             return CLEAN
@@ -194,5 +200,5 @@ def compile_policy(spec: PolicySpec, *, name: str = "") -> Evaluator | Fault:
 def _check_thresholds(spec: PolicySpec) -> None:
     bounds = spec.thresholds
     if bounds is not None and not bounds.healthy >= bounds.stable >= bounds.degraded:
-        told = f"must descend: healthy {bounds.healthy}, stable {bounds.stable}, degraded {bounds.degraded}"
-        raise PolicyFaultError("InvalidThresholds", "spec.thresholds", told)
+        text = f"must descend: healthy {bounds.healthy}, stable {bounds.stable}, degraded {bounds.degraded}"
+        raise PolicyFaultError("InvalidThresholds", "spec.thresholds", text)

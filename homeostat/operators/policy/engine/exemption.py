@@ -1,6 +1,6 @@
-"""What a policy lets off: compiled exemptions, asked of the findings of a Pod.
+"""Compiled exemptions of a policy, applied to the findings of a Pod.
 
-An exemption ends at its time and not before somebody looks: asking tells until when the answer holds.
+An exemption may expire, so a result says until when it is valid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CompiledExemption(NamedTuple):
     is_named: Callable[[str], object] | None
     matches: Predicate | None
 
-    def concerns(self, pod: Pod) -> bool:
+    def selects(self, pod: Pod) -> bool:
         if self.matches is not None and not self.matches(pod.labels):
             return False
         if self.is_named is None or self.is_named(pod.name):
@@ -37,7 +37,7 @@ class CompiledExemption(NamedTuple):
         owner = owner_of(pod)
         return owner is not None and self.is_named(owner.name) is not None
 
-    def lets_off(self, finding: Finding) -> bool:
+    def exempts(self, finding: Finding) -> bool:
         if self.checks and finding.check.type not in self.checks:
             return False
         return not self.containers or finding.container in self.containers
@@ -66,25 +66,27 @@ def _compile(exemption: Exemption, path: str, known: set[str]) -> CompiledExempt
     )
 
 
-class Spared(NamedTuple):
-    """What is left of the findings, how many were let off, and until when that holds."""
+class Remaining(NamedTuple):
+    """The findings that are not exempted, the number of exempted ones, and until when this is valid."""
 
     findings: tuple[Finding, ...]
     exempted: int
     until: float
 
 
-def spare(exemptions: tuple[CompiledExemption, ...], pod: Pod, findings: tuple[Finding, ...], now: float) -> Spared:
-    in_force = [each for each in exemptions if each.expires > now and each.concerns(pod)]
+def apply_exemptions(
+    exemptions: tuple[CompiledExemption, ...], pod: Pod, findings: tuple[Finding, ...], now: float
+) -> Remaining:
+    in_force = [each for each in exemptions if each.expires > now and each.selects(pod)]
     if not in_force:
-        return Spared(findings, 0, inf)
+        return Remaining(findings, 0, inf)
     left: list[Finding] = []
     until = inf
     for finding in findings:
-        # Let off until the last of those that let it off ends.
-        ends = [each.expires for each in in_force if each.lets_off(finding)]
+        # Exempted until the last of its exemptions expires.
+        ends = [each.expires for each in in_force if each.exempts(finding)]
         if ends:
             until = min(until, max(ends))
         else:
             left.append(finding)
-    return Spared(tuple(left), len(findings) - len(left), until)
+    return Remaining(tuple(left), len(findings) - len(left), until)

@@ -1,7 +1,7 @@
-"""Manifests judged by policies, without any cluster: the same engine as the operator's, on what is about to be applied.
+"""Evaluates manifests without a cluster, with the engine of the operator.
 
-Every policy judges every manifest, for a file says what should be, whatever namespace it is meant for. The Pods of a
-cluster are judged in the same way (`manifest.live_subject`), and several clusters add up. Pure.
+Every policy evaluates every manifest, whatever its namespace. Pods of a cluster are evaluated in the same way
+(`manifest.live_subject`), and the scores of several clusters are aggregated. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from homeostat.operators.policy.engine.check import Finding
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, read_manifests
 from homeostat.operators.policy.engine.score import aggregate, classify
-from homeostat.operators.policy.engine.totals import Tally, Totals
+from homeostat.operators.policy.engine.totals import RunningTotals, Totals
 from homeostat.operators.policy.spec import Thresholds
 
 TERMS: Final = Terms(topic="policy", origin="policy", part="container", finding="violation", subject="pod")
@@ -46,7 +46,7 @@ def judge(
     now: float,
     budgets: tuple[DisruptionBudget, ...] = (),
 ) -> Report:
-    """A score for each policy, and what it found."""
+    """The score and the findings of each policy."""
     entries: list[Entry] = []
     summaries: list[Summary] = []
     for policy in policies:
@@ -59,19 +59,19 @@ def judge(
 def _judge(
     policy: PolicyDocument, subjects: Sequence[Subject], budgets: tuple[DisruptionBudget, ...], now: float
 ) -> tuple[Totals, list[Entry]]:
-    tally = Tally()
+    running = RunningTotals()
     entries: list[Entry] = []
     evaluator = policy.evaluator
     for at, subject in enumerate(subjects):
         result = evaluator.evaluate(subject.pod, now=now, body=subject.body)
         findings = result.findings
-        tally.put(f"{at}", result)
+        running.put(f"{at}", result)
         if subject.workload is not None and evaluator.needs_workloads:
             own = evaluator.evaluate_workload(subject.workload, budgets, now=now)
-            tally.put(f"{at}/workload", own)
+            running.put(f"{at}/workload", own)
             findings += own.findings
         entries += [_entry(policy.title, subject, finding) for finding in findings]
-    return tally.totals(), entries
+    return running.totals(), entries
 
 
 def _entry(policy: str, subject: Subject, finding: Finding) -> Entry:
@@ -104,7 +104,7 @@ def score_line(title: str, evaluator: Evaluator, totals: Totals) -> Summary:
 def aggregate_line(
     lines: Sequence[Summary], *, title: str = "aggregate", thresholds: Thresholds | None = None
 ) -> Summary:
-    """Several clusters as one, each weighed by its Pods; the thresholds are those of the policy that judged them."""
+    """The aggregate of several clusters, weighted by their Pods; `thresholds` are those of the policy."""
     score = aggregate([(each.score or 0, each.subjects) for each in lines])
     return Summary(
         title=title,

@@ -1,4 +1,4 @@
-"""Why a policy is invalid: a value, so that one invalid policy is reported and never stops the others."""
+"""Why a policy is invalid: a value, so that an invalid policy is reported and the others are still evaluated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class PolicyFaultError(Exception):
-    """Carries a fault out of the depths of compiling."""
+    """Raised while a policy is compiled."""
 
     def __init__(self, reason: str, path: str, message: str) -> None:
         super().__init__(message)

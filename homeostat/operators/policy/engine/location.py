@@ -1,7 +1,8 @@
-"""Where in a file a finding is: the line of the field that it is about, or else of its container or its object. Pure.
+"""Finds the line of a finding: of the field, or else of its container or its object. Pure.
 
-A second reading, by libyaml's events, which know their lines: the first one is made for speed and knows only where
-documents begin. Whatever is not found (an alias stands for it, or the file is another by now) leaves the line as it is.
+The file is parsed a second time, with libyaml's events, which have line numbers; the first parser is faster and knows
+only the lines on which documents begin. If the field is not found (it is an alias, or the file changed), the line of
+the document stays.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _OF_POD: Final[dict[str, tuple[str, ...]]] = {"host_path": ("volumes",)}
 _OF_WORKLOAD: Final[dict[str, tuple[str, ...]]] = {"few_replicas": ("spec", "replicas")}
 
 
-def read_places(data: bytes) -> dict[int, Node]:
-    """The documents by the line on which they begin, as far as they can be read."""
+def read_documents_by_line(data: bytes) -> dict[int, Node]:
+    """The documents by the line on which they begin, up to the first error."""
     found: dict[int, Node] = {}
     try:
         for document in read_nodes(data):
@@ -41,37 +42,37 @@ def read_places(data: bytes) -> dict[int, Node]:
     return found
 
 
-def locate(entry: Entry, documents: dict[int, Node]) -> Entry:
-    """The entry with the line of what it is about, where its own is that of its document."""
+def with_line(entry: Entry, documents: dict[int, Node]) -> Entry:
+    """The entry with the line of its field instead of the line of its document."""
     document = documents.get(entry.line)
-    place = None if document is None else next((each for each in _objects(document) if _is_of(each, entry)), None)
-    return entry if place is None else msgspec.structs.replace(entry, line=_about(place, entry).line)
+    node = None if document is None else next((each for each in _objects(document) if _is_object(each, entry)), None)
+    return entry if node is None else msgspec.structs.replace(entry, line=_field(node, entry).line)
 
 
-def _objects(place: Node, depth: int = 0) -> Iterator[Node]:
-    """The object, or those of a list."""
-    items = place.fields.get("items")
+def _objects(node: Node, depth: int = 0) -> Iterator[Node]:
+    """The object, or the items of a list."""
+    items = node.fields.get("items")
     if items is None or depth >= _MOST_NESTED:
-        yield place
+        yield node
         return
     for each in items.items:
         yield from _objects(each, depth + 1)
 
 
-def _is_of(place: Node, entry: Entry) -> bool:
-    namespace = place.text_at("metadata", "namespace") or "default"
-    named = (place.text_at("kind"), namespace, place.text_at("metadata", "name"))
+def _is_object(node: Node, entry: Entry) -> bool:
+    namespace = node.text_at("metadata", "namespace") or "default"
+    named = (node.text_at("kind"), namespace, node.text_at("metadata", "name"))
     return named == (entry.kind, entry.namespace, entry.name)
 
 
-def _about(place: Node, entry: Entry) -> Node:
+def _field(node: Node, entry: Entry) -> Node:
     if entry.type in _OF_WORKLOAD:
-        found = place.at(_OF_WORKLOAD[entry.type])
-        return found if found.text else place
+        found = node.at(_OF_WORKLOAD[entry.type])
+        return found if found.text else node
     path = _TEMPLATES.get(entry.kind, _TEMPLATE)
     if not entry.part:
         fields = _OF_POD.get(entry.type)
-        return place if fields is None else place.at((*path, *fields))
-    containers = place.at((*path, "containers")).items
+        return node if fields is None else node.at((*path, *fields))
+    containers = node.at((*path, "containers")).items
     container = next((each for each in containers if each.text_at("name") == entry.part), None)
-    return place if container is None else container.at(_OF_CONTAINER.get(entry.type, ()))
+    return node if container is None else container.at(_OF_CONTAINER.get(entry.type, ()))

@@ -1,6 +1,6 @@
-"""Manifests as a policy sees them: Pods, and the Pods that the templates of workloads would become. Pure.
+"""Reads manifests for evaluation: Pods, and the Pods that workloads would create from their templates. Pure.
 
-What has no Pods is passed over. What does not fit is a `Problem` with the file and the path, and the rest is read.
+Other kinds are skipped. An invalid manifest is a `Problem` with the file and the path; reading continues after it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from homeostat.objects.report.report import Problem
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import DisruptionBudget, Workload, WorkloadSpec, given_labels, pod_of
 
-Placed = TypeVar("Placed", Pod, Workload, DisruptionBudget)
+Namespaced = TypeVar("Namespaced", Pod, Workload, DisruptionBudget)
 
 _GROUPS: Final = {
     "Pod": "",
@@ -40,13 +40,13 @@ class _CronJobSpec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _CronJob(msgspec.Struct, frozen=True):
-    """The way to the template of a CronJob, which is longer than that of others."""
+    """The template of a CronJob is nested deeper than that of other workloads."""
 
     spec: _CronJobSpec | None = None
 
 
 class Document(msgspec.Struct, frozen=True):
-    """One value of a file; `line` is where it begins."""
+    """One document of a file; `line` is where it begins."""
 
     source: str
     value: Json
@@ -54,7 +54,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What can be judged. `body` is the Pod as rules see it; without rules nobody needs it."""
+    """A Pod to evaluate. `body` is the Pod as JSON, for CEL rules; without rules it may be None."""
 
     document: Document
     kind: str
@@ -77,7 +77,7 @@ _NO_FILE: Final = Document("", None)
 
 
 def live_subject(pod: Pod, body: JsonObject | None = None) -> Subject:
-    """A Pod of a cluster, which stands in no file."""
+    """A Pod of a cluster, which has no file."""
     return Subject(_NO_FILE, "Pod", pod, body)
 
 
@@ -110,9 +110,9 @@ def _one(document: Document, kind: str, value: JsonObject, path: str) -> Read:
     try:
         match kind:
             case "PodDisruptionBudget":
-                return Budget(document, _placed(msgspec.convert(value, DisruptionBudget)))
+                return Budget(document, _with_namespace(msgspec.convert(value, DisruptionBudget)))
             case "Pod":
-                pod = _placed(msgspec.convert(value, Pod))
+                pod = _with_namespace(msgspec.convert(value, Pod))
                 return Subject(document, kind, pod, value)
             case "CronJob":
                 msgspec.convert(value, _CronJob)
@@ -129,7 +129,7 @@ def _job_spec(cron_job: JsonObject) -> Json:
 
 
 def _template(document: Document, kind: str, value: JsonObject) -> Subject:
-    workload = _placed(msgspec.convert(value, Workload))
+    workload = _with_namespace(msgspec.convert(value, Workload))
     pod = pod_of(workload)
     template = (value.get("spec") or {}).get("template") or {}
     metadata = {**(template.get("metadata") or {}), "name": pod.name, "namespace": pod.metadata.namespace}
@@ -139,8 +139,8 @@ def _template(document: Document, kind: str, value: JsonObject) -> Subject:
     return Subject(document, kind, pod, body, workload)
 
 
-def _placed(obj: Placed) -> Placed:
-    """In the namespace that `kubectl apply` would put it, unless told otherwise."""
+def _with_namespace(obj: Namespaced) -> Namespaced:
+    """With the namespace `default`, as `kubectl apply` does, if it has none."""
     if obj.metadata.namespace:
         return obj
     return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, namespace="default"))

@@ -1,4 +1,4 @@
-"""Which namespaces are the system's own: never evaluated, never changed. Pure."""
+"""System namespaces, which are never evaluated and never changed. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A policy's own rules: CEL expressions over `object`, compiled once and asked of many Pods.
+"""CEL rules of a policy: expressions over `object`, compiled once and evaluated for many Pods.
 
-A rule that has no value for a Pod, for it names a field which is not there, has not been kept: it is a finding that
-says so. A rule that does not compile is a fault of the policy. All rules of a policy share what they may cost for one
-Pod, so that no policy keeps others waiting for long; those for which nothing is left are findings too.
+A rule that cannot be evaluated for a Pod, because it names a field that the Pod lacks, is a finding. A rule that
+does not compile makes the policy invalid. All rules of a policy share a cost budget for each Pod, so that no
+policy delays the others for long; rules that exceed the budget are findings too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RuleTest = Callable[[JsonObject, Budget], Finding | None]
 
 LONGEST_MESSAGE = 1024
 MOST_COST = 2_000_000
-"""Of all rules of a policy for one Pod: about a tenth of a second."""
+"""The cost budget of all rules of a policy for one Pod: about a tenth of a second."""
 _BUILT_IN = frozenset(check.type for check in CHECKS)
 
 
@@ -44,24 +44,24 @@ def compile_rules(spec: PolicySpec) -> tuple[RuleTest, ...]:
 
 def _compile(rule: Rule, spec: PolicySpec, path: str) -> RuleTest:
     condition = _program(rule.expression, BOOL, f"{path}.expression")
-    told = (rule.message or f"rule '{rule.name}' failed: {rule.expression.strip()}")[:LONGEST_MESSAGE]
+    default = (rule.message or f"rule '{rule.name}' failed: {rule.expression.strip()}")[:LONGEST_MESSAGE]
     message = rule.message_expression and _program(rule.message_expression, STRING, f"{path}.messageExpression")
-    check = Check(rule.name, rule.weight, rule.severity, "{fact}").tuned(spec)
+    check = Check(rule.name, rule.weight, rule.severity, "{fact}").for_policy(spec)
 
     def test(body: JsonObject, budget: Budget) -> Finding | None:
         bindings = {"object": body}
         try:
-            held = condition.evaluate(bindings, budget)
+            is_true = condition.evaluate(bindings, budget)
         except CelError as error:
             return Finding(check, "", f"rule '{rule.name}' cannot be evaluated: {error}"[:LONGEST_MESSAGE])
-        if held is True:
+        if is_true is True:
             return None
-        return Finding(check, "", _told(message, bindings, budget, told) if message else told)
+        return Finding(check, "", _message(message, bindings, budget, default) if message else default)
 
     return test
 
 
-def _told(message: Program, bindings: dict[str, JsonObject], budget: Budget, otherwise: str) -> str:
+def _message(message: Program, bindings: dict[str, JsonObject], budget: Budget, otherwise: str) -> str:
     try:
         text = message.evaluate(bindings, budget)
     except CelError:

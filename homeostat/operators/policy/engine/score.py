@@ -1,6 +1,6 @@
-"""The score of a set of Pods: 100 less the points that a Pod loses on average, in whole numbers. Pure.
+"""The score of a set of Pods: 100 minus the average points of a Pod, in whole numbers. Pure.
 
-No Pods are no fault: they score 100.
+Without Pods the score is 100.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from homeostat.operators.policy.spec import Thresholds
 
 Class = Literal["Healthy", "Stable", "Degraded", "Critical"]
 
-_USUAL = Thresholds()
+_DEFAULTS = Thresholds()
 
 
 def score_of(points: int, pods: int) -> int:
@@ -19,7 +19,7 @@ def score_of(points: int, pods: int) -> int:
 
 
 def classify(score: int, thresholds: Thresholds | None = None) -> Class:
-    bounds = thresholds or _USUAL
+    bounds = thresholds or _DEFAULTS
     if score >= bounds.healthy:
         return "Healthy"
     if score >= bounds.stable:
@@ -28,15 +28,15 @@ def classify(score: int, thresholds: Thresholds | None = None) -> Class:
 
 
 def is_healthy(score: int, thresholds: Thresholds | None = None) -> bool:
-    return score >= (thresholds or _USUAL).healthy
+    return score >= (thresholds or _DEFAULTS).healthy
 
 
 def summary(*, violations: int, pods: int, score: int, thresholds: Thresholds | None = None) -> str:
-    """The message of a status; it has no singular."""
+    """The message of a status, as the original writes it: always plural."""
     return f"{violations} violations across {pods} pods — {classify(score, thresholds)} ({score})"
 
 
 def aggregate(scores: list[tuple[int, int]]) -> int:
-    """The score of several clusters, each weighed by its Pods; the pairs are (score, pods)."""
+    """The score of several clusters, weighted by their Pods; the pairs are (score, pods)."""
     pods = sum(count for _, count in scores)
     return sum(score * count for score, count in scores) // pods if pods > 0 else 100

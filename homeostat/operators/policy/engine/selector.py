@@ -15,11 +15,11 @@ Predicate = Callable[[Mapping[str, str]], bool]
 
 
 def compile_selector(selector: Selector | None, path: str) -> Predicate | None:
-    """None where everything matches; `PolicyFaultError` for an invalid selector."""
+    """None if everything matches; `PolicyFaultError` for an invalid selector."""
     if selector is None:
         return None
     try:
-        # By way of JSON, which has lists where a struct has tuples.
+        # Through JSON, which turns the tuples of the struct into lists.
         compiled = selector_of(msgspec.json.decode(msgspec.json.encode(selector)))
     except BadRequestError as error:
         raise PolicyFaultError("InvalidSelector", path, str(error)) from error

@@ -1,6 +1,6 @@
-"""An invalid policy: it evaluates no Pod, but still knows which Pods it selects. Pure.
+"""An invalid policy: it evaluates no Pod, but it still selects Pods. Pure.
 
-An invalid selector counts as one that selects every Pod, since nobody knows which Pods it leaves out.
+An invalid selector counts as one that selects every Pod.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class StalledPolicy:
     def __init__(self, spec: PolicySpec, fault: Fault, *, name: str = "") -> None:
         self.spec, self.fault, self.name = spec, fault, name
         self.scope = _scope(spec)
-        """Finds nothing, and selects the Pods that the policy selects."""
+        """An evaluator without checks that selects the same Pods."""
 
-    def concerns(self, pod: Pod) -> bool:
+    def selects(self, pod: Pod) -> bool:
         return self.scope.selects(pod)
 
     def __str__(self) -> str:
@@ -33,11 +33,11 @@ class StalledPolicy:
 
 def _scope(spec: PolicySpec) -> Evaluator:
     selectors = {name: getattr(spec, name, None) for name in _SELECTORS}
-    sound = {name: each for name, each in selectors.items() if each is not None and _is_sound(each)}
-    return Evaluator(msgspec.structs.replace(type(spec)(), **sound))
+    valid = {name: each for name, each in selectors.items() if each is not None and _is_valid(each)}
+    return Evaluator(msgspec.structs.replace(type(spec)(), **valid))
 
 
-def _is_sound(selector: Selector) -> bool:
+def _is_valid(selector: Selector) -> bool:
     try:
         compile_selector(selector, "")
     except PolicyFaultError:

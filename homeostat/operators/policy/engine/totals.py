@@ -1,8 +1,7 @@
-"""The running sum of many results: one changed Pod costs one subtraction and one addition, and no other Pod is asked.
+"""Totals over many results, updated result by result: a changed Pod costs one subtraction and one addition.
 
-Promises, each with a property test: the order in which results come does not matter; what is put and removed again
-leaves no trace; the sums are those of the results that are held. What it tells is bounded: totals, and the first
-violations by name.
+Promises, each with a property test: the order of updates does not matter; a result that is put and removed leaves no
+trace; the totals equal the sum over the current results. Findings are returned up to a limit.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SLACK = 64
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """Sums over Pods. `units` and `severities` count by type and by severity, without zeros and in order."""
+    """Sums over Pods. `units` and `severities` count by type and by severity, sorted and without zeros."""
 
     pods: int = 0
     violations: int = 0
@@ -42,7 +41,7 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 def sum_totals(parts: Iterable[Totals]) -> Totals:
-    """Of several namespaces together."""
+    """The totals of several namespaces together."""
     whole = _Sums()
     for part in parts:
         whole.pods += part.pods
@@ -54,17 +53,17 @@ def sum_totals(parts: Iterable[Totals]) -> Totals:
     return whole.totals()
 
 
-class Tally:
-    """Results by key; the key of a Pod is its name, and of a workload its own key."""
+class RunningTotals:
+    """Results by key: the name of a Pod, or the key of a workload."""
 
     def __init__(self, results: Mapping[str, Result] | None = None) -> None:
         self._results: dict[str, Result] = {}
         self._sums = _Sums()
-        self._offenders: list[str] | None = []
-        """Keys with findings, sorted; None while that is not worth keeping up."""
+        self._violators: list[str] | None = []
+        """Keys with findings, sorted; None until they are first needed."""
         self._due: list[tuple[float, str]] = []
         if results:
-            self._offenders = None
+            self._violators = None
             for key, result in results.items():
                 self.put(key, result)
 
@@ -78,70 +77,74 @@ class Tally:
         return list(self._results)
 
     def put(self, key: str, result: Result) -> bool:
-        """In the place of what the key had; whether anything but its time to be asked again changed."""
-        held = self._results.get(key)
+        """Replaces the result of the key. Returns whether anything but `recheck_at` changed."""
+        current = self._results.get(key)
         self._results[key] = result
-        if result.recheck_at != inf and (held is None or held.recheck_at != result.recheck_at):
-            self._remind(result.recheck_at, key)
-        if held is not None:
-            if held.findings == result.findings and held.pods == result.pods and held.exempted == result.exempted:
+        if result.recheck_at != inf and (current is None or current.recheck_at != result.recheck_at):
+            self._schedule(result.recheck_at, key)
+        if current is not None:
+            if (
+                current.findings == result.findings
+                and current.pods == result.pods
+                and current.exempted == result.exempted
+            ):
                 return False
-            self._sums.add(held, -1)
+            self._sums.add(current, -1)
         self._sums.add(result, 1)
-        self._move(key, held is not None and bool(held.findings), bool(result.findings))
+        self._move(key, current is not None and bool(current.findings), bool(result.findings))
         return True
 
     def remove(self, key: str) -> bool:
-        """Whether it was there; what was never put takes nothing away."""
-        held = self._results.pop(key, None)
-        if held is None:
+        """Returns whether the key had a result."""
+        current = self._results.pop(key, None)
+        if current is None:
             return False
-        self._sums.add(held, -1)
-        self._move(key, bool(held.findings), False)
+        self._sums.add(current, -1)
+        self._move(key, bool(current.findings), False)
         return True
 
     def totals(self) -> Totals:
         return self._sums.totals()
 
     def findings(self, limit: int) -> list[tuple[str, Finding]]:
-        """The first so many, with their keys, in the order of the keys."""
-        if self._offenders is None:
-            self._offenders = sorted(key for key, result in self._results.items() if result.findings)
-        found = ((key, finding) for key in self._offenders for finding in self._results[key].findings)
+        """The first findings with their keys, sorted by key."""
+        if self._violators is None:
+            self._violators = sorted(key for key, result in self._results.items() if result.findings)
+        found = ((key, finding) for key in self._violators for finding in self._results[key].findings)
         return list(islice(found, limit))
 
     def due(self, now: float) -> list[str]:
-        """The keys whose time to be asked again has come; each is told once."""
+        """The keys that are due for another evaluation; each is returned once."""
         keys: dict[str, None] = {}
         while (at := self.next_due()) is not None and at <= now:
             keys[heappop(self._due)[1]] = None
         return list(keys)
 
     def next_due(self) -> float | None:
-        """When the first of the keys must be asked again."""
+        """When the first key is due."""
         while self._due:
             at, key = self._due[0]
-            held = self._results.get(key)
-            if held is not None and held.recheck_at == at:
+            current = self._results.get(key)
+            if current is not None and current.recheck_at == at:
                 return at
             heappop(self._due)
         return None
 
-    def _remind(self, at: float, key: str) -> None:
+    def _schedule(self, at: float, key: str) -> None:
         heappush(self._due, (at, key))
         if len(self._due) > 2 * len(self._results) + _SLACK:
-            # Most of it is outdated: keys that went, and times that keys no longer have.
+            # Most entries are outdated: of removed keys, or with former times.
             times = ((result.recheck_at, key) for key, result in self._results.items())
             self._due = [each for each in times if each[0] != inf]
             heapify(self._due)
 
-    def _move(self, key: str, was_offender: bool, is_offender: bool) -> None:
-        if self._offenders is None or was_offender == is_offender:
+    def _move(self, key: str, was_violator: bool, is_violator: bool) -> None:
+        if self._violators is None or was_violator == is_violator:
             return
-        if is_offender:
-            insort(self._offenders, key)
+        if is_violator:
+            insort(self._violators, key)
         else:
-            del self._offenders[bisect_left(self._offenders, key)]
+            del self._violators[bisect_left(self._violators, key)]
 
 
 class _Sums:

@@ -1,7 +1,7 @@
-"""Which policies a change is about: noted in their books, and a look asked for.
+"""Routes changes of Pods, workloads and policies: marks what to evaluate again and enqueues the policies.
 
-The books are those of one term. Who does not lead holds none, so that nothing is missed between two terms and no
-series is shown twice.
+Results are kept only while this process is the leader. A follower has none, so it misses no change before it becomes
+leader, and no metric series is exported twice.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from homeostat.runtime.setup import Setup
 P = TypeVar("P", DevOpsPolicy, ClusterDevOpsPolicy)
 
 
-class Follower(Generic[P]):
-    """Of one kind of policy. Changes within `gather_s` are seen in one look: one that means many namespaces costs."""
+class ChangeRouter(Generic[P]):
+    """For one kind of policy. Changes within `debounce_s` lead to one reconciliation."""
 
     def __init__(
         self,
@@ -34,23 +34,23 @@ class Follower(Generic[P]):
         results: ResultsByPolicy,
         series: Series,
         *,
-        gather_s: float = 0.0,
+        debounce_s: float = 0.0,
     ) -> None:
         self._controller: Controller[P, World, Action] = controller
-        self._results, self._series, self._gather_s = results, series, gather_s
+        self._results, self._series, self._debounce_s = results, series, debounce_s
 
-    def follow(self, setup: Setup, workload_cache: WorkloadCache) -> None:
+    def start(self, setup: Setup, workload_cache: WorkloadCache) -> None:
         pods = setup.watch(POD, Pod)
         pods.add_handler(self._pod_changed)
         self._controller.informer.add_handler(self._policy_changed)
         workload_cache.listen(lambda affected: self._workload_changed(affected, pods.cache))
-        setup.run(self._lead)
+        setup.run(self._clear_at_end)
 
-    def look_at_all(self) -> None:
+    def enqueue_all(self) -> None:
         for policy in self._controller.informer.cache:
-            self._look(policy.metadata.namespace, policy.metadata.name)
+            self._enqueue(policy.metadata.namespace, policy.metadata.name)
 
-    async def _lead(self) -> None:
+    async def _clear_at_end(self) -> None:
         try:
             await asyncio.Event().wait()
         finally:
@@ -60,12 +60,12 @@ class Follower(Generic[P]):
     def _pod_changed(self, change: Change[Pod]) -> None:
         if not self._results or is_system(change.namespace):
             return
-        is_alike = change.old is not None and change.new is not None and _look_alike(change.old, change.new)
-        for namespace, name in self._results.note_pod(change.namespace, change.name, is_alike=is_alike):
-            self._look(namespace, name)
+        is_equal = change.old is not None and change.new is not None and _is_equal_for_checks(change.old, change.new)
+        for namespace, name in self._results.mark_pod(change.namespace, change.name, is_equal=is_equal):
+            self._enqueue(namespace, name)
 
     def _policy_changed(self, change: Change[P]) -> None:
-        """One that went without our finalizer leaves nothing behind either."""
+        """Removes the results of a deleted policy, even if it was deleted without our finalizer."""
         if change.new is None:
             key = (change.namespace, change.name)
             self._results.close(key)
@@ -77,14 +77,14 @@ class Follower(Generic[P]):
         namespace, key, replica_set = affected
         if replica_set:
             members = [each.name for each in pods.in_namespace(namespace) if _is_member(each, replica_set)]
-            noted = self._results.note_owners(namespace, members) if members else []
+            marked = self._results.mark_owners(namespace, members) if members else []
         else:
-            noted = self._results.note_workloads(namespace, key)
-        for own, name in noted:
-            self._look(own, name)
+            marked = self._results.mark_workloads(namespace, key)
+        for policy_namespace, name in marked:
+            self._enqueue(policy_namespace, name)
 
-    def _look(self, namespace: str, name: str) -> None:
-        self._controller.enqueue(namespace, name, after_s=self._gather_s)
+    def _enqueue(self, namespace: str, name: str) -> None:
+        self._controller.enqueue(namespace, name, after_s=self._debounce_s)
 
 
 def _is_member(pod: Pod, replica_set: str) -> bool:
@@ -92,8 +92,8 @@ def _is_member(pod: Pod, replica_set: str) -> bool:
     return any(each.kind == REPLICA_SET.kind and each.name == replica_set for each in owners)
 
 
-def _look_alike(old: Pod, new: Pod) -> bool:
-    """To every check: what is equal is mostly one value (see `pod`)."""
+def _is_equal_for_checks(old: Pod, new: Pod) -> bool:
+    """Whether every built-in check gives the same result. Equal parts are mostly the same value (see `pod`)."""
     return (
         (old.spec is new.spec or old.spec == new.spec)
         and (old.status is new.status or old.status == new.status)

@@ -1,8 +1,8 @@
-"""Asks the Pods and workloads of one namespace what a policy wants to know of them: only what changed since.
+"""Evaluates the Pods and workloads of one namespace that changed since the last reconciliation.
 
-The Pods come from the cache of their projection. A policy with rules of its own asks the whole Pod, which nobody keeps
-in memory: then the Pods that changed are fetched, or all of a namespace page by page the first time. However many are
-to be asked, others run in between.
+Pods come from the cache, which holds only the fields that built-in checks read. A policy with CEL rules needs whole
+Pods: changed Pods are fetched from the server, and the first time all Pods of the namespace, page by results. Long
+evaluations yield to the event loop.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.enforcement.plan import plan_of
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.namespaces import is_system
-from homeostat.operators.policy.live.results import Page
+from homeostat.operators.policy.live.results import NamespaceResults
 from homeostat.operators.policy.live.workloads import WorkloadCache
 from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.cache.cache import Cache
 
 _YIELD_EVERY = 500
-_LONGEST_TURN_S = 0.01
-"""Where an answer may cost anything, as that of a rule or of many budgets: time counts, and not how many."""
+_MAX_TURN_S = 0.01
+"""CEL rules and many budgets take an unknown time, so these evaluations yield by time and not by count."""
 _PAGE = 250
 _MOST_FETCHED = 50
-"""With more Pods to fetch than these, the namespace is listed."""
+"""If more Pods are to be fetched, the namespace is listed instead."""
 
 
 class PolicyEvaluation:
@@ -39,46 +39,50 @@ class PolicyEvaluation:
         self._client, self._pods = client, pods
         self._series, self._workload_cache = series, workload_cache
 
-    async def refresh(self, page: Page, namespace: str, evaluator: Evaluator, now: datetime) -> None:
-        """Asks again what changed, what is due, and the first time everything."""
+    async def refresh(self, results: NamespaceResults, namespace: str, evaluator: Evaluator, now: datetime) -> None:
+        """Evaluates what changed and what is due; everything the first time."""
         if is_system(namespace):
-            page.is_whole = True
+            results.is_complete = True
             return
         at = now.timestamp()
-        for key in page.tally.due(at):
-            (page.workloads if _is_workload(key) else page.dirty).add(key)
-        if page.dirty or not page.is_whole:
-            ask = self._ask_bodies if evaluator.needs_body else self._ask
-            await ask(page, namespace, evaluator, at)
-        if evaluator.needs_workloads and (page.workloads or not page.are_workloads_whole):
-            await self._ask_workloads(page, namespace, evaluator, at)
+        for key in results.running.due(at):
+            (results.workloads if _is_workload(key) else results.dirty).add(key)
+        if results.dirty or not results.is_complete:
+            evaluate = self._evaluate_bodies if evaluator.needs_body else self._evaluate_cached
+            await evaluate(results, namespace, evaluator, at)
+        if evaluator.needs_workloads and (results.workloads or not results.are_workloads_complete):
+            await self._evaluate_workloads(results, namespace, evaluator, at)
 
-    async def _ask(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
-        if not page.is_whole:
-            page.dirty.update(each.name for each in self._pods.in_namespace(namespace))
-            page.is_whole = True
+    async def _evaluate_cached(
+        self, results: NamespaceResults, namespace: str, evaluator: Evaluator, at: float
+    ) -> None:
+        if not results.is_complete:
+            results.dirty.update(each.name for each in self._pods.in_namespace(namespace))
+            results.is_complete = True
         count = 0
-        while page.dirty:
-            name = page.dirty.pop()
+        while results.dirty:
+            name = results.dirty.pop()
             pod = self._pods.readable(namespace, name)
             if pod is None:
-                page.remove(name)
+                results.remove(name)
                 continue
-            self._take(page, pod, evaluator, at)
+            self._evaluate(results, pod, evaluator, at)
             count += 1
             if count % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-        # An emptied set keeps the room of all it ever held.
-        page.dirty = set()
+        # An emptied set keeps its memory.
+        results.dirty = set()
 
-    async def _ask_bodies(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
-        # Taken away before the first wait: what changes meanwhile is noted anew.
-        noted, page.dirty = page.dirty, set()
-        missing = set(noted)
-        if page.is_whole and len(noted) <= _MOST_FETCHED:
-            bodies = self._fetched(namespace, noted)
+    async def _evaluate_bodies(
+        self, results: NamespaceResults, namespace: str, evaluator: Evaluator, at: float
+    ) -> None:
+        # Replaced before the first await: changes during the evaluation are marked in the new set.
+        marked, results.dirty = results.dirty, set()
+        missing = set(marked)
+        if results.is_complete and len(marked) <= _MOST_FETCHED:
+            bodies = self._fetched(namespace, marked)
         else:
-            missing.update(each for each in page.tally.keys() if not _is_workload(each))  # noqa: SIM118
+            missing.update(each for each in results.running.keys() if not _is_workload(each))  # noqa: SIM118
             bodies = self._listed(namespace)
         turn = _Turn()
         try:
@@ -87,14 +91,14 @@ class PolicyEvaluation:
                 if pod is None:
                     continue
                 missing.discard(pod.name)
-                self._take(page, pod, evaluator, at, body)
+                self._evaluate(results, pod, evaluator, at, body)
                 await turn.pause()
         except BaseException:
-            page.dirty |= noted
+            results.dirty |= marked
             raise
         for name in missing:
-            page.remove(name)
-        page.is_whole = True
+            results.remove(name)
+        results.is_complete = True
 
     async def _fetched(self, namespace: str, names: Iterable[str]) -> AsyncIterator[JsonObject]:
         for name in sorted(names):
@@ -113,50 +117,54 @@ class PolicyEvaluation:
             if not token:
                 return
 
-    def _take(self, page: Page, pod: Pod, evaluator: Evaluator, at: float, body: JsonObject | None = None) -> None:
+    def _evaluate(
+        self, results: NamespaceResults, pod: Pod, evaluator: Evaluator, at: float, body: JsonObject | None = None
+    ) -> None:
         result = evaluator.evaluate(pod, now=at, body=body)
         self._series.pods_scanned += 1
         if evaluator.spec.is_enforced:
             planned = plan_of(pod, evaluator, now=at, deployments=self._workload_cache.deployments(pod))
-            page.plans.put(pod.name, planned.plan)
+            results.plans.put(pod.name, planned.plan)
             if planned.until < result.recheck_at:
                 result = msgspec.structs.replace(result, recheck_at=planned.until)
-        page.put(pod.name, result)
+        results.put(pod.name, result)
 
-    async def _ask_workloads(self, page: Page, namespace: str, evaluator: Evaluator, at: float) -> None:
-        """Those that changed; all of them where a budget did, which concerns any."""
-        if not page.are_workloads_whole:
-            page.are_workloads_whole = True
-            page.workloads.update(each.key for each in self._workload_cache.workloads(namespace))
-            page.workloads.update(filter(_is_workload, page.tally.keys()))
+    async def _evaluate_workloads(
+        self, results: NamespaceResults, namespace: str, evaluator: Evaluator, at: float
+    ) -> None:
+        """Evaluates changed workloads; all of them if a budget changed."""
+        if not results.are_workloads_complete:
+            results.are_workloads_complete = True
+            results.workloads.update(each.key for each in self._workload_cache.workloads(namespace))
+            results.workloads.update(filter(_is_workload, results.running.keys()))
         budgets = self._workload_cache.budgets(namespace)
         turn = _Turn()
-        while page.workloads:
-            key = page.workloads.pop()
+        while results.workloads:
+            key = results.workloads.pop()
             workload = self._workload_cache.workload(key)
             if workload is None:
-                page.remove(key)
+                results.remove(key)
             else:
-                page.put(key, evaluator.evaluate_workload(workload, budgets, now=at))
+                results.put(key, evaluator.evaluate_workload(workload, budgets, now=at))
             await turn.pause()
-        page.workloads = set()
+        results.workloads = set()
 
 
 class _Turn:
-    """Lets others run when its time is up."""
+    """Yields to the event loop after its time."""
 
     def __init__(self) -> None:
         self._clock = asyncio.get_running_loop().time
-        self._until = self._clock() + _LONGEST_TURN_S
+        self._until = self._clock() + _MAX_TURN_S
 
     async def pause(self) -> None:
         if self._clock() >= self._until:
             await asyncio.sleep(0)
-            self._until = self._clock() + _LONGEST_TURN_S
+            self._until = self._clock() + _MAX_TURN_S
 
 
 def _pod_of(body: JsonObject) -> Pod | None:
-    """None for what does not fit the projection: the cache leaves it out and says so."""
+    """None if the Pod is unreadable; the cache reports that."""
     try:
         return msgspec.convert(body, Pod)
     except msgspec.ValidationError:

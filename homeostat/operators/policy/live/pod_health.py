@@ -1,8 +1,8 @@
-"""How healthy the Pods of each namespace are where nobody declared a policy: the original's watch, as metrics.
+"""Health scores of all namespaces without any policy, as metrics: the `watch` command of the original.
 
-The five original checks of every Pod outside the system's namespaces. A change takes away what the Pod counted before
-and adds what it counts now, so that nothing is kept of a Pod. A list of many is counted in pieces, between which others
-run. A namespace whose Pods left scores 100; one that goes takes its series with it.
+Every Pod outside system namespaces is evaluated with the five original checks. A change subtracts the points of the old
+Pod and adds those of the new one, so nothing is stored for each Pod. Many changes are counted in batches that yield to
+the event loop. A namespace without Pods scores 100; a deleted namespace loses its series.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from homeostat.objects.views.pod import Pod
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.engine.score import score_of
-from homeostat.operators.policy.spec import POLICY_FREE
+from homeostat.operators.policy.spec import ORIGINAL_CHECKS
 from homeostat.runtime.cache.cache import Change
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-_AT_ONCE = 1000
+_BATCH = 1000
 
 
 class _Sums:
@@ -37,11 +37,11 @@ class _Sums:
 
 
 class PodHealth:
-    """`events` are the changes of Pods since the start of the process."""
+    """`events` counts the changes of Pods since the start of the process."""
 
     def __init__(self) -> None:
         self.events = 0
-        self._evaluator = Evaluator(POLICY_FREE)
+        self._evaluator = Evaluator(ORIGINAL_CHECKS)
         self._namespaces: dict[str, _Sums] = {}
         self._waiting: deque[Change[Pod]] = deque()
 
@@ -53,14 +53,14 @@ class PodHealth:
             asyncio.get_running_loop().call_soon(self._count)
         self._waiting.append(change)
 
-    def namespace_gone(self, name: str) -> None:
-        """Pods that are told of later, as of a namespace of that name that comes again, count from nothing."""
+    def namespace_deleted(self, name: str) -> None:
+        """Removes the namespace and its pending changes. A new namespace of the same name starts from zero."""
         self._waiting = deque(each for each in self._waiting if each.namespace != name)
         self._namespaces.pop(name, None)
 
     @property
     def cluster_score(self) -> int:
-        """The mean of the namespaces, whatever their size."""
+        """The mean of all namespaces, not weighted by Pods."""
         held = self._namespaces.values()
         return sum(each.score for each in held) // len(held) if held else 100
 
@@ -84,12 +84,12 @@ class PodHealth:
         yield scores
 
     def _count(self) -> None:
-        for _ in range(min(len(self._waiting), _AT_ONCE)):
+        for _ in range(min(len(self._waiting), _BATCH)):
             namespace, _, old, new = self._waiting.popleft()
             sums = self._namespaces.get(namespace)
             if sums is None:
                 if new is None:
-                    # The namespace went first: the two watches know nothing of each other.
+                    # The namespace was deleted first: the two watches are independent.
                     continue
                 sums = self._namespaces[namespace] = _Sums()
             for pod, sign in ((old, -1), (new, 1)):

@@ -1,7 +1,7 @@
-"""The books of the policies: for each its compiled form, the results of its Pods, and what is to be asked again.
+"""The results of each policy in memory: its compiled form, the results of its Pods, and what is to be evaluated again.
 
-A changed Pod is noted for each policy that has asked its namespace, and asked when that policy is next looked at;
-nobody else is. A policy whose spec changed begins a new ledger.
+A changed Pod is marked for each policy that has evaluated its namespace; the next reconciliation of the policy
+evaluates only the marked Pods. A policy whose spec changed starts with empty results.
 """
 
 from __future__ import annotations
@@ -13,38 +13,47 @@ from homeostat.operators.policy.enforcement.plan import Plan
 from homeostat.operators.policy.enforcement.plans import Plans
 from homeostat.operators.policy.engine.evaluator import Evaluator, Result, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault
-from homeostat.operators.policy.engine.totals import Tally, Totals, sum_totals
+from homeostat.operators.policy.engine.totals import RunningTotals, Totals, sum_totals
 from homeostat.operators.policy.spec import PolicySpec
 
 Key = tuple[str, str]
-"""Namespace and name of a policy; one of the cluster has no namespace."""
+"""Namespace and name of a policy; a ClusterDevOpsPolicy has no namespace."""
 
 
-class Page:
-    """One namespace in one policy's ledger. `is_whole` once every Pod of it was asked."""
+class NamespaceResults:
+    """The results of one policy for one namespace. `is_complete` once every Pod was evaluated."""
 
-    __slots__ = ("_totals", "are_workloads_whole", "dirty", "is_whole", "plans", "record_after", "tally", "workloads")
+    __slots__ = (
+        "_totals",
+        "are_workloads_complete",
+        "dirty",
+        "is_complete",
+        "plans",
+        "record_after",
+        "running",
+        "workloads",
+    )
 
     def __init__(self) -> None:
-        self.tally = Tally()
-        self.is_whole = False
+        self.running = RunningTotals()
+        self.is_complete = False
         self.dirty: set[str] = set()
-        """Names of Pods."""
-        self.are_workloads_whole = False
+        """Names of Pods to evaluate again."""
+        self.are_workloads_complete = False
         self.workloads: set[str] = set()
-        """Keys of workloads that changed."""
+        """Keys of workloads to evaluate again."""
         self.plans = Plans()
         self.record_after = 0.0
-        """When to see whether a result is to be recorded: infinity while what was recorded holds."""
+        """When to compare with the newest audit result; infinity while that one is up to date."""
         self._totals: Totals | None = None
 
     def put(self, key: str, result: Result) -> None:
-        if self.tally.put(key, result):
+        if self.running.put(key, result):
             self._changed()
 
     def remove(self, key: str) -> None:
         self.plans.put(key, None)
-        if self.tally.remove(key):
+        if self.running.remove(key):
             self._changed()
 
     def _changed(self) -> None:
@@ -53,23 +62,23 @@ class Page:
             self.record_after = 0.0
 
     def totals(self) -> Totals:
-        """Of a cluster's namespaces few change between two looks."""
+        """Cached: few namespaces change between two reconciliations."""
         if self._totals is None:
-            self._totals = self.tally.totals()
+            self._totals = self.running.totals()
         return self._totals
 
 
 class PolicyResults:
-    """Of one policy as it is declared now."""
+    """The results of one policy with its current spec."""
 
-    __slots__ = ("evaluator", "failures", "pages", "spec")
+    __slots__ = ("evaluator", "failures", "namespaces", "spec")
 
     def __init__(self, spec: PolicySpec) -> None:
         self.spec = spec
         self.evaluator: Evaluator | Fault = compile_policy(spec)
-        self.pages: dict[str, Page] = {}
+        self.namespaces: dict[str, NamespaceResults] = {}
         self.failures: dict[str, float] = {}
-        """By workload: when a patch that the server refused may be tried again."""
+        """By workload: when to retry a patch that the server rejected."""
 
     @property
     def needs_body(self) -> bool:
@@ -80,38 +89,41 @@ class PolicyResults:
         return isinstance(self.evaluator, Evaluator) and self.evaluator.needs_workloads
 
     @property
-    def asks_workloads(self) -> bool:
+    def uses_workloads(self) -> bool:
         return self.spec.is_enforced or self.needs_workloads
 
-    def page(self, namespace: str) -> Page:
-        page = self.pages.get(namespace)
-        if page is None:
-            page = self.pages[namespace] = Page()
-        return page
+    def of_namespace(self, namespace: str) -> NamespaceResults:
+        results = self.namespaces.get(namespace)
+        if results is None:
+            results = self.namespaces[namespace] = NamespaceResults()
+        return results
 
     def keep(self, namespaces: Iterable[str]) -> None:
-        """Forgets every other namespace."""
+        """Removes the results of all other namespaces."""
         kept = frozenset(namespaces)
-        for namespace in [each for each in self.pages if each not in kept]:
-            del self.pages[namespace]
+        for namespace in [each for each in self.namespaces if each not in kept]:
+            del self.namespaces[namespace]
 
     def totals(self) -> Totals:
-        if len(self.pages) == 1:
-            return next(iter(self.pages.values())).totals()
-        return sum_totals(each.totals() for each in self.pages.values())
+        if len(self.namespaces) == 1:
+            return next(iter(self.namespaces.values())).totals()
+        return sum_totals(each.totals() for each in self.namespaces.values())
 
     def by_namespace(self) -> Mapping[str, Totals]:
-        found = ((namespace, page.totals()) for namespace, page in self.pages.items())
+        found = ((namespace, results.totals()) for namespace, results in self.namespaces.items())
         return {namespace: totals for namespace, totals in found if totals.pods}
 
     def next_due(self) -> float | None:
-        return min((due for page in self.pages.values() if (due := page.tally.next_due()) is not None), default=None)
+        return min(
+            (due for results in self.namespaces.values() if (due := results.running.next_due()) is not None),
+            default=None,
+        )
 
     def plans(self) -> tuple[Plan, ...]:
-        return tuple(plan for page in self.pages.values() for plan in page.plans.all())
+        return tuple(plan for results in self.namespaces.values() for plan in results.plans.all())
 
-    def refused(self, plans: tuple[Plan, ...]) -> dict[str, float]:
-        """The failures that still count: of workloads whose Pods still lack something."""
+    def current_failures(self, plans: tuple[Plan, ...]) -> dict[str, float]:
+        """The failures of workloads whose Pods still lack something."""
         if not self.failures:
             return {}
         wanted = {str(plan.owner) for plan in plans}
@@ -120,72 +132,72 @@ class PolicyResults:
 
 
 class ResultsByPolicy:
-    """All ledgers of one kind of policy, by namespace and by name."""
+    """The results of all policies of one kind."""
 
     def __init__(self) -> None:
-        self._ledgers: dict[str, dict[str, PolicyResults]] = {}
+        self._policies: dict[str, dict[str, PolicyResults]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._ledgers)
+        return bool(self._policies)
 
     def __contains__(self, key: Key) -> bool:
         return self.find(key) is not None
 
     def find(self, key: Key) -> PolicyResults | None:
-        return self._ledgers.get(key[0], {}).get(key[1])
+        return self._policies.get(key[0], {}).get(key[1])
 
     def open(self, key: Key, spec: PolicySpec) -> PolicyResults:
-        held = self._ledgers.setdefault(key[0], {})
-        policy_results = held.get(key[1])
+        known = self._policies.setdefault(key[0], {})
+        policy_results = known.get(key[1])
         if policy_results is None or policy_results.spec != spec:
-            policy_results = held[key[1]] = PolicyResults(spec)
+            policy_results = known[key[1]] = PolicyResults(spec)
         return policy_results
 
     def close(self, key: Key) -> None:
-        held = self._ledgers.get(key[0], {})
-        held.pop(key[1], None)
-        if not held:
-            self._ledgers.pop(key[0], None)
+        known = self._policies.get(key[0], {})
+        known.pop(key[1], None)
+        if not known:
+            self._policies.pop(key[0], None)
 
     def clear(self) -> None:
-        self._ledgers.clear()
+        self._policies.clear()
 
-    def note_pod(self, namespace: str, name: str, *, is_alike: bool) -> list[Key]:
-        """The policies that must ask this Pod again. `is_alike` where only its body changed, which few ask for."""
+    def mark_pod(self, namespace: str, name: str, *, is_equal: bool) -> list[Key]:
+        """Marks the Pod and returns the policies to reconcile. `is_equal`: only fields changed that no check reads."""
         keys = []
-        for key, policy_results, page in self._asking(namespace):
-            if not is_alike or policy_results.needs_body:
-                page.dirty.add(name)
+        for key, policy_results, results in self._evaluating(namespace):
+            if not is_equal or policy_results.needs_body:
+                results.dirty.add(name)
                 keys.append(key)
         return keys
 
-    def note_workloads(self, namespace: str, key: str = "") -> list[Key]:
-        """The policies to whom the workload matters, or without its key all workloads of the namespace."""
+    def mark_workloads(self, namespace: str, key: str = "") -> list[Key]:
+        """Marks the workload, or without a key all workloads of the namespace; returns the policies to reconcile."""
         keys = []
-        for policy, policy_results, page in self._asking(namespace):
-            if policy_results.asks_workloads:
+        for policy, policy_results, results in self._evaluating(namespace):
+            if policy_results.uses_workloads:
                 keys.append(policy)
                 if key and policy_results.needs_workloads:
-                    page.workloads.add(key)
+                    results.workloads.add(key)
                 elif not key:
-                    page.are_workloads_whole = False
+                    results.are_workloads_complete = False
         return keys
 
-    def note_owners(self, namespace: str, pods: Iterable[str]) -> list[Key]:
-        """The policies that enforce: what these Pods lack is another workload's affair by now."""
+    def mark_owners(self, namespace: str, pods: Iterable[str]) -> list[Key]:
+        """Marks Pods whose owner changed; returns the policies to reconcile: those that enforce."""
         keys = []
-        for policy, policy_results, page in self._asking(namespace):
+        for policy, policy_results, results in self._evaluating(namespace):
             if policy_results.spec.is_enforced:
-                page.dirty.update(pods)
+                results.dirty.update(pods)
                 keys.append(policy)
         return keys
 
-    def _asking(self, namespace: str) -> list[tuple[Key, PolicyResults, Page]]:
-        """Who has not asked the namespace yet will see it as it is then."""
+    def _evaluating(self, namespace: str) -> list[tuple[Key, PolicyResults, NamespaceResults]]:
+        """The policies that have evaluated the namespace; the others will read its current state."""
         return [
-            ((own, name), policy_results, page)
-            for own in (namespace, "")
-            if own in self._ledgers
-            for name, policy_results in self._ledgers[own].items()
-            if (page := policy_results.pages.get(namespace)) is not None
+            ((policy_namespace, name), policy_results, results)
+            for policy_namespace in (namespace, "")
+            if policy_namespace in self._policies
+            for name, policy_results in self._policies[policy_namespace].items()
+            if (results := policy_results.namespaces.get(namespace)) is not None
         ]

@@ -1,6 +1,6 @@
-"""The workloads of the cluster and the budgets that protect them, watched from the first policy that asks about them.
+"""A cache of workloads and PodDisruptionBudgets. The watches start with the first policy that needs them.
 
-Most policies are about Pods alone, and then nothing else is read, held or needs to be permitted.
+Most policies check only Pods; then nothing else is read or cached, and no further permissions are needed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.setup import Setup
 
 _SYNC_WITHIN_S = 5.0
-_AGAIN = timedelta(seconds=5)
+_RETRY = timedelta(seconds=5)
 _PATCHED, _UNOWNED = "policy-patched", "policy-unowned"
 
 
-# A list does not say of which kind its items are.
+# The items of a list have no kind.
 class DeploymentWorkload(Workload, frozen=True):
     kind: str = "Deployment"
 
@@ -46,13 +46,13 @@ WORKLOADS: dict[str, tuple[Kind, type[Workload]]] = {
 }
 
 
-JUDGED: tuple[tuple[Kind, type[Workload]], ...] = (*WORKLOADS.values(), (REPLICA_SET, ReplicaSet))
-"""What checks of workloads are about."""
+CHECKED_WORKLOADS: tuple[tuple[Kind, type[Workload]], ...] = (*WORKLOADS.values(), (REPLICA_SET, ReplicaSet))
+"""The kinds that checks of workloads evaluate."""
 
 
 class Affected(NamedTuple):
-    """What a change is about: one workload, or without its key any of the namespace. `replica_set` is told where its
-    Pods belong to another workload now.
+    """What a change affects: one workload, or without a key all workloads of the namespace. `replica_set` names a
+    ReplicaSet whose Pods have another owner now.
     """
 
     namespace: str
@@ -70,13 +70,13 @@ class WorkloadCache:
         self._replica_sets: Informer[ReplicaSet] | None = None
         self._budgets: Informer[DisruptionBudget] | None = None
         self._listeners: list[OnChange] = []
-        self._was_late = False
+        self._timed_out = False
 
     def listen(self, listener: OnChange) -> None:
         self._listeners.append(listener)
 
     async def ready(self, *, has_budgets: bool) -> None:
-        """`Wait` while the first lists are on their way."""
+        """Raises `Wait` until the first lists have arrived."""
         if self._replica_sets is None:
             for name, (kind, shape) in WORKLOADS.items():
                 informer: Informer[Workload] = self._setup.watch(kind, shape, indexes={_PATCHED: _patched})
@@ -86,33 +86,33 @@ class WorkloadCache:
             self._replica_sets.add_handler(self._replica_set_changed)
         if has_budgets and self._budgets is None:
             self._budgets = self._setup.watch(DISRUPTION_BUDGET, DisruptionBudget)
-            self._budgets.add_handler(lambda change: self._tell(Affected(change.namespace)))
+            self._budgets.add_handler(lambda change: self._notify(Affected(change.namespace)))
         needed: list[Informer[Any] | None] = [*self._workloads.values(), self._replica_sets]
         await self._synced([*needed, self._budgets if has_budgets else None])
 
     async def _synced(self, informers: list[Informer[Any] | None]) -> None:
-        """Waited for once. Later a policy finds them there, or does not hold up those that can be looked at."""
+        """Waits only once, so that later reconciliations do not block the workers."""
         missing = [each for each in informers if each is not None and not each.watcher.synced.is_set()]
         try:
-            async with asyncio.timeout(0 if self._was_late else _SYNC_WITHIN_S):
+            async with asyncio.timeout(0 if self._timed_out else _SYNC_WITHIN_S):
                 for each in missing:
                     await each.synced()
-            self._was_late = False
+            self._timed_out = False
         except TimeoutError:
-            self._was_late = True
+            self._timed_out = True
             paths = ", ".join(each.source.path for each in missing if not each.watcher.synced.is_set())
-            told = f"Cannot list {paths} yet; check that the operator is allowed to list and watch them"
-            raise Wait("WorkloadsUnknown", _AGAIN, message=told) from None
+            text = f"Cannot list {paths} yet; check that the operator is allowed to list and watch them"
+            raise Wait("WorkloadsUnknown", _RETRY, message=text) from None
 
     def workloads(self, namespace: str) -> Iterator[Workload]:
-        """Those that are judged; a ReplicaSet that has an owner is its owner's affair."""
+        """The workloads to evaluate. A ReplicaSet with an owner is not evaluated; its owner is."""
         for informer in self._workloads.values():
             yield from informer.cache.in_namespace(namespace)
         if self._replica_sets is not None:
             yield from self._replica_sets.cache.indexed(_UNOWNED, namespace)
 
     def workload(self, key: str) -> Workload | None:
-        """None also for a ReplicaSet that has an owner, and for what cannot be read: neither is judged."""
+        """None also for a ReplicaSet with an owner and for an unreadable workload; neither is evaluated."""
         kind, namespace, name = key.split("/", 2)
         if (informer := self._workloads.get(kind)) is not None:
             return informer.cache.readable(namespace, name)
@@ -130,8 +130,8 @@ class WorkloadCache:
         names = (owner.name for owner in pod.metadata.owner_references or () if owner.kind == REPLICA_SET.kind)
         return {name: found.deployment for name in names if (found := get(namespace, name)) is not None}
 
-    def concerned(self, plans: tuple[Plan, ...], namespaces: Iterable[str]) -> dict[str, Workload]:
-        """By key: the workloads of the plans, and those of the namespaces that were patched before."""
+    def relevant(self, plans: tuple[Plan, ...], namespaces: Iterable[str]) -> dict[str, Workload]:
+        """By key: the workloads of the plans, and the workloads of the namespaces that were patched before."""
         found = {key: each for plan in plans if (each := self.workload(key := str(plan.owner))) is not None}
         for namespace in namespaces:
             for informer in self._workloads.values():
@@ -141,16 +141,16 @@ class WorkloadCache:
     def _workload_changed(self, change: Change[Workload]) -> None:
         some = change.new or change.old
         if some is not None:
-            self._tell(Affected(change.namespace, some.key))
+            self._notify(Affected(change.namespace, some.key))
 
     def _replica_set_changed(self, change: Change[ReplicaSet]) -> None:
         namespace, name, old, new = change
         if is_relinked(name, old, new):
-            self._tell(Affected(namespace, replica_set=name))
+            self._notify(Affected(namespace, replica_set=name))
         if is_changed_declaration(old, new):
-            self._tell(Affected(namespace, key_of(REPLICA_SET.kind, namespace, name)))
+            self._notify(Affected(namespace, key_of(REPLICA_SET.kind, namespace, name)))
 
-    def _tell(self, affected: Affected) -> None:
+    def _notify(self, affected: Affected) -> None:
         for listener in self._listeners:
             listener(affected)
 

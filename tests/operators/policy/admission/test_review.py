@@ -68,7 +68,7 @@ def test_a_pod_is_denied_for_what_it_declares(body: Any, messages: list[str]) ->
     assert [each.message for each in verdict(body).denials] == messages
 
 
-def test_the_message_tells_every_finding() -> None:
+def test_the_message_lists_every_finding() -> None:
     found = verdict(pod_json(WRONG))
     assert not found.is_allowed
     assert found.message == (
@@ -93,7 +93,7 @@ def test_the_message_ends_with_the_policies_that_deny() -> None:
     assert judge(latest, many, now=NOW).message.endswith("(policies p0, p1, p2, p3, p4 and more)")
 
 
-def test_a_pod_that_does_not_run_yet_is_not_asked_how_it_runs() -> None:
+def test_a_pod_that_does_not_run_yet_is_not_checked_for_its_status() -> None:
     runtime = PolicySpec(max_restart_count=0, forbid_pending_duration=0, enforcement_mode="enforce")
     assert verdict(pod_json(restarts=9, phase="Pending"), runtime) == ALLOWED
 

@@ -14,7 +14,7 @@ from homeostat.objects.views.workload import Workload, deployment_name, owner_of
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.operators.policy.api import INJECTED, OPT_OUT, PATCHED_AT, PATCHED_BY
 from homeostat.operators.policy.enforcement.patch import is_patched, probe_for, resources_for, revert_of
-from homeostat.operators.policy.enforcement.plan import Cooling, Due, LeftAlone, Patch, Plan, plan_of, step_of
+from homeostat.operators.policy.enforcement.plan import CoolingDown, Due, Patch, Plan, Skipped, plan_of, step_of
 from homeostat.operators.policy.spec import (
     DefaultProbe,
     DefaultResources,
@@ -82,7 +82,7 @@ def test_nothing_is_planned_without_leave(spec: PolicySpec, pod: Pod) -> None:
     assert plan_of(pod, evaluator_of(spec), now=NOW).plan is None
 
 
-def test_what_is_exempted_is_not_put_right() -> None:
+def test_what_is_exempted_is_not_repaired() -> None:
     spec = msgspec.structs.replace(ENFORCED, exemptions=(Exemption(reason="r", checks=("missing_liveness",)),))
     assert planned(spec, owned()) == [(KEY, {"main": ["readinessProbe"]})]
     spec = msgspec.structs.replace(ENFORCED, selector=Selector(match_labels={"app": "db"}))
@@ -102,13 +102,13 @@ def test_a_deployment_is_called_like_its_replica_set(replica_set: str, name: str
     assert deployment_name(replica_set) == name
 
 
-def test_a_known_replica_set_tells_its_deployment() -> None:
+def test_a_known_replica_set_names_its_deployment() -> None:
     pod = owned(owner=("ReplicaSet", "odd"))
     assert str(owner_of(pod, {"odd": "even"})) == "deployment/production/even"
     assert owner_of(pod, {"odd": ""}) is None
 
 
-def test_an_exemption_that_ends_tells_when_to_plan_again() -> None:
+def test_an_exemption_that_expires_says_when_to_plan_again() -> None:
     exemption = Exemption(reason="r", checks=("missing_resources",), expires="2026-11-16T12:00:10Z")
     spec = msgspec.structs.replace(WITH_RESOURCES, exemptions=(exemption,))
     plan, until = plan_of(owned(), evaluator_of(spec), now=NOW)
@@ -193,7 +193,7 @@ def test_a_patched_workload_needs_no_second_patch_and_can_be_reverted() -> None:
     plan = plan_for(BARE)
     patched = strategic_merge_patch(body, patch_for(body, plan).body, DEPLOYMENT)
     assert is_patched(read(patched))
-    assert step_of(plan, read(patched), WITH_RESOURCES, now=MOMENT) == LeftAlone(plan.owner, "NothingToDo")
+    assert step_of(plan, read(patched), WITH_RESOURCES, now=MOMENT) == Skipped(plan.owner, "NothingToDo")
     revert = revert_of(read(patched))
     assert revert is not None
     restored = strategic_merge_patch(patched, revert, DEPLOYMENT)
@@ -206,20 +206,20 @@ def test_a_patched_workload_needs_no_second_patch_and_can_be_reverted() -> None:
 def test_no_port_is_guessed_and_the_container_is_named(ports: list[JsonObject] | None) -> None:
     bare = {**BARE, "ports": ports}
     plan = plan_for(bare, spec=CAREFUL)
-    assert step_of(plan, read(deployment(bare)), CAREFUL, now=MOMENT) == LeftAlone(plan.owner, "NoPort", ("main",))
+    assert step_of(plan, read(deployment(bare)), CAREFUL, now=MOMENT) == Skipped(plan.owner, "NoPort", ("main",))
 
 
-def test_a_container_without_port_keeps_nothing_else_from_being_put_right() -> None:
+def test_a_container_without_port_keeps_nothing_else_from_being_patched() -> None:
     other = {**BARE, "name": "other", "ports": [{"containerPort": 9090}]}
     spec = msgspec.structs.replace(CAREFUL, default_resources=DefaultResources())
     body, plan = deployment(BARE, other), plan_for(BARE, other, spec=spec)
     patch = patch_for(body, plan, spec)
     given = {each["name"]: each.keys() - {"name"} for each in patch.body["spec"]["template"]["spec"]["containers"]}
     assert given == {"main": {"resources"}, "other": {*PROBES, "resources"}}
-    assert step_of(plan, read(body), spec, now=MOMENT).portless == ("main",)
+    assert step_of(plan, read(body), spec, now=MOMENT).without_port == ("main",)
 
 
-def test_containers_are_told_by_name_and_not_by_place() -> None:
+def test_containers_are_matched_by_name_and_not_by_index() -> None:
     injected = container("mesh:1", name="mesh", liveness=False, readiness=False)
     patch = patch_for(deployment(BARE), plan_for(injected, BARE, spec=ENFORCED), ENFORCED)
     assert [each["name"] for each in patch.body["spec"]["template"]["spec"]["containers"]] == ["main"]
@@ -243,14 +243,14 @@ LEFT = [
 @pytest.mark.parametrize(("body", "reason"), LEFT)
 def test_a_workload_may_be_left_alone(body: JsonObject | None, reason: str) -> None:
     step = step_of(plan_for(BARE, spec=ENFORCED), None if body is None else read(body), ENFORCED, now=MOMENT)
-    assert isinstance(step, LeftAlone)
+    assert isinstance(step, Skipped)
     assert step.reason == reason
 
 
-def test_somebody_who_takes_our_patches_back_is_not_fought() -> None:
+def test_a_workload_whose_patch_was_undone_is_not_patched_at_once() -> None:
     body = deployment(BARE, annotations={PATCHED_AT: "2026-11-16T11:58:00Z", INJECTED: "broken {"})
     plan = plan_for(BARE)
-    assert step_of(plan, read(body), WITH_RESOURCES, now=MOMENT) == Cooling(plan.owner, MOMENT.timestamp() + 180)
+    assert step_of(plan, read(body), WITH_RESOURCES, now=MOMENT) == CoolingDown(plan.owner, MOMENT.timestamp() + 180)
     assert isinstance(step_of(plan, read(body), WITH_RESOURCES, now=MOMENT + timedelta(seconds=180)), Due)
     hasty = msgspec.structs.replace(WITH_RESOURCES, enforcement=Enforcement(cooldown_seconds=60))
     assert isinstance(step_of(plan, read(body), hasty, now=MOMENT), Due)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from homeostat.objects.views.pod import Pod, decode_pod
-from homeostat.operators.policy.engine.evaluator import CLEAN, NOT_MEANT, compile_policy
+from homeostat.operators.policy.engine.evaluator import CLEAN, NOT_SELECTED, compile_policy
 from homeostat.operators.policy.engine.invalid import Fault
 from homeostat.operators.policy.spec import (
     ClusterPolicySpec,
@@ -43,7 +43,7 @@ def test_replicas_share_their_declaration_and_its_findings() -> None:
     assert evaluator.evaluate(first, now=NOW) is evaluator.evaluate(second, now=NOW)
 
 
-def test_more_declarations_than_are_remembered_are_told_apart() -> None:
+def test_more_declarations_than_are_remembered_are_distinguished() -> None:
     evaluator = evaluator_of(ALL)
     for at in range(1500):
         pod = to_pod(pod_json(container(f"a:{at}" if at % 2 else f"a{at}:latest")))
@@ -53,14 +53,14 @@ def test_more_declarations_than_are_remembered_are_told_apart() -> None:
 @pytest.mark.parametrize("namespace", ["kube-system", "monitoring"])
 def test_a_system_namespace_is_never_evaluated(namespace: str) -> None:
     pod = to_pod(pod_json(container("a:latest"), namespace=namespace))
-    assert evaluator_of(ALL).evaluate(pod, now=NOW) is NOT_MEANT
+    assert evaluator_of(ALL).evaluate(pod, now=NOW) is NOT_SELECTED
 
 
 def test_a_selector_leaves_out_what_it_does_not_match() -> None:
     spec = msgspec.structs.replace(ALL, selector=WEB)
     body = pod_json(container("a:latest"), labels={"app": "web"})
     assert types(spec, to_pod(body)) == ["latest_tag"]
-    assert evaluator_of(spec).evaluate(to_pod(pod_json(labels={"app": "db"})), now=NOW) is NOT_MEANT
+    assert evaluator_of(spec).evaluate(to_pod(pod_json(labels={"app": "db"})), now=NOW) is NOT_SELECTED
 
 
 def test_a_policy_of_the_cluster_is_about_the_namespaces_that_it_selects() -> None:
@@ -71,7 +71,7 @@ def test_a_policy_of_the_cluster_is_about_the_namespaces_that_it_selects() -> No
     assert evaluator_of(ClusterPolicySpec()).selects_namespace("shop", {})
 
 
-def test_a_pending_pod_is_asked_again_when_its_time_is_up() -> None:
+def test_a_pending_pod_is_evaluated_again_when_its_time_is_up() -> None:
     pod = to_pod(pod_json(phase="Pending", created="2026-11-16T11:59:50Z"))
     evaluator = evaluator_of(ALL)
     early = evaluator.evaluate(pod, now=NOW)
@@ -175,7 +175,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("spec", "reason", "path"), FAULTS)
-def test_a_policy_that_means_nothing_is_a_fault_with_its_path(spec: PolicySpec, reason: str, path: str) -> None:
+def test_a_policy_that_is_invalid_is_a_fault_with_its_path(spec: PolicySpec, reason: str, path: str) -> None:
     fault = compile_policy(spec)
     assert isinstance(fault, Fault)
     assert (fault.reason, fault.path) == (reason, path)
@@ -214,12 +214,12 @@ def test_a_field_of_the_wrong_type_is_named(data: bytes, path: str) -> None:
     assert path in str(caught.value)
 
 
-def test_ten_thousand_containers_are_all_asked() -> None:
+def test_ten_thousand_containers_are_all_evaluated() -> None:
     containers = [container("a:latest", name=f"c{at}", liveness=False, readiness=False) for at in range(10_000)]
     assert len(evaluator_of(ALL).evaluate(to_pod(pod_json(*containers)), now=NOW).findings) == 30_000
 
 
-def test_a_pod_not_yet_made_is_asked_only_what_it_declares() -> None:
+def test_a_pod_not_yet_made_is_checked_only_for_its_spec() -> None:
     declared = evaluator_of(ALL).declared(WORST, now=NOW)
     assert [each.check.type for each in declared.findings] == ["latest_tag", "missing_liveness", "missing_readiness"]
     assert declared == evaluator_of(ALL).declared(BARE, now=NOW)

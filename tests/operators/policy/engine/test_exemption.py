@@ -41,14 +41,14 @@ EXEMPT = [
 
 
 @pytest.mark.parametrize(("fields", "left"), EXEMPT)
-def test_an_exemption_lets_off_what_it_names(fields: JsonObject, left: list[str]) -> None:
+def test_an_exemption_exempts_what_it_names(fields: JsonObject, left: list[str]) -> None:
     result = evaluator_of(exempting(**fields)).evaluate(OWNED, now=NOW)
     assert [each.check.type for each in result.findings] == left
     assert result.exempted == 2 - len(left)
     assert result.pods == 1
 
 
-def test_a_pod_is_asked_again_when_its_exemption_ends() -> None:
+def test_a_pod_is_evaluated_again_when_its_exemption_ends() -> None:
     evaluator = evaluator_of(exempting(expires=TOMORROW))
     result = evaluator.evaluate(OWNED, now=NOW)
     assert result.recheck_at == NOW + 86400

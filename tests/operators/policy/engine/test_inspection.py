@@ -11,7 +11,7 @@ from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import aggregate_line, inspect, judge
 from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, live_subject, read_manifests
 from homeostat.operators.policy.spec import (
-    POLICY_FREE,
+    ORIGINAL_CHECKS,
     Exemption,
     MatchExpression,
     PolicySpec,
@@ -148,7 +148,7 @@ TROUBLES = [
 
 
 @pytest.mark.parametrize(("value", "told"), TROUBLES)
-def test_what_does_not_fit_is_named_and_the_rest_is_judged(value: Any, told: str) -> None:
+def test_what_does_not_fit_is_named_and_the_rest_is_checked(value: Any, told: str) -> None:
     result = report(ALL, value, pod_json(BARE))
     (problem,) = result.problems
     assert told in problem.message
@@ -210,7 +210,7 @@ def test_the_pods_of_a_cluster_are_judged_like_manifests() -> None:
         to_pod(pod_json(name="b")),
         to_pod(pod_json(BARE, namespace="kube-system")),
     ]
-    result = judge([live_subject(each) for each in pods], [policy(POLICY_FREE)], now=NOW)
+    result = judge([live_subject(each) for each in pods], [policy(ORIGINAL_CHECKS)], now=NOW)
     assert (result.summaries[0].score, result.summaries[0].subjects, result.summaries[0].findings) == (95, 2, 3)
     assert {(each.source, each.kind, each.name) for each in result.entries} == {("", "Pod", "a")}
 

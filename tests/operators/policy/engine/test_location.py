@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from homeostat.objects.report.report import Entry
 from homeostat.objects.yaml.reader import load_located
-from homeostat.operators.policy.engine.location import locate, read_places
+from homeostat.operators.policy.engine.location import read_documents_by_line, with_line
 
 TEXT = """\
 # a comment
@@ -93,7 +93,7 @@ FOUND = {
 
 @pytest.mark.parametrize(("found", "line"), FOUND.values(), ids=FOUND)
 def test_a_finding_is_at_the_line_of_what_it_is_about(found: Entry, line: int) -> None:
-    assert locate(found, read_places(TEXT.encode())).line == line
+    assert with_line(found, read_documents_by_line(TEXT.encode())).line == line
 
 
 NOT_FOUND = {
@@ -106,12 +106,17 @@ NOT_FOUND = {
 
 @pytest.mark.parametrize("found", NOT_FOUND.values(), ids=NOT_FOUND)
 def test_what_is_not_found_keeps_its_line(found: Entry) -> None:
-    assert locate(found, read_places(TEXT.encode())) == found
+    assert with_line(found, read_documents_by_line(TEXT.encode())) == found
 
 
 def test_a_container_that_is_not_found_is_at_its_object() -> None:
-    assert locate(entry("latest_tag", "main", kind="Pod", name="flow", line=2), read_places(TEXT.encode())).line == 25
-    assert locate(entry("latest_tag", "none", **WEB), read_places(TEXT.encode())).line == 5
+    assert (
+        with_line(
+            entry("latest_tag", "main", kind="Pod", name="flow", line=2), read_documents_by_line(TEXT.encode())
+        ).line
+        == 25
+    )
+    assert with_line(entry("latest_tag", "none", **WEB), read_documents_by_line(TEXT.encode())).line == 5
 
 
 STRANGE = {
@@ -128,12 +133,12 @@ STRANGE = {
 
 @pytest.mark.parametrize("data", STRANGE.values(), ids=STRANGE)
 def test_what_is_strange_does_no_harm(data: bytes) -> None:
-    places = read_places(data)
+    places = read_documents_by_line(data)
     for found in (entry("latest_tag", "main", **WEB), entry("host_path", **{**WEB, "line": 1})):
-        assert locate(found, places) == found
+        assert with_line(found, places) == found
 
 
 @given(st.lists(st.sampled_from(["a: 1", "a:\n  b: c", "# comment", "", "- a", "{a: [b,\n c]}", "'x'"]), max_size=5))
 def test_documents_begin_where_the_first_reading_says(documents: list[str]) -> None:
     data = "\n---\n".join(documents).encode()
-    assert {line for line, _ in load_located(data)} <= read_places(data).keys()
+    assert {line for line, _ in load_located(data)} <= read_documents_by_line(data).keys()

@@ -1,5 +1,5 @@
-"""The built-in checks: one function each, which reads its part of the spec once and returns the test, or None where
-the policy does not ask for it. All are pure; the time is passed.
+"""The built-in checks: one function each. It reads its part of the spec once and returns the test, or None if the
+policy does not enable the check. All are pure; the time is an argument.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ DECLARED: tuple[Maker, ...] = (
     foreign_registry,
     unpinned_image,
 )
-"""What a Pod's spec alone shows, before it ever runs: equal specs have equal findings."""
+"""Checks of the spec of a Pod: equal specs have equal findings."""
 OBSERVED: tuple[Maker, ...] = (high_restarts, pending, crash_loop, oom_killed)
-"""What only a Pod that was started can show."""
+"""Checks of the status of a Pod."""
 WORKLOADS: tuple[WorkloadMaker, ...] = (few_replicas, missing_budget)
 
 

@@ -1,4 +1,4 @@
-"""The form of a check: a test that tells what it finds, made for one policy."""
+"""The types of checks: a maker builds a test for one policy, and the test returns findings."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from homeostat.operators.policy.engine.check import Check, Finding
 from homeostat.operators.policy.spec import PolicySpec
 
 Test = Callable[[Pod, float], list[Finding]]
-"""Asked of a Pod at a time, in seconds since the epoch."""
+"""Evaluates a Pod at a time, in seconds since the epoch."""
 Maker = Callable[[PolicySpec], Test | None]
 WorkloadTest = Callable[[Workload, Sequence[DisruptionBudget]], list[Finding]]
-"""Asked of a workload and the budgets of its namespace."""
+"""Evaluates a workload, with the PodDisruptionBudgets of its namespace."""
 WorkloadMaker = Callable[[PolicySpec], WorkloadTest | None]
 
 
 def each_container(check: Check, fault: Callable[[Pod, Container], str]) -> Test:
-    """A finding for each container of which `fault` tells one; an empty text is none."""
+    """One finding for each container for which `fault` returns a text that is not empty."""
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
-        return [Finding(check, each.name, told) for each in pod.containers if (told := fault(pod, each))]
+        return [Finding(check, each.name, text) for each in pod.containers if (text := fault(pod, each))]
 
     return test

@@ -1,4 +1,4 @@
-"""Checks of the images that containers name."""
+"""Checks of the images of containers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from homeostat.operators.policy.spec import PolicySpec
 
 
 def latest_tag(spec: PolicySpec) -> Test | None:
-    """The tag `latest`, spelled out; what has neither tag nor digest counts where the policy says so."""
+    """An image that ends with `:latest`; with `untaggedIsLatest` also an image without tag and digest."""
     if not spec.forbid_latest_tag:
         return None
-    check = LATEST_TAG.tuned(spec)
+    check = LATEST_TAG.for_policy(spec)
     if spec.untagged_is_latest:
-        return each_container(check, lambda _, container: "latest" if _floats(container) else "")
+        return each_container(check, lambda _, container: "latest" if _is_floating(container) else "")
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
         return [Finding(check, each.name) for each in pod.containers if each.image and each.image.endswith(":latest")]
@@ -23,7 +23,7 @@ def latest_tag(spec: PolicySpec) -> Test | None:
     return test
 
 
-def _floats(container: Container) -> bool:
+def _is_floating(container: Container) -> bool:
     if not container.image:
         return False
     image = parse_image(container.image)
@@ -33,21 +33,21 @@ def _floats(container: Container) -> bool:
 def foreign_registry(spec: PolicySpec) -> Test | None:
     if not spec.allowed_registries:
         return None
-    places = tuple(each.removesuffix("/") for each in spec.allowed_registries)
+    registries = tuple(each.removesuffix("/") for each in spec.allowed_registries)
 
     def fault(_: Pod, container: Container) -> str:
         if not container.image:
             return "names no image"
         image = parse_image(container.image)
-        if any(map(image.is_from, places)):
+        if any(map(image.is_from, registries)):
             return ""
         return f"uses image '{container.image}' from a registry that is not allowed"
 
-    return each_container(FOREIGN_REGISTRY.tuned(spec), fault)
+    return each_container(FOREIGN_REGISTRY.for_policy(spec), fault)
 
 
 def unpinned_image(spec: PolicySpec) -> Test | None:
-    """A digest pins in any case; a tag where the policy is content with one."""
+    """An image without a digest; with `requireImagePin: tag` a tag is enough."""
     if spec.require_image_pin is None:
         return None
     suffices = spec.require_image_pin == "tag"
@@ -60,4 +60,4 @@ def unpinned_image(spec: PolicySpec) -> Test | None:
             return ""
         return f"uses image '{container.image}' without a {'tag or digest' if suffices else 'digest'}"
 
-    return each_container(UNPINNED_IMAGE.tuned(spec), fault)
+    return each_container(UNPINNED_IMAGE.for_policy(spec), fault)

@@ -11,7 +11,7 @@ from homeostat.operators.policy.spec import PolicySpec
 def missing_liveness(spec: PolicySpec) -> Test | None:
     if not spec.require_liveness_probe:
         return None
-    check = MISSING_LIVENESS.tuned(spec)
+    check = MISSING_LIVENESS.for_policy(spec)
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
         return [Finding(check, each.name) for each in pod.containers if each.liveness_probe is None]
@@ -22,7 +22,7 @@ def missing_liveness(spec: PolicySpec) -> Test | None:
 def missing_readiness(spec: PolicySpec) -> Test | None:
     if not spec.require_readiness_probe:
         return None
-    check = MISSING_READINESS.tuned(spec)
+    check = MISSING_READINESS.for_policy(spec)
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
         return [Finding(check, each.name) for each in pod.containers if each.readiness_probe is None]

@@ -1,4 +1,4 @@
-"""Checks of the resources that containers ask for."""
+"""Checks of the resources of containers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORDS: dict[Amount, str] = {
 
 
 def missing_resources(spec: PolicySpec) -> Test | None:
-    """One finding a container, whatever it lacks of what the policy wants."""
+    """One finding a container, however many resources it lacks."""
     if not spec.require_resources:
         return None
     wanted = spec.require_resources
@@ -27,7 +27,7 @@ def missing_resources(spec: PolicySpec) -> Test | None:
         resources = container.resources or _NOTHING
         requests, limits = resources.requests or _NONE, resources.limits or _NONE
         held = {
-            # A limit alone is a request of the same amount.
+            # Kubernetes uses the limit as the request if there is no request.
             "cpuRequest": requests.cpu is not None or limits.cpu is not None,
             "memoryRequest": requests.memory is not None or limits.memory is not None,
             "cpuLimit": limits.cpu is not None,
@@ -35,4 +35,4 @@ def missing_resources(spec: PolicySpec) -> Test | None:
         }
         return ", ".join(_WORDS[each] for each in wanted if not held[each])
 
-    return each_container(MISSING_RESOURCES.tuned(spec), fault)
+    return each_container(MISSING_RESOURCES.for_policy(spec), fault)

@@ -1,4 +1,4 @@
-"""Checks of what became of a Pod: restarts, crashes, and waiting too long."""
+"""Checks of the status of a Pod: restarts, crashes, and a long Pending phase."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MOST_RESTART_UNITS = 5
 
 
 def high_restarts(spec: PolicySpec) -> Test | None:
-    """One violation a container, but a unit for each restart up to the fifth."""
+    """One violation a container, with a unit for each restart, five at most."""
     most = spec.max_restart_count
     if most is None:
         return None
-    check = HIGH_RESTARTS.tuned(spec)
+    check = HIGH_RESTARTS.for_policy(spec)
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
         return [
@@ -33,11 +33,11 @@ def _units(status: ContainerStatus) -> int:
 
 
 def pending(spec: PolicySpec) -> Test | None:
-    """A Pod that has been Pending as long as the policy allows. One whose age is not known is not accused."""
+    """A Pod that has been Pending longer than the policy allows. A Pod of unknown age has no finding."""
     limit = spec.forbid_pending_duration
     if limit is None:
         return None
-    found = [Finding(PENDING.tuned(spec))]
+    found = [Finding(PENDING.for_policy(spec))]
 
     def test(pod: Pod, now: float) -> list[Finding]:
         if pod.phase != "Pending":
@@ -51,7 +51,7 @@ def pending(spec: PolicySpec) -> Test | None:
 
 
 def pending_deadline(pod: Pod, limit_s: int) -> float | None:
-    """When a Pod that stays Pending will have been so for too long; None where its age is not known."""
+    """When a Pod that stays Pending exceeds the limit; None if its age is unknown."""
     if pod.metadata.creation_timestamp is None:
         return None
     try:
@@ -63,31 +63,31 @@ def pending_deadline(pod: Pod, limit_s: int) -> float | None:
 def crash_loop(spec: PolicySpec) -> Test | None:
     if not spec.forbid_crash_loop:
         return None
-    check = CRASH_LOOP.tuned(spec)
+    check = CRASH_LOOP.for_policy(spec)
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
-        return [Finding(check, each.name) for each in pod.statuses if _waits_after_crash(each)]
+        return [Finding(check, each.name) for each in pod.statuses if _is_crash_looping(each)]
 
     return test
 
 
-def _waits_after_crash(status: ContainerStatus) -> bool:
+def _is_crash_looping(status: ContainerStatus) -> bool:
     waiting = None if status.state is None else status.state.waiting
     return waiting is not None and waiting.reason == "CrashLoopBackOff"
 
 
 def oom_killed(spec: PolicySpec) -> Test | None:
-    """Now, or before its last restart."""
+    """A container that was OOM-killed now or before its last restart."""
     if not spec.forbid_oom_killed:
         return None
-    check = OOM_KILLED.tuned(spec)
+    check = OOM_KILLED.for_policy(spec)
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
-        return [Finding(check, each.name) for each in pod.statuses if _lacked_memory(each.state, each.last_state)]
+        return [Finding(check, each.name) for each in pod.statuses if _is_oom_killed(each.state, each.last_state)]
 
     return test
 
 
-def _lacked_memory(*states: ContainerState | None) -> bool:
+def _is_oom_killed(*states: ContainerState | None) -> bool:
     ends = (each.terminated for each in states if each is not None)
     return any(end is not None and end.reason == "OOMKilled" for end in ends)

@@ -1,4 +1,4 @@
-"""Checks of what containers may do to the machine they run on."""
+"""Checks of the privileges that containers have on their node."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _NOTHING = SecurityContext()
 
 
 def run_as_root(spec: PolicySpec) -> Test | None:
-    """A container's own word counts before the Pod's. One that names a user other than 0 needs no further promise."""
+    """The container's security context comes before the Pod's. A `runAsUser` other than 0 is enough."""
     if not spec.require_run_as_non_root:
         return None
-    return each_container(RUN_AS_ROOT.tuned(spec), _root_fault)
+    return each_container(RUN_AS_ROOT.for_policy(spec), _root_fault)
 
 
 def _root_fault(pod: Pod, container: Container) -> str:
@@ -30,7 +30,7 @@ def _root_fault(pod: Pod, container: Container) -> str:
 def privileged(spec: PolicySpec) -> Test | None:
     if not spec.forbid_privileged:
         return None
-    check = PRIVILEGED.tuned(spec)
+    check = PRIVILEGED.for_policy(spec)
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
         return [
@@ -45,7 +45,7 @@ def privileged(spec: PolicySpec) -> Test | None:
 def host_path(spec: PolicySpec) -> Test | None:
     if not spec.forbid_host_path:
         return None
-    check = HOST_PATH.tuned(spec)
+    check = HOST_PATH.for_policy(spec)
 
     def test(pod: Pod, now: float) -> list[Finding]:  # noqa: ARG001
         volumes = () if pod.spec is None else pod.spec.volumes or ()

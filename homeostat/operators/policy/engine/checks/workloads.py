@@ -1,4 +1,4 @@
-"""Checks of workloads, which no single Pod can answer."""
+"""Checks of workloads, which a single Pod cannot show."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from homeostat.operators.policy.spec import PolicySpec
 
 
 def few_replicas(spec: PolicySpec) -> WorkloadTest | None:
-    """Of workloads that have a number of replicas; one that was scaled to nothing runs nothing that could fail."""
+    """Workloads with too few replicas. A workload that is scaled to 0 has no finding."""
     least = spec.min_replicas
     if least is None:
         return None
-    check = FEW_REPLICAS.tuned(spec)
+    check = FEW_REPLICAS.for_policy(spec)
 
     def test(workload: Workload, budgets: Sequence[DisruptionBudget]) -> list[Finding]:  # noqa: ARG001
         count = workload.replicas
@@ -27,10 +27,10 @@ def few_replicas(spec: PolicySpec) -> WorkloadTest | None:
 
 
 def missing_budget(spec: PolicySpec) -> WorkloadTest | None:
-    """Of workloads that a drained node can take down: those with replicas."""
+    """Workloads with replicas, which the drain of a node can take down."""
     if not spec.require_disruption_budget:
         return None
-    found = [Finding(MISSING_BUDGET.tuned(spec))]
+    found = [Finding(MISSING_BUDGET.for_policy(spec))]
 
     def test(workload: Workload, budgets: Sequence[DisruptionBudget]) -> list[Finding]:
         if not workload.replicas or any(each.covers(workload) for each in budgets):
