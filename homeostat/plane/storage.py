@@ -45,7 +45,7 @@ async def _open_shared(url: str, path: Path) -> PlaneStore:
     try:
         from homeostat.store.postgres import PostgresStore
     except ImportError as error:
-        raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat[postgres]'") from error
+        raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat-plane[postgres]'") from error
     # The database knows whether this is its key.
     key = read_private(path) or keep_private(path, secrets.token_bytes(32))
     return await PostgresStore.open(url, sealed=SEALED_RESOURCES, key=key)

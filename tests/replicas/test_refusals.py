@@ -72,7 +72,9 @@ def test_a_schema_of_a_newer_program_is_refused(empty_database: str, tmp_path: P
 
 def test_without_the_driver_it_says_what_to_install(url: str, tmp_path: Path) -> None:
     program = (sys.executable, "-c", WITHOUT_DRIVER)
-    assert "pip install 'homeostat[postgres]'" in refused("--data", str(tmp_path), "--database", url, program=program)
+    assert "pip install 'homeostat-plane[postgres]'" in refused(
+        "--data", str(tmp_path), "--database", url, program=program
+    )
 
 
 def test_open_is_refused_beside_replicas_that_ask_for_credentials(url: str, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ async def telemetry(metrics: Collector, *, last_words_s: float = 5.0) -> AsyncIt
     except ImportError as error:
         raise TelemetryError(
             "OTEL_* variables ask for telemetry, but OpenTelemetry is not installed: "
-            "pip install 'homeostat[otel]', or set OTEL_SDK_DISABLED=true"
+            "pip install 'homeostat-plane[otel]', or set OTEL_SDK_DISABLED=true"
         ) from error
     resource = _resource()
     with _rationed_complaints():

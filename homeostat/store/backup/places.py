@@ -39,4 +39,4 @@ def _require_driver() -> None:
     try:
         import asyncpg  # noqa: F401
     except ImportError as error:
-        raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat[postgres]'") from error
+        raise StoreError("PostgreSQL needs a driver; to install it: pip install 'homeostat-plane[postgres]'") from error

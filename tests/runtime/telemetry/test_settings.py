@@ -274,7 +274,7 @@ async def test_a_missing_extra_is_told_with_what_to_install(monkeypatch: pytest.
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     monkeypatch.delitem(sys.modules, "homeostat.runtime.telemetry.otlp_traces", raising=False)
-    with pytest.raises(TelemetryError, match=r"pip install 'homeostat\[otel\]'"):
+    with pytest.raises(TelemetryError, match=r"pip install 'homeostat-plane\[otel\]'"):
         async with telemetry(Metrics()):
             pass
 

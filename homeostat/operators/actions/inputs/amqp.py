@@ -91,7 +91,7 @@ async def _library() -> ModuleType:
         return await asyncio.to_thread(import_module, "aiormq")
     except ModuleNotFoundError as error:
         raise InputError(
-            "ExtraMissing", 'the aiormq library is not installed; run: pip install "homeostat[amqp]"'
+            "ExtraMissing", 'the aiormq library is not installed; run: pip install "homeostat-plane[amqp]"'
         ) from error
 
 
