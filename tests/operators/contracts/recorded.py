@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
 from homeostat.operators.contracts.engine.constraint import best_tag
 from homeostat.operators.contracts.engine.document.parse import ParseError
 from homeostat.operators.contracts.engine.files import Files
-from homeostat.operators.contracts.engine.policy import PolicyBundle, Unresolved
 from homeostat.operators.contracts.engine.reference import InvalidReferenceError, is_oci, location, parse_oci
 from homeostat.operators.contracts.engine.validate import load
 
@@ -39,7 +39,7 @@ class Bundles:
         repository, _, tag = name.rpartition(":")
         self._tags.setdefault(repository, {})[tag] = files_of(texts)
 
-    def fetch(self, ref: str) -> PolicyBundle | Unresolved:
+    def fetch(self, ref: str) -> Bundle | Unresolved:
         if not is_oci(ref):
             return Unresolved("a local directory")
         try:
@@ -51,6 +51,6 @@ class Bundles:
         if tag is None or tag not in tags:
             return Unresolved("not found")
         try:
-            return PolicyBundle(load(tags[tag]).contract, tags[tag])
+            return Bundle(load(tags[tag]).contract, tags[tag])
         except ParseError as error:
             return Unresolved(str(error))

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.json import JsonObject
+from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
 from homeostat.operators.contracts.engine.document.contract import Contract, Policy
 from homeostat.operators.contracts.engine.files import POLICY_FILE, Files
 from homeostat.operators.contracts.engine.finding import Findings
@@ -22,18 +23,7 @@ MAX_POLICIES: Final = 200
 """Schemas that count for one contract, those of references included."""
 
 
-class PolicyBundle(msgspec.Struct, frozen=True):
-    """What a reference led to."""
-
-    contract: Contract
-    files: Files
-
-
-class Unresolved(msgspec.Struct, frozen=True):
-    problem: str
-
-
-Fetched = Mapping[str, PolicyBundle | Unresolved]
+Fetched = Mapping[str, Bundle | Unresolved]
 """By reference, as the contract spells it."""
 
 

@@ -70,7 +70,7 @@ def load_contract(data: bytes, overrides: Overrides | None = None) -> Parsed:
     document = read_contract(data)
     changed = Document()
     try:
-        changed.value = apply_overrides(document.value, overrides.values, overrides.settings)
+        changed.value = apply_overrides(document.as_written(), overrides.values, overrides.settings)
     except OverrideError as error:
         raise ParseError(str(error)) from error
     broken = check_structure(changed.value)

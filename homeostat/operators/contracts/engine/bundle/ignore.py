@@ -62,7 +62,7 @@ def visible(files: Files) -> dict[str, bytes]:
 
 
 def _rule(line: str) -> Rule | None:
-    text = line.rstrip()
+    text = line.strip()
     if not text or text.startswith("#"):
         return None
     is_negated = text.startswith("!")
@@ -79,12 +79,9 @@ def _rule(line: str) -> Rule | None:
 def _match(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
     """Steps against patterns, one row of a table at a time: linear in their product."""
     reached = {0}
-    for index, part in enumerate(pattern):
+    for part in pattern:
         if part == "**":
-            # At the end it stands for what is below a directory, so for one step at least.
-            least = 1 if index == len(pattern) - 1 and index else 0
-            start = min(reached, default=len(steps) + 1) + least
-            reached = set(range(start, len(steps) + 1))
+            reached = set(range(min(reached), len(steps) + 1))
         else:
             reached = {place + 1 for place in reached if place < len(steps) and matches_step(part, steps[place])}
         if not reached:

@@ -1,22 +1,25 @@
 """Changes to a contract before it is parsed: values files, then single settings of a command line. Pure.
 
-Maps are merged, lists are replaced whole. The base is not changed.
+Maps are merged, lists are replaced whole.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from typing import Final
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.operators.contracts.engine.document.reader import YamlError, read_value
+from homeostat.operators.contracts.engine.document.reader import YamlError, read_document
 
 _step = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
 _is_integer = re.compile(r"[-+]?[0-9]+", re.ASCII).fullmatch
 _is_float = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII).fullmatch
 _MOST_STEPS: Final = 50
+_BOOLEANS: Final[dict[str, Json]] = {
+    **dict.fromkeys(("t", "T", "true", "True", "TRUE"), True),
+    **dict.fromkeys(("f", "F", "false", "False", "FALSE"), False),
+}
 
 
 class OverrideError(ValueError):
@@ -24,8 +27,8 @@ class OverrideError(ValueError):
 
 
 def apply_overrides(base: JsonObject, values: Sequence[tuple[str, bytes]], settings: Iterable[str]) -> JsonObject:
-    """`values` are files by name, the later win; `settings` such as `interfaces[0].port=8080` win over both."""
-    merged: JsonObject = deepcopy(base)
+    """`base` is changed. `values` are files by name, the later win; `settings` such as `a[0].b=1` win over both."""
+    merged = base
     for name, data in values:
         merged = _merge(merged, _read_values(name, data))
     for setting in settings:
@@ -35,9 +38,10 @@ def apply_overrides(base: JsonObject, values: Sequence[tuple[str, bytes]], setti
 
 def _read_values(name: str, data: bytes) -> JsonObject:
     try:
-        value = read_value(data)
+        document = read_document(data)
     except YamlError as error:
         raise OverrideError(f"values file {name} is not YAML: {error}") from error
+    value = None if document is None else document.as_written()
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -62,8 +66,8 @@ def _set(document: JsonObject, setting: str) -> None:
         _check_step(holder, step, setting)
         if following is None:
             holder[step] = guess(text)
-        elif isinstance(following, str) and isinstance(holder, dict) and not isinstance(holder.get(step), (dict, list)):
-            holder[step] = {}
+        elif isinstance(following, str) and isinstance(holder, dict):
+            holder.setdefault(step, {})
         holder = holder.get(step) if isinstance(holder, dict) else holder[step]
 
 
@@ -95,4 +99,4 @@ def guess(text: str) -> Json:
         return int(text)
     if _is_float(text):
         return float(text)
-    return {"true": True, "false": False}.get(text, text)
+    return _BOOLEANS.get(text, text)

@@ -67,6 +67,17 @@ class Document:
         """The text of an unquoted point in time, which `value` holds in RFC 3339."""
         return self._times.get((id(container), key))
 
+    def as_written(self) -> Json:
+        """A copy of the value in which points in time are the texts that the file has."""
+        return self._as_written(self.value)
+
+    def _as_written(self, value: Json) -> Json:
+        if isinstance(value, dict):
+            return {key: self.written(value, key) or self._as_written(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.written(value, place) or self._as_written(item) for place, item in enumerate(value)]
+        return value
+
     def line_at(self, path: str) -> int:
         """The line of a finding's path (`interfaces[0].port` or `interfaces.0.port`), or as near as there is one."""
         line, value = 1, self.value
