@@ -1,7 +1,7 @@
-"""From a request to an answer: the order of the steps, and nothing else.
+"""Handles a request in a fixed order of steps.
 
-Who is it (authn), what do they want (paths, kinds), may they (authz), is there room (in-flight limits), do it (verbs).
-The outermost step turns every error into a `Status`; no verb does.
+Authentication, then path and kind, authorization, in-flight limits, and at last the verb. The outermost step turns
+every error into a `Status`; verbs only raise.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ from homeostat.store.base import StoreError
 
 log = logging.getLogger(__name__)
 
-_PERHAPS_STALE = (NotFoundError, ConflictError, ForbiddenError)
-_PERHAPS_UNKNOWN = (UnauthorizedError, ForbiddenError)
-_TELL_KINDS = ("/api", "/openapi/")
+_MAY_BE_STALE = (NotFoundError, ConflictError, ForbiddenError)
+_MAY_BE_UNKNOWN = (UnauthorizedError, ForbiddenError)
+_DEPENDS_ON_KINDS = ("/api", "/openapi/")
 
 VERBS = {
     "create": create,
@@ -87,7 +87,7 @@ class App:
     reviews: Reviews
     metrics: Metrics
     pages: Callable[[str], SystemPage | None]
-    """What answers a path that is not an object's: `/version`, `/openapi/v3/...`."""
+    """Finds the handler of a path that is not an object's: `/version`, `/openapi/v3/...`."""
     public_paths: frozenset[str] = frozenset({"/livez", "/readyz", "/healthz", "/version", "/version/"})
     is_open: bool = False
     deadlines: Deadlines = field(default_factory=Deadlines)
@@ -95,9 +95,9 @@ class App:
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         answer = run_eagerly(self._answer(request))
-        return self.deadlines.keep(answer, self._too_late) if isinstance(answer, Started) else answer
+        return self.deadlines.keep(answer, self._timed_out) if isinstance(answer, Started) else answer
 
-    def _too_late(self) -> Answer:
+    def _timed_out(self) -> Answer:
         return refusal(TimedOutError(f"the request timed out after {self.deadlines.limit_s:g} s"))
 
     async def _answer(self, request: Request) -> Answer:
@@ -107,8 +107,8 @@ class App:
         try:
             try:
                 user = self.user_of(request)
-            except _PERHAPS_UNKNOWN:
-                user = await self._look_again(request)
+            except _MAY_BE_UNKNOWN:
+                user = await self._authenticate_again(request)
             path = parse_path(request.path)
             if path is None:
                 reply = await self._page(request, user)
@@ -121,8 +121,8 @@ class App:
                     labels = (verb, kind.group_resource, subresource)
                     answer = await self._call(request, user, kind, path, verb=verb, subresource=subresource)
                     break
-                except _PERHAPS_STALE:
-                    if seen is None or not await self._was_behind(seen):
+                except _MAY_BE_STALE:
+                    if seen is None or not await self._was_stale(seen):
                         raise
                     seen = None
             code = answer.status
@@ -140,13 +140,13 @@ class App:
         finally:
             self.metrics.request(labels, code, perf_counter() - began)
 
-    async def _was_behind(self, seen: int) -> bool:
-        """Whether a refusal was made on less than another replica has acknowledged: it is only told of what is so."""
+    async def _was_stale(self, seen: int) -> bool:
+        """Whether this replica refused a request on state older than what another replica has acknowledged."""
         store = self.backend.store
         return store.is_shared and await store.sync() > seen
 
-    async def _look_again(self, request: Request) -> User:
-        """Who was not known, or not allowed to act as another: on all that any replica has acknowledged."""
+    async def _authenticate_again(self, request: Request) -> User:
+        """Authenticate again after a sync: another replica may have acknowledged the account or its permissions."""
         if self.backend.store.is_shared:
             await self.backend.store.sync()
         return self.user_of(request)
@@ -161,7 +161,7 @@ class App:
         return wanted.user
 
     def _caller(self, request: Request) -> User:
-        """Who is at the other end. A connection within the process says so itself."""
+        """The authenticated user. A connection inside the process names its user itself."""
         own: User | None = request.connection.get("user")
         if own is not None:
             return own
@@ -182,8 +182,8 @@ class App:
             raise NotFoundError("the server could not find the requested resource")
         if request.method not in {"GET", "HEAD"}:
             raise MethodNotAllowedError(f"{request.method} is not supported on {request.path}")
-        if self.backend.store.is_shared and request.path.startswith(_TELL_KINDS):
-            await self.backend.store.sync()  # another replica may have acknowledged a definition
+        if self.backend.store.is_shared and request.path.startswith(_DEPENDS_ON_KINDS):
+            await self.backend.store.sync()  # Another replica may have acknowledged a definition.
         return await page(request, user)
 
     def _resolve(self, request: Request, path: ObjectPath) -> tuple[Kind, str, str]:
@@ -269,7 +269,7 @@ def _has(kind: Kind, subresource: str) -> bool:
 
 
 def selected_name(query: str) -> str:
-    """The one name that a collection's field selector asks for: a role may be limited to it."""
+    """The name in a field selector on `metadata.name`: a role may be limited to that name."""
     if "fieldSelector" not in query:
         return ""
     terms = parse_fields(parse_options(query).field_selector)
@@ -277,7 +277,7 @@ def selected_name(query: str) -> str:
 
 
 def attributes_of(user: User, verb: str, kind: Kind, path: ObjectPath) -> Attributes:
-    # A namespace counts as an object within itself, so that a role in it may cover it; a list of them does not.
+    # A Namespace counts as an object in itself, so that a Role in it may allow it; a list of Namespaces does not.
     is_namespace = kind.plural == "namespaces" and not kind.group and verb not in _ON_COLLECTIONS
     return Attributes(
         user=user,

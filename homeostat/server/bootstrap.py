@@ -1,4 +1,4 @@
-"""What a plane begins with: the namespaces and roles that clients take for granted. Nothing that exists is changed."""
+"""The namespaces and default roles that a plane creates at its first start. Existing objects are not changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from homeostat.server.namespaces import SYSTEM_NAMESPACES
 
 
 def first_objects() -> Iterator[tuple[str, JsonObject]]:
-    """Collection path and object of everything that should be there from the first start on."""
+    """The collection path and the object, for each object to create."""
     for name in SYSTEM_NAMESPACES:
         yield "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     for role in default_roles():

@@ -1,4 +1,4 @@
-"""Events live for an hour: a store of everything that ever happened is not what anybody asked for."""
+"""Deletes Events after an hour, as kube-apiserver does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from homeostat.store.base import Delete, Record, RevisionMismatchError, Scope, S
 
 EVENT_LIFE_S = 3600.0
 _AT_ONCE = 64
-"""Deletions under way together, so that they share commits."""
+"""Deletions that run at the same time, so that they share commits."""
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -30,7 +30,7 @@ class _Dated(msgspec.Struct, gc=False):
     series: _Series | None = None
 
     def newest(self) -> str:
-        """When it was last told of: a recurring Event lives on."""
+        """When the Event last occurred: a recurring Event stays."""
         observed = self.series.lastObservedTime if self.series else None
         return max(self.metadata.creationTimestamp, self.lastTimestamp or "", observed or "")
 
@@ -39,7 +39,7 @@ _dated = msgspec.json.Decoder(_Dated)
 
 
 async def expire_events(store: Store, kind: Kind, *, now: datetime) -> int:
-    """Delete all Events older than their life, some at a time; how many went."""
+    """Delete all expired Events in batches. Returns how many were deleted."""
     limit = datetime.fromtimestamp(now.timestamp() - EVENT_LIFE_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     old = [record for record in store.select(Scope(kind.resource)) if _dated.decode(record.value).newest() < limit]
     gone = 0
@@ -49,7 +49,7 @@ async def expire_events(store: Store, kind: Kind, *, now: datetime) -> int:
 
 
 async def _expire(store: Store, kind: Kind, record: Record) -> bool:
-    """False if somebody else was quicker."""
+    """False if another writer was faster."""
     try:
         await store.write(Delete(record.key, draft_of(kind, object_of(kind, record)), record.revision))
     except RevisionMismatchError:

@@ -1,7 +1,7 @@
-"""What Prometheus sees of the server: requests by verb and kind, watches, store batches, revisions.
+"""Metrics of the server: requests by verb and kind, watches, store batches, revisions.
 
-Names follow kube-apiserver's where it has the same thing, so that existing dashboards work. Every request is counted
-and few are ever read, so a count is a number in a list, and Prometheus' library is met when it asks.
+Names follow kube-apiserver's where it has the same metric, so that existing dashboards work. Counting a request only
+changes a number in a list; the Prometheus library is imported when metrics are scraped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CONTENT_TYPE", "Labels", "Metrics"]
 
 _BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
-_MOST_SORTS = 5_000
+_MAX_SERIES = 5_000
 
 Labels = tuple[str, str, str]
 """Verb, resource and subresource."""
@@ -26,7 +26,7 @@ Labels = tuple[str, str, str]
 
 class _Gauge(NamedTuple):
     name: str
-    told: str
+    documentation: str
     read: Callable[[], float]
 
 
@@ -40,17 +40,17 @@ class Metrics:
         (self._histograms.get((labels, code)) or self._histogram(labels, code)).add(seconds)
 
     def _histogram(self, labels: Labels, code: int) -> Histogram:
-        # Resources come and go with their definitions: past a bound, new ones are counted together.
-        if len(self._histograms) >= _MOST_SORTS:
+        # Definitions add resources without end: beyond the limit, new ones are counted together.
+        if len(self._histograms) >= _MAX_SERIES:
             labels = (labels[0], "other", "")
         return self._histograms.setdefault((labels, code), Histogram(_BOUNDS))
 
-    def gauge(self, name: str, told: str, read: Callable[[], float]) -> None:
-        """A figure that is read when Prometheus asks."""
-        self._gauges.append(_Gauge(name, told, read))
+    def gauge(self, name: str, documentation: str, read: Callable[[], float]) -> None:
+        """Add a gauge whose value is read at each scrape."""
+        self._gauges.append(_Gauge(name, documentation, read))
 
     def include(self, collector: Collector) -> None:
-        """Shows the figures of somebody else on the same page."""
+        """Show the metrics of another collector on the same page."""
         self._included.append(collector)
 
     def text(self) -> bytes:
@@ -62,7 +62,7 @@ class Metrics:
         yield self._requests()
         yield self._durations()
         for gauge in self._gauges:
-            yield GaugeMetricFamily(gauge.name, gauge.told, value=gauge.read())
+            yield GaugeMetricFamily(gauge.name, gauge.documentation, value=gauge.read())
         for collector in self._included:
             yield from collector.collect()
 

@@ -1,4 +1,4 @@
-"""Namespace lifecycle as the verbs see it: no new objects where the namespace is missing or terminating."""
+"""The namespace lifecycle check: no new objects in a namespace that is missing or terminating."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from homeostat.server.request.call import Call
 from homeostat.store.base import Key
 
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-IMMORTAL_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
+UNDELETABLE_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -24,7 +24,7 @@ _namespaces = msgspec.json.Decoder(_Namespace)
 
 
 def require_namespace(call: Call, name: str) -> None:
-    """A new object needs a namespace that is there and stays; 404 or 403 otherwise."""
+    """A new object needs a namespace that exists and is not terminating; 404 or 403 otherwise."""
     if not call.kind.namespaced:
         return
     record = call.store.get(Key("namespaces", "", call.namespace))

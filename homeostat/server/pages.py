@@ -1,4 +1,4 @@
-"""Paths that are not objects': discovery, OpenAPI, version, health, metrics."""
+"""Serves the paths that are not objects: discovery, OpenAPI, version, health, metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from homeostat.server.metrics import Metrics
 from homeostat.server.request.negotiate import JSON, negotiate
 
 KUBERNETES_VERSION = ("1", "34")
-"""The API whose behaviour this server follows, as clients that look at versions need to know."""
+"""The Kubernetes version whose API this server follows; clients read it from `/version`."""
 _OWN = "homeostat"
 
 
@@ -40,8 +40,8 @@ def version_info(homeostat_version: str) -> JsonObject:
 
 
 def hosted_info(operators: Sequence[str], awake: Sequence[str], *, leases: str) -> JsonObject:
-    """For whoever would run the same operators a second time: those that the server hosts, which of them are awake, and
-    the namespace of the Leases that they hold.
+    """The operators that the server hosts, which of them are awake, and the namespace of their Leases. `homeostat run`
+    reads it, so that the same operator does not run twice.
     """
     return {"operators": list(operators), "awake": list(awake), "leases": leases}
 
@@ -58,8 +58,8 @@ class Pages:
         jwks: Callable[[], JsonObject],
         issuer: str,
     ) -> None:
-        """`is_ready` names what is not ready; empty means all is. `hosted` stands beside the version for callers who
-        have credentials; clients of Kubernetes skip fields that they do not know.
+        """`is_ready` returns what is not ready, empty if everything is. Authenticated callers see `hosted` in
+        `/version`; Kubernetes clients ignore fields that they do not know.
         """
         self._catalog = catalog
         self._metrics = metrics
@@ -124,7 +124,7 @@ class Pages:
         return _sent(request, self._catalog.openapi(request.path.removeprefix("/openapi/v3").strip("/")), JSON)
 
     async def _openapi_v2(self, request: Request, user: User) -> Reply:
-        """An empty document, in the one form that Go clients ask for: it sends them to version 3."""
+        """An empty document, in the form that Go clients request. They then use version 3."""
         if V2_ACCEPTED not in request.headers.get("accept", ""):
             raise NotAcceptableError("OpenAPI v2 is served as protobuf only; use /openapi/v3")
         return _sent(request, V2, V2_MEDIA_TYPE)

@@ -1,4 +1,4 @@
-"""What a write may touch: which parts are the client's, which are the server's. Pure.
+"""Protects the fields that a write may not change. Pure.
 
 The server owns uid, creationTimestamp, generation, deletionTimestamp and resourceVersion. With the status subresource
 on, a main write cannot change status and a status write can change nothing else. `generation` counts changes of what
@@ -23,7 +23,7 @@ _NOT_SPEC = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
 def prepare_create(kind: Kind, obj: JsonObject, *, uid: str, now: str) -> None:
-    """Give a new object what the server owns."""
+    """Set the fields of a new object that the server owns."""
     metadata = obj["metadata"]
     for name in _SERVER_OWNED:
         metadata.pop(name, None)
@@ -40,7 +40,7 @@ _KEEPS_STATUS = frozenset({"Namespace", "CustomResourceDefinition", "Node", "Per
 
 
 def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: str = "") -> None:
-    """Bring back what a main write may not change, and count the generation."""
+    """Restore the fields that a main write may not change, and count the generation."""
     metadata, former = new["metadata"], old["metadata"]
     for name in _SERVER_OWNED:
         if name in former:
@@ -56,7 +56,7 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
 
 
 def prepare_status_update(new: JsonObject, old: JsonObject) -> JsonObject:
-    """A status write: the old object with the new status (and the managers of its fields)."""
+    """The old object with the new status and its managed fields."""
     merged = dict(old)
     merged["metadata"] = metadata = dict(old["metadata"])
     if "managedFields" in new["metadata"]:
@@ -73,7 +73,7 @@ def _take(target: JsonObject, source: JsonObject, name: str) -> None:
 
 
 def spec_differs(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
-    """Something that is neither metadata nor (with the subresource on, or built in) status changed."""
+    """Whether anything but metadata changed; nor does status count, if it is a subresource or the kind is built in."""
     ignored = _NOT_SPEC if kind.has_status or not kind.custom else _NOT_SPEC - {"status"}
     names = {*new, *old} - ignored
     return any(new.get(name) != old.get(name) for name in names)

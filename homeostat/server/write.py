@@ -1,7 +1,7 @@
-"""The one way an object gets into the store: prepared, admitted, checked, encoded, committed.
+"""The only way to write an object to the store: prepare, admit, validate, encode, commit.
 
-`create` and `change` are the two sequences that every mutating verb and subresource uses. A change is a function from
-the stored object to the wanted one, so a write that lost a race is worked out again on what won.
+Every mutating verb and subresource uses `create` or `change`. A change is a function from the stored object to the new
+one, so a write that lost a race is computed again on the newer object.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GENERATED_NAME_TRIES = 8
 _MAX_GENERATED_PREFIX = 58
 _RACE_TRIES = 20
 MAX_OBJECT_BYTES = 3 * 1024 * 1024
-"""As many as a request may have: what is stored can be sent back. Patches could pile up more."""
+"""The size limit of a request body, so that every stored object can be sent back. Patches could exceed it."""
 
 STATUS = "status"
 """The subresource, and the tag of a change that touched nothing else."""
@@ -41,7 +41,7 @@ Edit = Callable[[JsonObject], JsonObject]
 
 
 class Written(NamedTuple):
-    """What a write left: bytes to answer with, whether the object is gone, and the object as decided."""
+    """The result of a write: the bytes of the response, the object, and whether it was deleted."""
 
     body: bytes
     obj: JsonObject
@@ -79,7 +79,7 @@ async def _create_once(call: Call, obj: JsonObject) -> Written:
     kind.behaviour.prepare(obj, None, call.timestamp())
     refuse_invalid(call, obj, _create_causes(call, obj))
     await call.backend.admission.validate(call, obj, None, "CREATE")
-    # Webhooks take their time, and the namespace may have gone meanwhile.
+    # Webhooks take time, and the namespace may have been deleted meanwhile.
     require_namespace(call, obj["metadata"]["name"])
     key = Key(kind.resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
     if call.options.dry_run:
@@ -104,10 +104,9 @@ def _create_causes(call: Call, obj: JsonObject) -> list[Cause]:
 
 
 async def change(call: Call, edit: Edit, *, tries: int = _RACE_TRIES) -> Written:
-    """Work `edit` on the stored object and store the result, again while others win the race.
+    """Apply `edit` to the stored object and store the result; retry while other writers are faster.
 
-    `edit` returns a new value each time. One that brings a `resourceVersion` of its own raises `ConflictError` when
-    that is not the stored one.
+    `edit` returns a new value each time. If that has a `resourceVersion` which is not the stored one, `ConflictError`.
     """
     for _ in range(tries):
         record = call.record()
@@ -132,7 +131,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     causes = strategy.check_preconditions(kind, new, old)
     if causes:
         refuse_invalid(call, new, causes)
-    # One that came without is still about this revision, and admission and dry runs show it.
+    # A write without a resourceVersion is still about this revision; admission and dry runs show it.
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if call.subresource == STATUS:
         new = strategy.prepare_status_update(new, old)
@@ -155,14 +154,14 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
 
 def _update_causes(call: Call, new: JsonObject, old: JsonObject) -> list[Cause]:
     kind = call.kind
-    # A status write keeps the metadata as they were.
+    # A status write does not change the metadata.
     causes = [] if call.subresource == STATUS else check_metadata_update(new["metadata"], old["metadata"])
     causes += kind.behaviour.check_update(new, old)
     return causes or kind.behaviour.check_rules(new, old)
 
 
 def is_finished(obj: JsonObject) -> bool:
-    """A terminating object goes with its last finalizer."""
+    """Whether a terminating object has no finalizer left."""
     metadata = obj["metadata"]
     if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
         return False
@@ -170,7 +169,7 @@ def is_finished(obj: JsonObject) -> bool:
 
 
 async def remove(call: Call, record: Record, obj: JsonObject) -> Written:
-    """Take a record out of the store; `obj` is its last state."""
+    """Delete a record from the store; `obj` is its last state."""
     if call.options.dry_run:
         return Written(encode(obj), obj, is_gone=True)
     gone = await commit(call, Delete(record.key, draft_of(call.kind, obj), record.revision))
@@ -186,14 +185,14 @@ async def commit(call: Call, change: Put | Delete) -> Record:
     try:
         return await call.store.write(change)
     except UncertainError as error:
-        # Clients send again what is to be retried after a time, whatever it does twice.
+        # No Retry-After: clients would send the write again, and it may have been committed.
         raise UnavailableError(str(error)) from error
     except UnwritableError as error:
         raise UnavailableError(f"the store refused the write: {error}", retry_after_s=1) from error
 
 
 async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation: str) -> JsonObject:
-    """What webhooks make of the object. As in Kubernetes, the fields they set have no manager."""
+    """The object after mutating webhooks. As in Kubernetes, the fields that they set have no manager."""
     admission = call.backend.admission
     if admission.is_idle(call, operation):
         return obj
@@ -206,7 +205,7 @@ async def _mutate(call: Call, obj: JsonObject, old: JsonObject | None, operation
 
 
 def manage(call: Call, old: JsonObject | None, new: JsonObject) -> None:
-    """Keep `managedFields`: who wrote which field."""
+    """Update `managedFields`: which manager wrote which field."""
     if call.is_apply:
         return
     entries = update_managed(
@@ -233,7 +232,7 @@ def untracked_fields(call: Call) -> JsonObject | None:
 
 
 def _place(call: Call, metadata: JsonObject) -> None:
-    """The URL and the object must agree on where it lives."""
+    """Namespace and name of the object must be those of the URL."""
     if call.kind.namespaced:
         if (metadata.get("namespace") or call.namespace) != call.namespace:
             raise BadRequestError(

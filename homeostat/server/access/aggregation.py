@@ -1,7 +1,7 @@
-"""ClusterRoles, and those among them that gather the rules of others by label.
+"""ClusterRoles, including aggregated ones that collect the rules of other roles by label.
 
-What an aggregated role holds is worked out from what it selects, selected aggregated roles included, so that it is
-right at once after any change and a circle of roles has an end.
+The rules of an aggregated role are computed from the roles that it selects, which may be aggregated too. They are right
+at once after any change, and a cycle of roles ends.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def selectors_of(obj: JsonObject) -> tuple[JsonObject, ...]:
 
 
 def _selector(value: JsonObject) -> LabelSelector:
-    """What cannot be understood selects nothing: a stored role must never keep the others from being read."""
+    """An invalid selector selects nothing: one stored role must not keep the others from being read."""
     try:
         return selector_of(value)
     except BadRequestError:

@@ -1,4 +1,4 @@
-"""What a call wants to do, in the words that authorization knows. A value; nothing is decided here."""
+"""The attributes of a call that authorization decides on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from homeostat.server.access.user import User
 
 
 class Attributes(msgspec.Struct, frozen=True, gc=False):
-    """`path` is set for URLs that are not of objects (`/metrics`), the other fields but `verb` for those that are."""
+    """`path` is set for non-resource URLs (`/metrics`); the fields from `group` on for resources."""
 
     user: User
     verb: str

@@ -1,7 +1,7 @@
-"""Who is it: a client certificate, a bearer token or a service account's, or nobody.
+"""Authentication by client certificate, bearer token or service account token; without one, anonymous.
 
-A credential that is wrong is refused, never taken for none. What a credential proved is remembered for a moment, not
-for ever: a token revoked or a service account deleted is noticed within `RECHECK_S`, an expiry to the second.
+An invalid credential is refused and never treated as anonymous. A result is cached for a moment: a revoked token or a
+deleted service account is noticed within `RECHECK_S`, an expiry to the second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_REMEMBERED = 4096
 
 
 class _Proof(NamedTuple):
-    """A user whom a credential proved, and during which time that need not be looked at again."""
+    """A cached authentication: the user, and the time during which it needs no new check."""
 
     user: User
     since: float
@@ -32,7 +32,7 @@ class Authenticator:
     def __init__(
         self, *, tokens: Tokens, accounts: AccountTokens, clock: Callable[[], float], allows_anonymous: bool = True
     ) -> None:
-        """`clock` tells seconds of the epoch."""
+        """`clock` returns seconds since the epoch."""
         self._tokens = tokens
         self._accounts = accounts
         self._clock = clock
@@ -58,12 +58,12 @@ class Authenticator:
         return NOBODY if self._allows_anonymous else _refuse()
 
     def review(self, token: str, audiences: Sequence[str] = ()) -> Accepted:
-        """What a bearer token proves, and for which of the audiences; `InvalidTokenError`."""
+        """The user of a bearer token, and which of the audiences it is for; `InvalidTokenError`."""
         now = self._clock()
         found = self._tokens.find(token, now=now)
         if found is None:
             return self._accounts.verify(token, now=now, audiences=audiences)
-        # A token of the file is for the plane and nobody else.
+        # A token of the token file is for the plane's own audience only.
         own = self._accounts.audiences
         accepted = tuple(each for each in audiences or own if each in own)
         if not accepted:
@@ -82,7 +82,7 @@ class Authenticator:
         return accepted.user
 
     def _of_certificate(self, der: bytes) -> User | None:
-        """The user whom a certificate names; None if it names nobody."""
+        """The user that a certificate names; None if it names none."""
         try:
             proof = self._by_certificate[der]
         except KeyError:

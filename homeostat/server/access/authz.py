@@ -1,6 +1,6 @@
-"""May they: the decision on a call, and the words of a refusal.
+"""Authorization of calls, and the error message of a denial.
 
-Members of `system:masters` may do everything; everybody else what roles and bindings allow.
+Members of `system:masters` may do everything, other users what roles and bindings allow.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class Authorizer:
         return self.rbac.decide(attributes)
 
     def require(self, attributes: Attributes) -> None:
-        """Raise the `ForbiddenError` of a call that is not allowed."""
+        """Raise `ForbiddenError` for a call that is not allowed."""
         decision = self.authorize(attributes)
         if not decision.is_allowed:
             raise refusal(attributes, decision.reason)
 
 
 def refusal(attributes: Attributes, reason: str = "") -> ForbiddenError:
-    told = html.escape(_cannot(attributes), quote=False)
+    message = html.escape(_cannot(attributes), quote=False)
     return forbidden(
-        f"{told}: {reason}" if reason else told,
+        f"{message}: {reason}" if reason else message,
         resource=attributes.resource,
         group=attributes.group,
         name=attributes.name,
@@ -42,7 +42,7 @@ def refusal(attributes: Attributes, reason: str = "") -> ForbiddenError:
 
 
 def forbidden(why: str, *, resource: str, group: str, name: str) -> ForbiddenError:
-    """A 403 on an object (or on none, with an empty resource), worded as Kubernetes words it."""
+    """A 403 with the message of Kubernetes, about an object or, with an empty resource, about none."""
     full_resource = f"{resource}.{group}" if group else resource
     subject = f"{full_resource} {quoted(name)}" if name else full_resource
     message = f"{subject} is forbidden: {why}" if resource else f"forbidden: {why}"

@@ -1,8 +1,8 @@
-"""Nobody grants what they do not hold.
+"""Prevents privilege escalation: users may grant only permissions that they have.
 
-Writing a role needs every right that is in it, or the verb `escalate` on the role; writing a binding needs every right
-of the role that it names, or the verb `bind` on that role; an aggregated role, which can gather anything, needs
-everything. `check_grant` is called with the role or binding as it would be stored.
+Writing a role requires every permission in it, or the verb `escalate` on the role. Writing a binding requires every
+permission of its role, or the verb `bind` on that role. An aggregated role can collect any rules, so writing one needs
+all permissions. `check_grant` is called with the role or binding as it would be stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COLLECTOR_FIELDS = ("ownerReferences", "finalizers", "managedFields", "resource
 
 
 class _Write(NamedTuple):
-    """Who writes what."""
+    """The user and the role or binding being written."""
 
     authorizer: Authorizer
     user: User
@@ -54,9 +54,9 @@ class _Write(NamedTuple):
 def check_grant(
     authorizer: Authorizer, user: User, *, kind: str, namespace: str, obj: JsonObject, old: JsonObject | None
 ) -> None:
-    """Raise `ForbiddenError` if the write of a role or binding would give more than the user has.
+    """Raise `ForbiddenError` if the write of a role or binding grants more than the user has.
 
-    `NotFoundError` if a binding names a role that does not exist and the user may not bind it unseen.
+    `NotFoundError` if a binding names a missing role and the user lacks the verb `bind` on it.
     """
     if user.is_master or (old is not None and _frees_only(obj, old)):
         return
@@ -96,7 +96,7 @@ def _check_rules(write: _Write, rules: Iterable[Rule]) -> None:
 
 
 def _frees_only(obj: JsonObject, old: JsonObject) -> bool:
-    """Whether the write changes only what garbage collection must be able to change."""
+    """Whether the write changes only owner references and finalizers, as garbage collection does."""
     return _without_collector_fields(obj) == _without_collector_fields(old)
 
 

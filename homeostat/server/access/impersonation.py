@@ -1,7 +1,7 @@
-"""Acting as somebody else, by the `Impersonate-*` headers of a call.
+"""User impersonation by the `Impersonate-*` headers of a call.
 
-`impersonation` says whom a call wants to be and what its real user must be allowed for that: one check for the user,
-for each group, the UID and each extra value. Nothing is decided here.
+`impersonation` returns the user to impersonate and the permissions that the real user needs: one check for the user,
+one for each group, for the UID and for each extra value. The caller does the checks.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Impersonation(NamedTuple):
 
 
 def impersonation(headers: Headers, real: User) -> Impersonation | None:
-    """None for a call that is made in the caller's own name; `BadRequestError` for one that is not clear."""
-    # Next to no call has them: one search instead of one look at each name.
+    """None for a call without impersonation; `BadRequestError` for incomplete headers."""
+    # Hardly any call has these headers: one search for the prefix is faster than a look-up of each name.
     if _PREFIX not in ",".join(headers):
         return None
     asked = [name for name in headers if name.startswith(_PREFIX)]
@@ -67,7 +67,7 @@ def _user_check(real: User, name: str) -> Attributes:
 
 
 def _groups(name: str, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """The groups asked for, else those that the name implies; and always the one that says whether it is anybody."""
+    """The requested groups, or else those of the user name; always with system:authenticated or its opposite."""
     account = split_service_account(name)
     groups = asked or (service_account_groups(account[0]) if account else ())
     if AUTHENTICATED in groups or UNAUTHENTICATED in groups:

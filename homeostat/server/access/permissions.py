@@ -1,7 +1,7 @@
-"""What somebody holds, and what not: the question behind every check of escalation.
+"""Computes which permissions a user lacks, for the checks of escalation. Pure.
 
-A rule of a thousand verbs, groups and resources each has a thousand million parts, so parts are not looked at one by
-one: values that the same rules hold are one class, and only what is lacking is written out. Pure.
+A rule with a thousand verbs, groups and resources means a thousand million permissions, so they are not checked one by
+one: values that the same rules cover form one class, and only missing permissions are enumerated.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import msgspec
 from homeostat.server.access.rule import Rule, url_covers
 
 MOST_LACKING = 10_000
-"""Parts told of; somebody who lacks more lacks enough."""
+"""Missing permissions that are reported at most."""
 _MOST_CLASSES = 1_000_000
 
 _Mask = int
-"""A bit for each rule that is held."""
+"""A bit for each rule that the user has."""
 _Classes = dict[_Mask, list[tuple[int, str]]]
-"""Values by the rules that hold them, with their places, so that what is told keeps its order."""
+"""Values by the rules that cover them, with their positions, so that the report keeps their order."""
 
 
-def missing(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """What of `wanted` no rule of `held` covers, a rule for each group and resource."""
-    holdings = _Grants(held)
-    return _joined(islice(chain.from_iterable(map(holdings.lacking, wanted)), MOST_LACKING))
+def missing(granted: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+    """The permissions of `wanted` that no rule of `granted` covers, as one rule for each group and resource."""
+    grants = _Grants(granted)
+    return _joined(islice(chain.from_iterable(map(grants.lacking, wanted)), MOST_LACKING))
 
 
 class _Grants:
@@ -40,7 +40,7 @@ class _Grants:
         self._unnamed: _Mask = sum(1 << at for at, rule in enumerate(rules) if not rule.names)
 
     def lacking(self, rule: Rule) -> Iterator[Rule]:
-        """The parts of a rule that nobody holds, each one verb on one thing."""
+        """The permissions of a rule that are not granted, each one verb on one resource."""
         verbs = _classes(rule.verbs, lambda verb: _held(self._verbs, verb))
         groups = _classes(rule.groups, lambda group: _held(self._groups, group))
         resources = _classes(rule.resources, self._resource)
@@ -60,8 +60,8 @@ class _Grants:
 
     def _url(self, url: str) -> _Mask:
         mask = 0
-        for held, bit in self._urls:
-            if url_covers(held, url):
+        for pattern, bit in self._urls:
+            if url_covers(pattern, url):
                 mask |= bit
         return mask
 
@@ -86,9 +86,9 @@ def _classes(values: tuple[str, ...], mask_of: Callable[[str], _Mask]) -> _Class
 
 
 def _uncovered(*sides: _Classes) -> list[tuple[str, ...]]:
-    """The combinations of values, one of each side, that no one rule holds; those of one rule, in their order."""
+    """The combinations of values, one of each side, that no single rule covers, in their order."""
     if prod(map(len, sides)) > _MOST_CLASSES:
-        # Never seen but where somebody means harm: nothing of it is granted.
+        # Only an attack has this many classes: treat all of it as missing.
         return [tuple(next(iter(side.values()))[0][1] for side in sides)]
     found: list[tuple[tuple[int, str], ...]] = []
     for masks in product(*sides):
@@ -104,7 +104,7 @@ def _uncovered(*sides: _Classes) -> list[tuple[str, ...]]:
 
 
 def _joined(parts: Iterable[Rule]) -> list[Rule]:
-    """Parts that differ only in the verb as one rule; those with names or URLs stay as they are."""
+    """Join permissions that differ only in the verb; those with names or URLs stay separate."""
     verbs: dict[Rule, list[str]] = {}
     single: list[Rule] = []
     for part in parts:

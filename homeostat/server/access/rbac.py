@@ -1,9 +1,8 @@
-"""Roles and bindings, indexed by whom they are about: who may do what.
+"""The RBAC authorizer: roles and bindings, indexed by subject.
 
-`Rbac` is told of each role and binding as it changes and answers `decide` for a call. It promises what a scan over all
-bindings would answer, without one: bindings are found by user and group, and an answer is kept until the next change,
-so a repeated question is one look-up. An aggregated ClusterRole has the rules of the roles that it selects, whatever
-rules are written in it.
+`put` and `remove` keep `Rbac` equal to the stored roles and bindings; `decide` decides on a call. The result is that of
+a scan over all bindings, without the scan: bindings are found by user and group, and a decision is cached until the
+next change. An aggregated ClusterRole has the rules of the roles that it selects, whatever rules are written in it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class RoleRef(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """A rule that a user has, and by which binding."""
+    """A rule that a user has, and the binding that grants it."""
 
     rule: Rule
     source: str
@@ -39,12 +38,12 @@ class Grant(NamedTuple):
 class _Binding(msgspec.Struct, frozen=True):
     ref: RoleRef
     subjects: tuple[tuple[str, str], ...]
-    """For each subject its key in the index and how it is described; in the order of the object."""
+    """For each subject its key in the index and its description, in the order of the object."""
     description: str
 
 
 class _Verdict(NamedTuple):
-    """The answer to a question without a name in it."""
+    """A cached decision on a call, without regard to the object's name."""
 
     by_name: dict[str, Decision]
     otherwise: Decision
@@ -62,7 +61,7 @@ class Rbac:
         self._verdicts: dict[tuple[object, ...], _Verdict] = {}
 
     def put(self, kind: str, namespace: str, name: str, obj: JsonObject) -> None:
-        """Take in a Role, ClusterRole, RoleBinding or ClusterRoleBinding; any other kind is a KeyError."""
+        """Add or replace a Role, ClusterRole, RoleBinding or ClusterRoleBinding; any other kind is a KeyError."""
         match kind:
             case "Role":
                 self._roles[namespace, name] = tuple(rule_of(rule) for rule in obj.get("rules") or ())
@@ -110,7 +109,7 @@ class Rbac:
         return verdict.otherwise
 
     def grants(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
-        """All that a user may do in a namespace ("": in none) and everywhere, and what could not be resolved."""
+        """The rules of a user in a namespace ("": none) and cluster-wide, and what could not be resolved."""
         grants: list[Grant] = []
         problems: list[str] = []
         for binding_namespace, binding, subject in self._bindings_of(user, namespace):
@@ -123,13 +122,13 @@ class Rbac:
         return grants, problems
 
     def rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...] | None:
-        """The rules that a binding in `namespace` gives; None if there is no such role."""
+        """The rules that a binding in `namespace` grants; None if the role does not exist."""
         if ref.kind == "ClusterRole":
             return self._aggregation.rules_of(ref.name)
         return self._roles.get((namespace, ref.name)) if ref.kind == "Role" else None
 
     def aggregated(self) -> dict[str, tuple[Rule, ...]]:
-        """The aggregated ClusterRoles, with the rules that each should show."""
+        """The aggregated ClusterRoles with their computed rules."""
         return self._aggregation.all()
 
     def _judge(self, attributes: Attributes) -> _Verdict:
@@ -143,10 +142,10 @@ class Rbac:
                 return _Verdict(by_name, decision)
             for name in rule.names:
                 by_name.setdefault(name, decision)
-        return _Verdict(by_name, Decision(False, f"RBAC: {told(problems)}" if problems else ""))
+        return _Verdict(by_name, Decision(False, f"RBAC: {join_problems(problems)}" if problems else ""))
 
     def _bindings_of(self, user: User, namespace: str) -> Iterator[tuple[str, _Binding, int]]:
-        """Each binding of the user once, with its first subject that means the user: everywhere's first, by name."""
+        """Each binding of the user once, with the first subject that matches: ClusterRoleBindings first, by name."""
         subjects = [f"u:{user.name}", *[f"g:{group}" for group in user.groups]]
         for scope in ("", namespace) if namespace else ("",):
             first: dict[str, int] = {}
@@ -182,8 +181,8 @@ def not_found(ref: RoleRef) -> str:
     return f"{ref.kind.lower()}.{GROUP} {quoted(ref.name)} not found"
 
 
-def told(problems: list[str]) -> str:
-    """Several problems as Kubernetes tells them: each once, in brackets unless it is the only one."""
+def join_problems(problems: list[str]) -> str:
+    """Several problems as Kubernetes formats them: each once, in brackets unless it is the only one."""
     distinct = list(dict.fromkeys(problems))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
@@ -206,7 +205,7 @@ def _subject_of(subject: JsonObject, namespace: str) -> tuple[str, str]:
         case "Group":
             return f"g:{name}", f"Group {quoted(name)}"
         case "ServiceAccount":
-            # Without a namespace of its own it is of the binding's; a ClusterRoleBinding has none and means nobody.
+            # Without a namespace, the binding's is meant; in a ClusterRoleBinding such a subject matches nobody.
             namespace = subject.get("namespace") or namespace
             key = f"u:{service_account_name(namespace, name)}" if namespace else ""
             return key, f"ServiceAccount {quoted(f'{name}/{namespace}')}"

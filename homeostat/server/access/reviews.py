@@ -1,6 +1,6 @@
-"""Reviews: questions about users, tokens and rights that are answered in the object itself. Nothing is stored.
+"""Reviews of users, tokens and permissions. The response is the object with its `status`; nothing is stored.
 
-`Reviews.answer` takes an object of one of six kinds and gives it back with its `status`.
+`Reviews.answer` supports six kinds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_ob
 from homeostat.objects.json import JsonObject, type_name
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer
-from homeostat.server.access.rbac import told
+from homeostat.server.access.rbac import join_problems
 from homeostat.server.access.rule import FULL_AUTHORITY, rule_object
 from homeostat.server.access.service_account_tokens import Accepted, InvalidTokenError
 from homeostat.server.access.user import User, user_info
@@ -25,7 +25,7 @@ _GROUP = "authorization.k8s.io"
 
 class TokenReviewer(Protocol):
     def review(self, token: str, audiences: Sequence[str] = ()) -> Accepted:
-        """What a bearer token proves, and for which of the audiences; `InvalidTokenError`."""
+        """The user of a bearer token, and which of the audiences it is for; `InvalidTokenError`."""
 
 
 class _ResourceAttributes(msgspec.Struct, frozen=True):
@@ -116,8 +116,8 @@ class Reviews:
         if not namespace:
             raise BadRequestError("no namespace on request")
         grants, problems = self._authorizer.rbac.grants(user, namespace)
-        held = FULL_AUTHORITY if user.is_master else ()
-        rules = dict.fromkeys([*held, *(grant.rule for grant in grants)])
+        own = FULL_AUTHORITY if user.is_master else ()
+        rules = dict.fromkeys([*own, *(grant.rule for grant in grants)])
         status: JsonObject = {
             "resourceRules": [rule_object(msgspec.structs.replace(rule, urls=())) for rule in rules if rule.resources],
             "nonResourceRules": [
@@ -128,7 +128,7 @@ class Reviews:
             "incomplete": False,
         }
         if problems:
-            status["evaluationError"] = told(problems)
+            status["evaluationError"] = join_problems(problems)
         return status
 
     def _self(self, _obj: JsonObject, user: User, _: str) -> JsonObject:
@@ -159,7 +159,7 @@ def _attributes(spec: _AccessSpec, user: User) -> Attributes:
             name=asked.name,
         )
     url = spec.non_resource_attributes or _NonResourceAttributes()
-    # An empty path is still a path, and one that nobody is allowed.
+    # An empty path is still a path, which no rule allows.
     return Attributes(user, url.verb, path=url.path or " ")
 
 

@@ -1,4 +1,4 @@
-"""Keeps the authorizer's roles and bindings equal to the stored ones, from the turn of the loop that commits them."""
+"""Updates the authorizer's roles and bindings at each commit that changes them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The roles and bindings that a plane begins with: Kubernetes' own, for the kinds that exist here.
+"""The default roles and bindings: those of Kubernetes, for the kinds that this server has.
 
-Written as data and expanded to objects. `admin`, `edit` and `view` are gathered by label, so an operator's role with
-`rbac.authorization.k8s.io/aggregate-to-edit: "true"` extends them.
+They are written as data and expanded to objects. `admin`, `edit` and `view` are aggregated by label, so an operator's
+role with `rbac.authorization.k8s.io/aggregate-to-edit: "true"` extends them.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ _BOUND_TO = {
 
 
 def default_roles() -> list[JsonObject]:
-    """ClusterRoles, then ClusterRoleBindings, each by name; new objects at every call."""
+    """ClusterRoles, then ClusterRoleBindings, ordered by name; new objects at every call."""
     roles = {name: _role(name, {"rules": [rule_object(rule) for rule in rules]}) for name, rules in _ROLES.items()}
     roles |= {name: _role(name, {"aggregationRule": _selecting(name), "rules": []}) for name in _AGGREGATED}
     return [roles[name] for name in sorted(roles)] + [_binding(name, groups) for name, groups in _BOUND_TO.items()]

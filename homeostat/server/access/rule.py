@@ -1,8 +1,8 @@
-"""A rule of a role: verbs on objects, or on URLs. Pure.
+"""A rule of a role: verbs on resources, or on URLs. Pure.
 
-Rules only ever allow. `allows` is the meaning of one rule for one call. Wildcards are Kubernetes': `*` is any verb,
-group or resource, `*/scale` a subresource of any resource, a trailing `*` any rest of a URL. `pods/*` is none of these
-and means only itself.
+Rules only allow. `allows` decides whether one rule allows one call. Wildcards are those of Kubernetes: `*` is any verb,
+group or resource, `*/scale` a subresource of any resource, a trailing `*` any rest of a URL. `pods/*` is not a wildcard
+and matches only itself.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def allows(rule: Rule, attributes: Attributes) -> bool:
 
 
 def allows_any_name(rule: Rule, attributes: Attributes) -> bool:
-    """Whether the rule allows the call if its `names` did not restrict it."""
+    """Whether the rule allows the call if its `names` are ignored."""
     if not _has(rule.verbs, attributes.verb):
         return False
     if attributes.path:
@@ -60,13 +60,13 @@ def allows_any_name(rule: Rule, attributes: Attributes) -> bool:
 
 
 def describe(rule: Rule) -> str:
-    """A rule as Kubernetes writes it into its refusals."""
+    """A rule as Kubernetes formats it in its error messages."""
     titles = {"apiGroups": "APIGroups", "nonResourceURLs": "NonResourceURLs"}
     fields = sorted(_fields(rule), key=lambda field: field[0] == "verbs")
-    told = [
+    parts = [
         f"{titles.get(name, name[0].upper() + name[1:])}:{quoted_list(values)}" for name, values in fields if values
     ]
-    return "{" + ", ".join(told) + "}"
+    return "{" + ", ".join(parts) + "}"
 
 
 def quoted_list(values: Iterable[str]) -> str:
@@ -94,5 +94,5 @@ def _has_resource(resources: tuple[str, ...], resource: str, subresource: str) -
     return _has(resources, f"{resource}/{subresource}") or f"*/{subresource}" in resources
 
 
-def url_covers(held: str, url: str) -> bool:
-    return held == url or (held.endswith("*") and url.startswith(held.rstrip("*")))
+def url_covers(pattern: str, url: str) -> bool:
+    return pattern == url or (pattern.endswith("*") and url.startswith(pattern.rstrip("*")))

@@ -1,7 +1,7 @@
 """Tokens of service accounts: JWTs that the plane signs and verifies itself.
 
-One algorithm (ES256) and one key; the token's own idea of its algorithm is never asked. A token is good while its
-account exists with the same UID, and, if it is bound to a Pod, a Secret or a Node, while that does.
+There is one algorithm (ES256) and one key; the algorithm in the token's header is not used. A token is valid while its
+service account exists with the same UID and, if it is bound to a Pod, a Secret or a Node, while that exists.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _MAX_CHARS = 16_384
 _LEEWAY_S = 60
 
 UidOf = Callable[[str, str, str], str | None]
-"""The UID of an object by resource, namespace and name; None if there is no such object."""
+"""The UID of an object by resource, namespace and name; None if it does not exist."""
 
 
 class InvalidTokenError(Exception):
-    """Why a token is not accepted. The text is safe to show to whoever may review tokens."""
+    """The token is not accepted. The message may be shown to users who may review tokens."""
 
 
 class Bound(NamedTuple):
-    """What a token lives and dies with."""
+    """The object that a token is bound to."""
 
     kind: str
     name: str
@@ -69,12 +69,12 @@ class Accepted(NamedTuple):
     user: User
     expires: float
     audiences: tuple[str, ...]
-    """Those asked for that the token is meant for."""
+    """The requested audiences that the token is for."""
 
 
 class AccountTokens:
     def __init__(self, key: bytes, *, uid_of: UidOf, new_id: Callable[[], str], issuer: str = DEFAULT_ISSUER) -> None:
-        """`key` is PEM, and loaded when a token is first made or seen."""
+        """`key` is PEM, and loaded with the first token."""
         self._pem = key
         self.uid_of = uid_of
         self._new_id = new_id
@@ -110,7 +110,7 @@ class AccountTokens:
         return jwt.encode(claims, self._key, algorithm=_ALGORITHM, headers={"kid": self._key_id})
 
     def verify(self, text: str, *, now: float, audiences: Sequence[str] = ()) -> Accepted:
-        """`InvalidTokenError` unless the token is ours, in time, for one of `audiences` (else the plane's own)."""
+        """`InvalidTokenError` unless we signed the token, it is in time, and for one of `audiences` (default: ours)."""
         claims = self._claims(text)
         wanted = audiences or self.audiences
         meant = (claims.aud,) if isinstance(claims.aud, str) else tuple(claims.aud)
@@ -125,7 +125,7 @@ class AccountTokens:
         return Accepted(_user_of(claims), claims.exp, accepted)
 
     def jwks(self) -> JsonObject:
-        """The public key, for others to verify tokens with."""
+        """The public key, with which other services verify tokens."""
         numbers = self._key.public_key().public_numbers()
         return {
             "keys": [
@@ -146,7 +146,7 @@ class AccountTokens:
             raise InvalidTokenError("invalid bearer token")
         import jwt
 
-        # Times and audiences are checked by our own clock and lists.
+        # Times and audiences are checked here, not by the library.
         options: Any = dict.fromkeys(("verify_exp", "verify_nbf", "verify_iat", "verify_aud"), False)
         try:
             decoded = jwt.decode(text, self._key.public_key(), algorithms=[_ALGORITHM], options=options)
@@ -167,7 +167,7 @@ class AccountTokens:
             ("secrets", namespace, claims.secret),
             ("nodes", "", claims.node),
         ):
-            # A token of a Pod may name the Pod's node too; only what it is bound to alone decides.
+            # A Pod's token may also name the Pod's node; only the bound object decides.
             if resource == "nodes" and claims.pod is not None:
                 continue
             if ref is not None and self.uid_of(resource, scope, ref.name) != ref.uid:

@@ -1,4 +1,4 @@
-"""TokenRequest: what `serviceaccounts/<name>/token` answers, and `kubectl create token` asks."""
+"""TokenRequest: the subresource `serviceaccounts/<name>/token`, which `kubectl create token` uses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 def answer_token_request(
     tokens: AccountTokens, obj: JsonObject, *, namespace: str, name: str, now: float
 ) -> JsonObject:
-    """The request with its token in `status`; `NotFoundError` if there is no such account."""
+    """The request with the token in `status`; `NotFoundError` if the service account does not exist."""
     uid = _uid(tokens, "serviceaccounts", namespace, name)
     spec = read_spec(obj, _Spec)
     _check_life(spec.expiration_seconds)

@@ -1,8 +1,8 @@
-"""Bearer tokens for people and programs, kept as hashes in a file.
+"""Bearer tokens for people and programs, stored as hashes in a file.
 
-A token is `hst-<id>-<secret>`: the id finds the entry, the secret is 256 random bits, so that its plain SHA-256 gives
-nothing away. The text is told once, when the token is made. The file is read again when it has changed, so a command
-can add or revoke a token while the plane runs.
+A token is `hst-<id>-<secret>`: the id finds the entry, and the secret is 256 random bits, so a plain SHA-256 is safe.
+The token's text is shown once, when it is created. The file is read again when it changes, so a command can add or
+revoke a token while the plane runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PREFIX = "hst"
 
 
 class Token(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of a token. Times are seconds of the epoch; `expires` 0 means never."""
+    """A stored token. Times are seconds since the epoch; `expires` 0 means never."""
 
     id: str
     sha256: str
@@ -37,11 +37,11 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TokenFileError(Exception):
-    """The file is there and cannot be read; it is left as it is."""
+    """The file exists and cannot be read; it is not changed."""
 
 
 class Tokens:
-    """The tokens of a file. Only `find` is for the plane's calls; the other methods wait for the disk."""
+    """The tokens of a file. Only `find` may be called on the event loop; the other methods block."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -49,7 +49,7 @@ class Tokens:
         self._by_id: dict[str, Token] = {}
 
     def find(self, text: str, *, now: float) -> tuple[User, float] | None:
-        """The user of a token and when that ends (infinity: never); None for one that is unknown or has expired."""
+        """The user of a token and its expiry (infinity: never); None if the token is unknown or expired."""
         prefix, _, rest = text.partition("-")
         token_id, _, secret = rest.partition("-")
         if prefix != _PREFIX or not secret or not text.isascii():
@@ -72,7 +72,7 @@ class Tokens:
     def create(
         self, user: str, *, now: float, groups: Sequence[str] = (), life_s: int = 0, description: str = ""
     ) -> str:
-        """Make a token and return its text, which nothing can tell again. `life_s` 0 means it does not expire."""
+        """Create a token and return its text, which is not stored. `life_s` 0 means that it does not expire."""
         token_id, secret = secrets.token_hex(5), secrets.token_hex(32)
         made = Token(
             token_id,
@@ -87,7 +87,7 @@ class Tokens:
         return f"{_PREFIX}-{token_id}-{secret}"
 
     def revoke(self, token_id: str) -> bool:
-        """Whether there was such a token."""
+        """Delete a token; False if it does not exist."""
         is_known = token_id in {token.id for token in self.list()}
         self._change(lambda tokens: [token for token in tokens if token.id != token_id])
         return is_known
@@ -101,7 +101,7 @@ class Tokens:
         self._refresh()
 
     def _refresh(self) -> None:
-        """Read the file if it is another than the one read last. While it cannot be read there are no tokens."""
+        """Read the file if it has changed. While it cannot be read, no token is valid."""
         try:
             found = self._path.stat()
         except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Who makes a call: a name and groups, and nothing that proves them.
+"""The user of a call: a name and groups, without credentials.
 
-Names and groups that begin with `system:` keep the meaning that Kubernetes gives them, so roles and bindings written
-for a cluster mean the same here.
+Names and groups that begin with `system:` have the meaning of Kubernetes, so roles and bindings written for a cluster
+mean the same here.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class User(msgspec.Struct, frozen=True):
 
     @property
     def is_master(self) -> bool:
-        """Beyond every check of roles."""
+        """Whether the user may do everything."""
         return MASTERS in self.groups
 
 
 NOBODY: Final = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
 SELF: Final = User("system:apiserver", groups=(MASTERS, AUTHENTICATED))
-"""The plane's own calls."""
+"""The user of the plane's own calls."""
 OPEN: Final = User("admin", groups=(MASTERS, AUTHENTICATED))
-"""Everybody, where the plane was started without credentials."""
+"""The user of every call to a plane that requires no credentials."""
 
 
 def user_info(user: User) -> JsonObject:
-    """The user as reviews and webhooks are told of it."""
+    """The user as a `UserInfo`, for reviews and webhooks."""
     info: JsonObject = {"username": user.name}
     if user.uid:
         info["uid"] = user.uid
@@ -62,7 +62,7 @@ def service_account_groups(namespace: str) -> tuple[str, ...]:
 
 
 def split_service_account(username: str) -> tuple[str, str] | None:
-    """Namespace and name of the service account that a user name means; None for any other user."""
+    """Namespace and name of a service account's user name; None for any other user."""
     if not username.startswith(_SERVICE_ACCOUNT_PREFIX):
         return None
     namespace, _, name = username[len(_SERVICE_ACCOUNT_PREFIX) :].partition(":")

@@ -1,7 +1,7 @@
-"""One write as webhooks and policies are told of it: the `AdmissionRequest` of Kubernetes, made as far as it is asked.
+"""One write as webhooks and policies see it: the `AdmissionRequest` of Kubernetes, built as far as it is needed.
 
-An attempt is about an object at the version of its URL. A write of `scale` shows the Scale and not what is scaled.
-`object_as` and `old_as` show the objects at another version of their kind, `with_object` takes one back.
+The object has the version of the URL. A write of `scale` shows the Scale and not the scaled object. `object_as` and
+`old_as` convert the objects to another version of their kind, `with_object` converts one back.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Attempt:
         return self.call.options.dry_run
 
     def warn(self, text: str) -> None:
-        """Tell the client; once, and no more in all than headers have room for."""
+        """Add a warning for the client: each once, and no more than headers have room for."""
         warnings = self.call.warnings
         room = _WARNINGS_ROOM - sum(map(len, warnings))
         if text in warnings or room <= 0:
@@ -59,13 +59,13 @@ class Attempt:
         return [each["metadata"].get("labels") or {} for each in (self.obj, self.old) if each is not None]
 
     def namespace_labels(self) -> Mapping[str, str]:
-        """A namespace that is being written has the labels that it is to get."""
+        """The labels of the object's namespace; of a Namespace that is being written, its new labels."""
         if self.is_namespace and not self.call.subresource and self.obj is not None:
             return self.obj["metadata"].get("labels") or {}
         return note_of(self._namespace_record()).labels
 
     def namespace_object(self) -> JsonObject | None:
-        """The namespace that the object is in; None for cluster scope, and for namespaces themselves."""
+        """The object's namespace; None for cluster-scoped objects, which Namespaces are."""
         if self.is_namespace or not self.namespace:
             return None
         return decode_stored(self._namespace_record().value)
@@ -83,7 +83,7 @@ class Attempt:
         return self._converted(self.old, self.call.kind, kind)
 
     def with_object(self, obj: JsonObject, kind: Kind) -> Attempt:
-        """The same attempt with another object, given at the version `kind`."""
+        """The same attempt with another object, which has the version of `kind`."""
         changed = copy(self)
         changed.obj = self._converted(obj, kind, self.call.kind)
         return changed
@@ -96,7 +96,7 @@ class Attempt:
         return {**seen, "apiVersion": target.api_version, "kind": target.kind}
 
     def request(self, kind: Kind) -> JsonObject:
-        """The request without the objects and without a `uid`, shown at the version `kind`."""
+        """The request at the version of `kind`, without the objects and without a `uid`."""
         if self._request is None or self._request[0] is not kind:
             self._request = (kind, self._make_request(kind))
         return self._request[1]

@@ -1,8 +1,8 @@
-"""Shall we: what else has a say in a write, in the order of Kubernetes.
+"""Admission control of a write, in the order of Kubernetes.
 
-Mutating webhooks change the object before it is checked. Then nobody may grant what they do not hold, policies are
-asked, and validating webhooks. The last word have checks in this process, which no cluster has (`guards.py`). Without
-any of them a write pays for one look at that.
+Mutating webhooks change the object before validation. Then follow the check of privilege escalation, admission policies
+and validating webhooks. Last come the checks of operators in this process, which a cluster does not have (`guards.py`).
+If none of them matches, a write costs one look-up.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class AdmissionChain:
             await self._webhooks.validate(attempt, interested.validating)
 
     def _check(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
-        """The rules about rules: grants, and the configuration of admission itself."""
+        """Check privilege escalation, and the configuration of admission itself."""
         kind = call.kind
         if kind.group == _RBAC:
             check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
@@ -88,7 +88,7 @@ class AdmissionChain:
 
 
 def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject | None) -> JsonObject:
-    """A changed object with what no webhook may change: what the server owns, and what its subresource leaves alone."""
+    """A changed object with the fields restored that no webhook may change: the server's, and other subresources'."""
     if old is None:
         metadata = changed["metadata"]
         for name in _SERVER_OWNED:

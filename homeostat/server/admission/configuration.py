@@ -1,6 +1,7 @@
-"""What is wrong with a webhook configuration, a policy or a binding, found when it is written.
+"""Validates webhook configurations, policies and bindings when they are written.
 
-Their shape is the built-in kinds' own matter; here is what takes compiling, and what parameters and variables need.
+The checks of the built-in kinds validate their structure. This module compiles expressions and checks parameters and
+variables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A refusal whose code and reason somebody else has chosen: a webhook, or the author of a policy."""
+"""A denial whose code and reason were chosen by a webhook or by the author of a policy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Expressions of admission: what they may mention, and what a failing one says.
+"""CEL expressions of admission: their variables, and the errors of failing ones.
 
-`object`, `oldObject` and `params` are of any shape, as in Kubernetes; `request` is the `AdmissionRequest` without the
-objects; `variables` are a policy's own. An expression is compiled once. One that does not compile is kept with its
-fault and fails whenever it is asked, so that `failurePolicy` decides what that means.
+`object`, `oldObject` and `params` are of any type, as in Kubernetes; `request` is the `AdmissionRequest` without the
+objects; `variables` are those of the policy. An expression is compiled once. One that does not compile is kept with its
+error and fails at each evaluation, so that `failurePolicy` applies.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Bindings = dict[str, Any]
 
 
 class ExpressionError(Exception):
-    """An expression that has no value for a write; worded as Kubernetes words it."""
+    """An expression has no value for a write; the message is that of Kubernetes."""
 
 
 class _Struct(ObjectType):
-    """Members are written as they are: `request.namespace`, which in an object of a schema is `__namespace__`."""
+    """Its fields are not escaped: `request.namespace`, which for a type with a schema would be `__namespace__`."""
 
     __slots__ = ()
 
@@ -95,7 +95,7 @@ def policy_environment(variables: Mapping[str, Type], *, has_params: bool) -> En
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """`fault` says why there is no program. `variables` are the policy's variables that it mentions."""
+    """`fault` is the error if there is no program. `variables` are the policy's variables that it uses."""
 
     text: str
     program: Program | None
@@ -116,7 +116,7 @@ class Expression:
 
 
 def compile_expression(environment: Environment, text: str, wanted: Type | None = BOOL) -> Expression:
-    """`wanted` None: of any type. What turns out at run time only (`object.spec.ready`) may be of any type too."""
+    """`wanted` None means any type. An expression whose type is known only at run time is accepted too."""
     try:
         program = environment.compile(text)
     except CompileError as error:
@@ -137,7 +137,7 @@ def _mentioned(node: Node) -> Iterable[str]:
 
 
 class Conditions:
-    """The `matchConditions` of a webhook or policy: all must hold for it to have a say."""
+    """The `matchConditions` of a webhook or policy: it applies only if all hold."""
 
     __slots__ = ("_fails", "expressions", "uses")
 
@@ -150,9 +150,9 @@ class Conditions:
         return bool(self.expressions)
 
     def hold(self, bindings: Bindings) -> bool:
-        """One that is false decides, whatever else fails; `ExpressionError` if none is and one failed.
+        """Whether all conditions hold: False if one is false; `ExpressionError` if none is false and one failed.
 
-        With the failure policy Ignore a failing condition is one that does not hold.
+        With the failure policy Ignore, a failing condition counts as false.
         """
         budget = Budget(CONDITIONS_BUDGET)
         failed: list[str] = []
@@ -168,7 +168,7 @@ class Conditions:
 
 
 def bindings_of(attempt: Attempt, kind: Kind, uses: frozenset[str], params: JsonObject | None = None) -> Bindings:
-    """The values of the variables that expressions use."""
+    """The values of the variables in expressions."""
     bindings: Bindings = {"object": attempt.object_as(kind), "oldObject": attempt.old_as(kind), "params": params}
     if "request" in uses:
         bindings["request"] = attempt.request(kind)

@@ -1,7 +1,7 @@
-"""Which writes a webhook or a policy is about: its rules, and its selectors of namespaces and objects. Pure.
+"""Matches writes against webhooks and policies: rules, and selectors of namespaces and objects. Pure.
 
-Rules tell writes apart by kind, subresource and operation only, so they are asked once for each such `Occasion`;
-`narrow` gives what is left to ask of every single write, or None where the rules leave nothing.
+Rules depend only on kind, subresource and operation, so they are evaluated once for each such `Occasion`. `narrow`
+returns what remains to be checked for every single write, or None if the rules do not match.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ class Occasion(NamedTuple):
 
 
 class Selected(Protocol):
-    """What selectors ask of a write."""
+    """The properties of a write that selectors use."""
 
     @property
     def name(self) -> str: ...
     @property
     def is_in_namespace(self) -> bool:
-        """Whether a namespace's labels say anything of the write: not for cluster scope, but for namespaces."""
+        """Whether namespace selectors apply: to namespaced objects and to Namespaces."""
 
     def namespace_labels(self) -> Mapping[str, str]:
-        """`NotFoundError` where the namespace is not there."""
+        """`NotFoundError` if the namespace does not exist."""
 
     def labels(self) -> Sequence[Mapping[str, str]]:
-        """Of the new object and of the old one, as far as there are such."""
+        """The labels of the new and of the old object, as far as they exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`names` are those of single objects; empty for all."""
+    """One rule; `names` are the names of single objects, empty for all."""
 
     operations: frozenset[str]
     groups: frozenset[str]
@@ -67,7 +67,7 @@ def _has(values: frozenset[str], value: str) -> bool:
 
 
 def rule_of(value: JsonObject) -> Rule:
-    """A rule as configurations hold it. `pods/*` is about pods themselves too, as in Kubernetes."""
+    """Read a rule of a configuration. `pods/*` matches pods themselves too, as in Kubernetes."""
     return Rule(
         operations=frozenset(value.get("operations") or ()),
         groups=frozenset(value.get("apiGroups") or ()),
@@ -80,17 +80,17 @@ def rule_of(value: JsonObject) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What rules leave open: names, and the selectors. `included` says as which kind an object is to be shown."""
+    """What remains after the rules: names and selectors. `included` is the kind whose version the webhook sees."""
 
     included: tuple[tuple[frozenset[str], Kind], ...]
     excluded: tuple[frozenset[str], ...]
     namespaces: LabelSelector
     objects: LabelSelector
     is_open: bool
-    """The selectors have nothing to ask."""
+    """The selectors are empty."""
 
     def kind_for(self, write: Selected) -> Kind | None:
-        """As which kind the write is a matter of this webhook or policy; None if it is none."""
+        """The kind whose version the webhook or policy sees; None if it does not match the write."""
         name = write.name
         for names in self.excluded:
             if not names or name in names:
@@ -108,7 +108,7 @@ class Narrowed:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`rules` None: every write. With `is_exact`, a rule means the version it names and no other of the same kind."""
+    """`rules` None matches every write. With `is_exact`, a rule matches only the version that it names."""
 
     rules: tuple[Rule, ...] | None
     excluded: tuple[Rule, ...]
@@ -117,7 +117,7 @@ class Match:
     objects: LabelSelector
 
     def narrow(self, occasion: Occasion, others: Sequence[Kind]) -> Narrowed | None:
-        """`others` are the same kind's other versions."""
+        """What remains to be checked for each write; `others` are the other versions of the kind."""
         included = [(_ALL, occasion.kind)] if self.rules is None else self._pick(self.rules, occasion, others)
         excluded = tuple(names for names, _ in self._pick(self.excluded, occasion, others))
         if not included or _ALL in excluded:
@@ -150,6 +150,6 @@ def match_of(value: JsonObject, rules: tuple[Rule, ...] | None) -> Match:
 
 
 def resource_match(value: JsonObject) -> Match:
-    """The `MatchResources` of a policy or a binding; without rules it is about everything."""
+    """The `MatchResources` of a policy or a binding; without rules it matches everything."""
     rules = tuple(rule_of(each) for each in value.get("resourceRules") or ())
     return match_of(value, rules or None)

@@ -1,4 +1,4 @@
-"""The parameter objects of admission policies, looked up for each write in the store's memory."""
+"""Finds the parameter objects of admission policies, in the store's memory, for each write."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MOST_DECODED = 1024
 
 
 class ParamError(Exception):
-    """A binding whose parameters cannot be found."""
+    """The parameters of a binding do not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParamRef:
-    """One object by `name`, or all that `selector` picks. `namespace` is empty for that of the write."""
+    """One object by `name`, or all that match `selector`. An empty `namespace` means that of the write."""
 
     name: str
     namespace: str
@@ -47,7 +47,7 @@ class Params:
     def find(
         self, attempt: Attempt, param_kind: tuple[str, str] | None, ref: ParamRef | None
     ) -> list[JsonObject | None]:
-        """What to evaluate a policy with, one by one; [None] for a policy or binding without parameters."""
+        """The parameter objects to evaluate a policy with; [None] for a policy or binding without parameters."""
         if param_kind is None or ref is None:
             return [None]
         kind = attempt.call.backend.registry.by_kind(*param_kind)
@@ -59,11 +59,11 @@ class Params:
         return [self._object(kind, record) for record in found]
 
     def _object(self, kind: Kind, record: Record) -> JsonObject:
-        """Decoded once for as long as it stays the same; expressions only read it."""
+        """The decoded object, cached until it changes; expressions only read it."""
         place = (record.key, kind.api_version)
-        held = self._decoded.get(place)
-        if held is not None and held[0] is record:
-            return held[1]
+        cached = self._decoded.get(place)
+        if cached is not None and cached[0] is record:
+            return cached[1]
         if len(self._decoded) >= _MOST_DECODED:
             self._decoded.clear()
         obj = object_of(kind, record)

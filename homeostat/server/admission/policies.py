@@ -1,7 +1,7 @@
-"""Asks ValidatingAdmissionPolicies about writes: CEL, in process.
+"""Evaluates ValidatingAdmissionPolicies on writes.
 
-A policy does nothing without a binding. A binding whose action is Deny refuses the write, one with Warn only tells the
-client. Audit is accepted and has no effect: this server keeps no audit log to write it to.
+A policy does nothing without a binding. A binding with the action Deny denies the write; one with Warn adds a warning
+for the client. The action Audit is accepted and has no effect.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST_MESSAGE_BYTES = 5 * 1024
 
 @dataclass(frozen=True, slots=True)
 class BoundPolicy:
-    """A policy that is about a kind of write, with those of its bindings that are too."""
+    """A policy that matches a kind of write, with its bindings that match too."""
 
     policy: Policy
     narrowed: Narrowed
@@ -34,14 +34,14 @@ class BoundPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Why a policy does not want the write."""
+    """Why a policy rejects the write."""
 
     message: str
     reason: str = "Invalid"
 
 
 class _Run:
-    """One policy on one write with one parameter object. `failed` are variables without a value, and why."""
+    """Evaluates one policy on one write with one parameter object. `failed` has the errors of variables."""
 
     __slots__ = ("bindings", "budget", "failed", "policy")
 
@@ -81,13 +81,13 @@ class _Run:
         try:
             return expression.evaluate(self.bindings, self.budget)
         except ExpressionError as error:
-            told = next((self.failed[name] for name in expression.variables if name in self.failed), None)
-            if told is None:
+            failure = next((self.failed[name] for name in expression.variables if name in self.failed), None)
+            if failure is None:
                 raise
-            raise ExpressionError(told) from error
+            raise ExpressionError(failure) from error
 
     def _bind(self, name: str) -> None:
-        """Give a variable its value; it is worked out when something first mentions it."""
+        """Define a variable; it is evaluated when it is first used."""
         values = self.bindings["variables"]
         if name in values or name in self.failed:
             return
@@ -109,13 +109,13 @@ class _Run:
 
 
 class Policies:
-    """Asks policies about attempts."""
+    """Evaluates policies on attempts."""
 
     def __init__(self) -> None:
         self._params = Params()
 
     def validate(self, attempt: Attempt, policies: Sequence[BoundPolicy]) -> None:
-        """Raise the first refusal; warnings go to the call."""
+        """Raise the first denial; warnings are added to the call."""
         for bound in policies:
             kind = bound.narrowed.kind_for(attempt)
             if kind is not None:
@@ -157,5 +157,5 @@ def _refusal(attempt: Attempt, policy: Policy, binding: Binding, finding: Findin
 
 
 def _warn(attempt: Attempt, policy: Policy, binding: Binding, finding: Finding) -> None:
-    told = f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
-    attempt.warn(f"{told}: {finding.message}")
+    failed = f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
+    attempt.warn(f"{failed}: {finding.message}")

@@ -1,4 +1,4 @@
-"""A ValidatingAdmissionPolicy and its bindings as values: matched, compiled, ready to be asked. Pure."""
+"""A ValidatingAdmissionPolicy and its bindings, compiled and ready to be evaluated. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Policy:
     variables: dict[str, Expression]
     validations: tuple[Validation, ...]
     fails: bool
-    """What cannot be evaluated refuses the write."""
+    """An evaluation error denies the write."""
     param_kind: tuple[str, str] | None
     uses: frozenset[str]
 
@@ -43,7 +43,7 @@ class Binding:
 
 
 def policy_of(obj: JsonObject) -> Policy:
-    """`obj` has passed the checks of its kind."""
+    """`obj` has passed validation."""
     spec = obj.get("spec") or {}
     param_kind = spec.get("paramKind")
     fails = spec.get("failurePolicy") != "Ignore"
@@ -65,7 +65,7 @@ def policy_of(obj: JsonObject) -> Policy:
 
 
 def _variables(values: Json, environment: Environment, types: dict[str, Type]) -> dict[str, Expression]:
-    """Each may mention those before it: `types`, which the environment knows them by, grows with every one."""
+    """Each variable may use those before it, so `types`, the environment's types, grows with each."""
     variables: dict[str, Expression] = {}
     for each in values or ():
         found = compile_expression(environment, each["expression"], None)
@@ -75,11 +75,11 @@ def _variables(values: Json, environment: Environment, types: dict[str, Type]) -
 
 
 def _validation(value: JsonObject, environment: Environment) -> Validation:
-    told = value.get("messageExpression")
+    message = value.get("messageExpression")
     return Validation(
         condition=compile_expression(environment, value["expression"]),
         message=(value.get("message") or "").strip(),
-        message_expression=compile_expression(environment, told, STRING) if told else None,
+        message_expression=compile_expression(environment, message, STRING) if message else None,
         reason=value.get("reason") or "Invalid",
     )
 

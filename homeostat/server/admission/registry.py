@@ -1,7 +1,7 @@
-"""All webhooks and policies that are configured, and who of them has a say in which kind of write.
+"""The configured webhooks and policies, and which of them match which kind of write.
 
-Kept equal to the stored configurations from the turn of the loop that commits them. Who is interested is worked out
-once for each kind, subresource and operation, so a write pays one look-up; what concerns nobody costs nothing more.
+They are updated at each commit that changes a configuration. The matching ones are computed once for each kind,
+subresource and operation, so a write costs one look-up.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class AdmissionRules:
     def _find(self, occasion: Occasion) -> Interested:
         kind = occasion.kind
         if kind.group == GROUP:
-            # Nobody may lock out those who would mend the rules.
+            # Otherwise a configuration could prevent its own correction.
             return NOBODY
         others = [
             each
@@ -113,23 +113,23 @@ def _matched(configurations: dict[str, list[Webhook]], occasion: Occasion, other
 
 
 async def _follow(
-    store: Store, plural: str, held: dict[str, T], make: Callable[[JsonObject], T], changed: Callable[[], None]
+    store: Store, plural: str, known: dict[str, T], make: Callable[[JsonObject], T], changed: Callable[[], None]
 ) -> None:
     def put(record: Record) -> None:
         try:
-            held[record.key.name] = make(decode_stored(record.value))
+            known[record.key.name] = make(decode_stored(record.value))
         except ApiError as error:
-            # Refused when it is written; only a store that something else has filled can hold it.
+            # Validation refuses such a configuration; only a store that another program wrote can have one.
             log.error(
                 "ignoring invalid admission configuration",
                 extra={"resource": plural, "object": record.key.name, "why": str(error)},
             )
-            held.pop(record.key.name, None)
+            known.pop(record.key.name, None)
         changed()
 
     def deliver(event: Event) -> None:
         if event.type == "DELETED":
-            held.pop(event.record.key.name, None)
+            known.pop(event.record.key.name, None)
             changed()
         else:
             put(event.record)

@@ -1,4 +1,4 @@
-"""AdmissionReview v1: what a webhook is asked, and what its answer means. Pure."""
+"""AdmissionReview v1: builds the request to a webhook and reads its response. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _JSON_PATCH = "JSONPatch"
 
 
 class AnswerError(Exception):
-    """The answer is not one to this review."""
+    """The response does not answer this review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`refusal` is None where the webhook lets the write pass; `operations` are those of a JSON patch."""
+    """The decision of a webhook: `refusal` is None if it allows the write; `operations` are a JSON patch."""
 
     refusal: DeniedError | None
     operations: list[Json]
@@ -32,7 +32,7 @@ class Verdict:
 
 
 def review_of(attempt: Attempt, kind: Kind, uid: str) -> bytes:
-    """The body to send: the attempt, shown at the version `kind`."""
+    """The body to send: the attempt at the version of `kind`."""
     request = {
         "uid": uid,
         **attempt.request(kind),
@@ -61,7 +61,7 @@ _reviews = msgspec.json.Decoder(_Review)
 
 
 def verdict_of(body: bytes, *, webhook: str, uid: str, may_patch: bool) -> Verdict:
-    """What the webhook's answer to the review `uid` says; `AnswerError` where it is none."""
+    """Read the webhook's response to the review `uid`; `AnswerError` if it is invalid."""
     try:
         review = _reviews.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -112,12 +112,12 @@ def _refusal(webhook: str, status: JsonObject) -> DeniedError:
     message, reason, code = _text(status, "message"), _text(status, "reason"), status.get("code")
     details = status.get("details")
     details = details if isinstance(details, dict) else {}
-    told = message or reason
+    explanation = message or reason
     seconds = details.get("retryAfterSeconds")
     return DeniedError(
         code if isinstance(code, int) and 400 <= code <= 599 else 400,
         reason,
-        f"{denied}: {told}" if told else f"{denied} without explanation",
+        f"{denied}: {explanation}" if explanation else f"{denied} without explanation",
         kind=_text(details, "kind"),
         group=_text(details, "group"),
         name=_text(details, "name"),

@@ -1,7 +1,7 @@
-"""Asks webhooks over HTTPS: one session for all of them, opened at the first call.
+"""Calls webhooks over HTTPS, with one session for all of them, opened at the first call.
 
-Certificates are always verified, redirects are not followed, answers are bounded in size and time. A webhook behind a
-Service can be reached only if that Service is a name outside (`ExternalName`): there is no cluster network here.
+Certificates are always verified, redirects are not followed, responses are limited in size and time. A webhook behind a
+Service is reachable only if the Service has the type `ExternalName`, because there is no cluster network here.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _JSON = "application/json"
 
 
 class CallError(Exception):
-    """A webhook could not be asked."""
+    """A webhook could not be called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The `clientConfig` of a webhook: a URL, or a Service with a port and a path in it. `authorities` is base64."""
+    """The `clientConfig` of a webhook: a URL, or a Service with port and path. `authorities` is base64."""
 
     url: str = ""
     namespace: str = ""
@@ -43,7 +43,7 @@ class Endpoint:
 class Address(NamedTuple):
     url: str
     server_name: str | None
-    """Whom the certificate must name, where that is not the host of the URL."""
+    """The name that the certificate must have, if it is not the host of the URL."""
 
 
 def endpoint_of(config: JsonObject) -> Endpoint:
@@ -59,7 +59,7 @@ def endpoint_of(config: JsonObject) -> Endpoint:
 
 
 def address_of(endpoint: Endpoint, store: Store) -> Address:
-    """Where an endpoint is; `CallError` for a Service inside of a cluster."""
+    """The address of an endpoint; `CallError` for a Service inside a cluster."""
     if endpoint.url:
         return Address(endpoint.url, None)
     name, namespace = endpoint.service, endpoint.namespace
@@ -77,7 +77,7 @@ def address_of(endpoint: Endpoint, store: Store) -> Address:
 
 @lru_cache(maxsize=64)
 def _context(authorities: str) -> ssl.SSLContext:
-    """Without authorities of its own, a webhook needs a certificate that the whole machine trusts."""
+    """Without a `caBundle`, the webhook's certificate must be signed by an authority of the system."""
     if not authorities:
         return ssl.create_default_context()
     try:
@@ -91,9 +91,9 @@ class WebhookClient:
         self._session: ClientSession | None = None
 
     async def post(self, address: Address, authorities: str, body: bytes, *, timeout_s: float) -> bytes:
-        """The answer's body; `CallError` for anything that is not one."""
+        """The body of the response; `CallError` if there is none."""
         context = _context(authorities)
-        # In a task of its own: a request may have come here before it has one, and timeouts need it.
+        # In a new task: a call that has not waited yet has none, and timeouts need one.
         return await asyncio.create_task(self._post(address, context, body, timeout_s=timeout_s))
 
     async def close(self) -> None:
@@ -110,7 +110,7 @@ class WebhookClient:
                 try:
                     return await self._exchange(address, context, body, timeout_s=timeout_s)
                 except ServerDisconnectedError:
-                    # A kept connection that the peer closed just now.
+                    # The peer closed an idle connection just now.
                     return await self._exchange(address, context, body, timeout_s=timeout_s)
         except TimeoutError as error:
             raise CallError(f"{where}: timed out after {timeout_s:g} seconds") from error

@@ -1,8 +1,8 @@
-"""Admission webhooks: from a stored configuration to calls about a write.
+"""Admission webhooks: reads their configuration and calls them for a write.
 
-Mutating webhooks are asked one after the other, in the order of their configurations' names, each shown what the ones
-before have made; if a later one changes the object, those that want it (`IfNeeded`) are asked once more. Validating
-ones are asked all at once; of several refusals the first in order is told.
+Mutating webhooks are called one after the other, in the order of their configurations' names, each with the object that
+the ones before returned. If a later one changes the object, those with the reinvocation policy `IfNeeded` are called
+once more. Validating webhooks are called in parallel; of several denials the first in order is reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Webhook:
     conditions: Conditions
     endpoint: Endpoint
     fails: bool
-    """An unanswered call refuses the write."""
+    """A failed call denies the write."""
     timeout_s: int
     allows_dry_run: bool
     is_reinvoked: bool
@@ -42,7 +42,7 @@ class Webhook:
 
 
 Matched = tuple[Webhook, Narrowed]
-"""A webhook whose rules are about a kind of write, and what else it asks of one."""
+"""A webhook whose rules match a kind of write, and what remains to be matched."""
 
 
 def webhooks_of(configuration: JsonObject) -> list[Webhook]:
@@ -65,19 +65,19 @@ def _webhook(value: JsonObject) -> Webhook:
 
 
 class Webhooks:
-    """Asks webhooks about attempts."""
+    """Calls webhooks for attempts."""
 
     def __init__(self, client: WebhookClient) -> None:
         self._client = client
 
     async def mutate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> Attempt:
-        """The attempt as the webhooks want it: the same value where none changed it."""
+        """The attempt after mutating webhooks; the same value if none changed it."""
         asked: list[Webhook] = []
         again: set[Webhook] = set()
         for webhook, narrowed in webhooks:
             changed = await self._mutate_once(attempt, webhook, narrowed, asked)
             if changed is not attempt:
-                # Those asked before have not seen this change.
+                # Webhooks called before have not seen this change.
                 again.update(each for each in asked[:-1] if each.is_reinvoked)
             attempt = changed
         for webhook, narrowed in webhooks:
@@ -98,7 +98,7 @@ class Webhooks:
         return _patched(attempt, webhook, kind, verdict)
 
     async def validate(self, attempt: Attempt, webhooks: Sequence[Matched]) -> None:
-        """Raise what the first webhook that refuses says."""
+        """Raise the denial of the first webhook that denies the write."""
         calls: list[Callable[[], Awaitable[Verdict | None]]] = []
         for webhook, narrowed in webhooks:
             kind = concerned_kind(attempt, webhook, narrowed)
@@ -116,15 +116,15 @@ class Webhooks:
         return lambda: self._ask(attempt, webhook, kind, may_patch=False)
 
     async def _ask(self, attempt: Attempt, webhook: Webhook, kind: Kind, *, may_patch: bool) -> Verdict | None:
-        """What the webhook says; None if it did not answer and need not. Raises its refusal."""
+        """The webhook's decision; None if it failed and its failure policy is Ignore. Raises its denial."""
         if attempt.is_dry_run and not webhook.allows_dry_run:
             raise BadRequestError(f'admission webhook "{webhook.name}" does not support dry run')
         try:
             verdict = await self._call(attempt, webhook, kind, may_patch=may_patch)
         except (CallError, AnswerError) as error:
-            told = f'failed calling webhook "{webhook.name}": {error}'
+            failure = f'failed calling webhook "{webhook.name}": {error}'
             if webhook.fails:
-                raise InternalError(f"Internal error occurred: {told}") from error
+                raise InternalError(f"Internal error occurred: {failure}") from error
             log.warning(
                 "webhook failed; ignoring it (failurePolicy Ignore)", extra={"webhook": webhook.name, "why": str(error)}
             )
@@ -155,7 +155,7 @@ class Webhooks:
 
 
 def concerned_kind(attempt: Attempt, webhook: Webhook, narrowed: Narrowed) -> Kind | None:
-    """As which kind the webhook wants to see the attempt; None if it does not want to."""
+    """The kind whose version the webhook sees; None if it does not match the attempt."""
     kind = narrowed.kind_for(attempt)
     if kind is None or not webhook.conditions:
         return kind
@@ -167,7 +167,7 @@ def concerned_kind(attempt: Attempt, webhook: Webhook, narrowed: Narrowed) -> Ki
 
 
 def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verdict) -> Attempt:
-    """The attempt after a webhook's patch, its object conformed to its kind; the same one if nothing changed."""
+    """The attempt after a webhook's patch, with the object checked again; the same one if nothing changed."""
     before = attempt.object_as(kind)
     if before is None:
         raise InternalError(

@@ -1,4 +1,4 @@
-"""Discovery and OpenAPI documents of the kinds served now, made when asked for and kept until a kind comes or goes."""
+"""The discovery and OpenAPI documents, built on demand and cached until a kind is added or removed."""
 
 from __future__ import annotations
 

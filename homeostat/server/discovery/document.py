@@ -1,4 +1,4 @@
-"""A document that the server makes once and sends many times: its bytes, plain and compressed, and its ETag."""
+"""A cached document: its bytes, plain and compressed, and its ETag."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from homeostat.objects.json import Json, encode
 
 
 class Document:
-    """Each form is made of the other when first asked for; `pack` keeps only the compressed one."""
+    """Each form is computed from the other when first needed; `pack` keeps only the compressed one."""
 
     __slots__ = ("_body", "_gzip", "etag")
 

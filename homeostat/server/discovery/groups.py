@@ -1,7 +1,7 @@
-"""What the server serves, told to clients: Kubernetes' discovery documents, in the old form and the aggregated one.
+"""Kubernetes' discovery documents, in the old form and in the aggregated form. Pure.
 
-Pure functions from the list of kinds to documents. The old form is one document a group and version; the aggregated one
-is everything in two answers, `/api` and `/apis`. Which of them a client wants is negotiated elsewhere.
+The old form has one document for each group and version; the aggregated form has everything in two responses, `/api`
+and `/apis`. Content negotiation chooses between them elsewhere.
 """
 
 from __future__ import annotations

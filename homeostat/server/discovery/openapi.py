@@ -1,12 +1,12 @@
-"""OpenAPI v3: an index, and one document a group and version, made when first asked for.
+"""OpenAPI v3: an index, and one document for each group and version, built on demand.
 
-`kubectl apply` and `explain` read these before they send anything. The index names each document with a hash of what it
-is made from, so that asking for the index costs nothing and clients keep a document until it changes. Kinds that have
-not changed keep their document when others come or go.
+`kubectl apply` and `explain` read these before they send anything. The index names each document with a hash of its
+sources, so the index needs no documents, and clients cache a document until it changes. Kinds that have not changed
+keep their document when others are added or removed.
 
-Of OpenAPI v2 there is an empty document, in the protobuf form that kubectl asks for. It asks where v3 has no PATCH for
-a kind (the reviews) and refuses to send the object if there is no v2 at all; from an empty one it learns that it has
-nothing to check and leaves that to the server. Any other form of v2 is not served.
+OpenAPI v2 is an empty document, in the protobuf form that kubectl requests. kubectl requests it for kinds without PATCH
+in v3 (the reviews) and fails without it; with an empty one it leaves validation to the server. No other form of v2 is
+served.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from homeostat.server.kinds.registry import Kind
 
 V2_ACCEPTED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 V2_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""What the answer says: Go asks with an `@` that Go itself cannot read in a Content-Type."""
+"""The Content-Type of the response: Go clients request it with an `@`, which they cannot parse in a Content-Type."""
 V2 = Document(b"\n\x032.0\x12\x19\n\nKubernetes\x12\x0bunversioned")
 """Fields 1 `swagger` and 2 `info` (title, version) of the message; no paths, no definitions."""
 _FORM = 1
-"""Raise it when documents of the same kinds come to look different, or clients keep the old ones."""
+"""Increase it when the documents of the same kinds change, or clients keep cached ones."""
 
 
 class OpenApi:
-    """The documents of a set of kinds; `update` says what the set is now."""
+    """The documents of a set of kinds; `update` sets the kinds."""
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self._kinds: dict[str, list[Kind]] = {}
@@ -44,7 +44,7 @@ class OpenApi:
         for kind in sorted(kinds, key=_order):
             by_path.setdefault(document_path(kind.group, kind.version), []).append(kind)
         for path in list(self._hashes):
-            # A kind never changes; a changed definition is another kind.
+            # A Kind is immutable; a changed definition makes a new one.
             if by_path.get(path) != self._kinds[path]:
                 del self._hashes[path]
                 self._documents.pop(path, None)

@@ -1,6 +1,6 @@
-"""The `paths` of an OpenAPI document: what can be done with a kind, where, and with which parameters.
+"""The `paths` of an OpenAPI document: the operations of each kind with their parameters.
 
-kubectl looks here before it sends anything: a PATCH must carry the kind and list `fieldValidation` and `dryRun` in
+kubectl reads them before it sends anything: a PATCH must carry the kind and list `fieldValidation` and `dryRun` in
 place (it does not follow references to parameters), and strategic merge must be offered for built-in kinds only.
 """
 

@@ -1,7 +1,7 @@
 """The `components` of an OpenAPI document: built-in types from the type table, custom kinds from their definitions.
 
-What kubectl reads is all here: `x-kubernetes-group-version-kind`, list types, merge keys, defaults. A default of zero
-stands where Go's JSON always has the field, as in Kubernetes' own documents.
+They have everything that kubectl reads: `x-kubernetes-group-version-kind`, list types, merge keys, defaults. A field
+that Go always encodes has a default of zero, as in Kubernetes' own documents.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def reference(name: str) -> JsonObject:
 
 
 def schema_name(group: str, version: str, kind: str) -> str:
-    """What a kind is called in a document: the built-in type's name, or the group turned round."""
+    """The name of a kind's schema: the built-in type's name, or the reversed group."""
     name = kind_named(group, version, kind)
     if name is not None:
         return openapi_name(name)
@@ -67,7 +67,7 @@ def schema_name(group: str, version: str, kind: str) -> str:
 
 
 def schemas_of(kinds: Iterable[Kind], further: Iterable[tuple[str, str, str]] = ()) -> Schemas:
-    """The components of a document about these kinds; `further` are built-in kinds that its paths name as well."""
+    """The components of a document for these kinds; `further` are built-in kinds that its paths also use."""
     schemas: Schemas = {PATCH: {"type": "object"}}
     wanted = list(_ALWAYS)
     for kind in kinds:
@@ -88,7 +88,7 @@ def _builtin_names(kind: Kind) -> list[str]:
 
 
 def _add_builtins(schemas: Schemas, wanted: list[str]) -> None:
-    """Add the types of these names and all they refer to."""
+    """Add the types with these names and all types that they refer to."""
     seen = set(wanted)
     while wanted:
         name = wanted.pop()

@@ -1,4 +1,4 @@
-"""Behaviour of the built-in kinds, put together from their schema and the functions of `builtins/`."""
+"""The behaviour of built-in kinds, composed of their schema and the functions of `builtins/`."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ class BuiltinBehaviour:
 
 
 def check_finalizer_names(metadata: JsonObject) -> list[Cause]:
-    """Kubernetes' own finalizers have bare names; everybody else's begin with a domain."""
+    """Kubernetes' own finalizers have bare names; all others begin with a domain."""
     bare = (
         (index, name)
         for index, name in enumerate(metadata.get("finalizers") or ())
         if "/" not in name and name not in _STANDARD_FINALIZERS
     )
-    told = "name is neither a standard finalizer name nor is it fully qualified"
-    return [invalid(f"metadata.finalizers[{index}]", name, told) for index, name in islice(bare, MOST_CAUSES)]
+    message = "name is neither a standard finalizer name nor is it fully qualified"
+    return [invalid(f"metadata.finalizers[{index}]", name, message) for index, name in islice(bare, MOST_CAUSES)]
 
 
 def text_at(obj: Json, path: str) -> str:

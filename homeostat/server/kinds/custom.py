@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: from a stored definition to kinds served, in the loop turn that commits it."""
+"""Custom kinds: serves the kinds of a stored CustomResourceDefinition from the commit on that stores it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _ANYTHING: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields
 _SLOW_TO_COMPILE_BYTES = 16 * 1024
 _SLOW_BYTES = 1024 * 1024
 _QUICK_COST = 1_000_000
-"""What rules may cost in the event loop: some tens of milliseconds."""
+"""The cost of rules that may run on the event loop: some tens of milliseconds."""
 
 
 class CustomBehaviour:
-    """What one version of a custom kind does; everything is compiled when first needed."""
+    """The behaviour of one version of a custom kind; everything is compiled when first needed."""
 
     def __init__(self, raw_schema: JsonObject, selectable: tuple[str, ...]) -> None:
         self._raw = raw_schema
@@ -83,7 +83,7 @@ class CustomBehaviour:
         return self._validator.check_update(new, old, is_large=is_offloaded())
 
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
-        """`TooLongError` where the rules cost more than the event loop has time for."""
+        """`TooLongError` if the rules cost more than may run on the event loop."""
         budget = Budget() if is_offloaded() else Budget(_QUICK_COST)
         causes = self._rules.check(new, old, budget)
         if budget.remaining <= 0 and not is_offloaded():
@@ -96,7 +96,7 @@ class CustomBehaviour:
 
 
 def kinds_of(definition: JsonObject) -> list[Kind]:
-    """The kinds that a definition serves; none while its names are not accepted."""
+    """The kinds of a definition; none while its names are not accepted."""
     if not _is_established(definition):
         return []
     spec = definition["spec"]
@@ -140,7 +140,7 @@ def _kind(definition: JsonObject, version: JsonObject, names: JsonObject, storag
 
 
 class Definitions:
-    """Keeps the registry equal to the stored definitions."""
+    """Updates the registry when definitions change."""
 
     def __init__(self, registry: Registry, watches: Watches) -> None:
         self._registry = registry
@@ -171,7 +171,7 @@ class Definitions:
 
 
 class DefinitionBehaviour(BuiltinBehaviour):
-    """A CustomResourceDefinition itself: checked as Kubernetes checks it, its names accepted as it is written."""
+    """The behaviour of CustomResourceDefinitions: validated as in Kubernetes, with their names accepted on write."""
 
     is_slow = True
 
@@ -221,10 +221,10 @@ class DefinitionBehaviour(BuiltinBehaviour):
         status["conditions"] = _merge_conditions(status.get("conditions") or (), (terminating,), now)
 
     def _conflict(self, spec: JsonObject) -> str:
-        """Which name another kind of the same group has already; empty for none."""
+        """The name that another kind of the same group already has; empty for none."""
         names, group, plural = spec["names"], spec.get("group"), spec["names"].get("plural")
         for other in self._registry.all():
-            # The same plural is this definition's own kind, but for a built-in one: that would be taken over.
+            # The same plural is this definition's own kind, unless that kind is built in.
             if other.group != group or (other.plural == plural and other.custom):
                 continue
             taken = {other.plural, other.singular, *other.short_names}
@@ -262,7 +262,7 @@ def _stored_versions(stored: object, versions: object) -> list[str]:
 
 
 def builtin_behaviours(registry: Registry) -> Callable[[str, str, str], Behaviour]:
-    """Behaviour of each built-in kind, for `builtin_kinds`."""
+    """The behaviour of each built-in kind, for `builtin_kinds`."""
 
     def behaviour_of(group: str, version: str, kind: str) -> Behaviour:
         if kind == "CustomResourceDefinition":

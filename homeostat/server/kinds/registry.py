@@ -1,7 +1,7 @@
-"""The kinds that the server serves: one value type, a table of the built-in ones, and the registry that holds them all.
+"""The kinds that the server serves: the type `Kind`, a table of the built-in kinds, and the registry of all kinds.
 
-The verbs know no difference between built-in and custom kinds; what differs is in `Behaviour`, which `builtin.py` and
-`crds.py` provide. To add a built-in kind, add a line to `BUILTINS`.
+The verbs treat built-in and custom kinds alike; what differs is in `Behaviour`, which `builtin.py` and `custom.py`
+implement. To add a built-in kind, add a line to `BUILTINS`.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 
 
 class Behaviour(Protocol):
-    """What a kind does beyond being stored. Every method is pure; those that change the object do it in place."""
+    """Validation and defaults of a kind. Every method is pure; those that change the object do it in place."""
 
     @property
     def schema(self) -> Schema: ...
     @property
     def is_slow(self) -> bool:
-        """What is asked of it may take long, however small the object."""
+        """Whether its methods may take long even for small objects."""
 
     def type_errors(self, obj: JsonObject) -> list[Cause]:
-        """Values of the wrong JSON type, found before anything else looks at the object."""
+        """Values of the wrong JSON type; checked before everything else."""
 
     def unknown_fields(self, obj: JsonObject) -> list[str]: ...
     def prune(self, obj: JsonObject) -> list[str]: ...
     def default(self, obj: JsonObject) -> None: ...
     def prepare(self, obj: JsonObject, old: JsonObject | None, now: str) -> None:
-        """What the server itself writes into an object of this kind (a definition's conditions)."""
+        """Set the fields that the server writes into an object of this kind (a definition's conditions)."""
 
     def prepare_deletion(self, obj: JsonObject, now: str) -> None:
-        """What the server writes into an object that begins to terminate."""
+        """Set the fields that the server writes when an object starts to terminate."""
 
     def check(self, obj: JsonObject) -> list[Cause]: ...
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]: ...
     def check_rules(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
-        """CEL rules; only asked when `check` found nothing."""
+        """Evaluate CEL rules; called only if `check` found nothing."""
 
     def selectable(self, obj: JsonObject) -> dict[str, str]:
-        """Values of the field selectors this kind has beyond metadata.name and metadata.namespace."""
+        """The values of this kind's field selectors other than metadata.name and metadata.namespace."""
 
     @property
     def selectable_fields(self) -> frozenset[str]: ...
@@ -80,7 +80,7 @@ class Kind:
     create_on_update: bool = False
     unconditional_update: bool = True
     storage_resource: str = ""
-    """The store's name of it where several kinds share one store (events); else made of plural and group."""
+    """The resource in the store, if several kinds share one (events); otherwise made of plural and group."""
     storage_version: str = ""
     behaviour: Behaviour = field(default=None, repr=False)  # type: ignore[assignment]
     raw_schema: JsonObject | None = None
@@ -88,7 +88,7 @@ class Kind:
     to_storage: Callable[[JsonObject], JsonObject] | None = None
     from_storage: Callable[[JsonObject], JsonObject] | None = None
     is_terminating: bool = False
-    """A custom kind whose definition is being deleted takes no new objects."""
+    """The definition of a custom kind is being deleted: no new objects."""
 
     @cached_property
     def resource(self) -> str:
@@ -96,7 +96,7 @@ class Kind:
 
     @cached_property
     def group_resource(self) -> str:
-        """`deployments.apps`, as messages name it."""
+        """Such as `deployments.apps`, for messages."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @cached_property
@@ -113,7 +113,7 @@ class Kind:
 
     @cached_property
     def head(self) -> bytes:
-        """How every stored object of this kind at this version begins, up to its revision."""
+        """The first bytes of every stored object of this kind at this version, up to its revision."""
         return object_head(self.api_version, self.kind)
 
     @cached_property
@@ -136,12 +136,12 @@ def object_head(api_version: str, kind: str) -> bytes:
 
 
 class Registry:
-    """All kinds, by what a URL says of them."""
+    """All kinds, by group, version and plural."""
 
     def __init__(self) -> None:
         self._by_path: dict[tuple[str, str, str], Kind] = {}
         self.generation = 0
-        """Moves whenever a kind comes or goes; caches of discovery and OpenAPI hang on it."""
+        """Increases when a kind is added or removed; caches of discovery and OpenAPI depend on it."""
 
     def add(self, kinds: Iterable[Kind]) -> None:
         for kind in kinds:
@@ -232,7 +232,7 @@ _CONVERSIONS = {
 
 
 def builtin_kinds(behaviour_of: Callable[[str, str, str], Behaviour]) -> list[Kind]:
-    """Every built-in kind of the table; `behaviour_of(group, version, kind)` is asked once for each."""
+    """All built-in kinds of the table; `behaviour_of(group, version, kind)` is called once for each."""
     return [_builtin(line.split(), behaviour_of) for line in BUILTINS.strip().splitlines()]
 
 

@@ -1,6 +1,6 @@
-"""The certificates of a plane: its authority's, and those it issues to servers and clients. PEM in, PEM out.
+"""Issues the certificates of a plane: of its authority, of servers and of clients. Input and output are PEM.
 
-It needs the cryptography package's X.509 half, so it is imported only when something is to be made.
+Importing the module loads the X.509 part of the cryptography package, so it is imported only to issue a certificate.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Authority(NamedTuple):
 
 
 def make_authority(key_pem: bytes, *, now: datetime) -> bytes:
-    """A self-signed certificate of its own name: certificates of an earlier authority do not pass for this one's."""
+    """A self-signed certificate with a unique name, so that certificates of an earlier authority do not match it."""
     name = name_of(Subject(f"homeostat-ca@{int(now.timestamp())}"))
     return sign_authority(Signer(name, load_key(key_pem)), Validity(now, now + AUTHORITY_LIFE))
 
 
 def issue(authority: Authority, subject: Subject, *, key: bytes, now: datetime) -> bytes:
-    """A certificate for a key, good for `LEAF_LIFE` but no longer than the authority; `ValueError` for a wrong key."""
+    """A certificate for a key, valid for `LEAF_LIFE` but not beyond the authority; `ValueError` for a wrong key."""
     signer = x509.load_pem_x509_certificate(authority.certificate)
     signing_key = load_key(authority.key)
     if signer.public_key() != signing_key.public_key():

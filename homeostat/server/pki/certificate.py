@@ -1,8 +1,8 @@
-"""What a certificate says: whom it names, for which hosts, and how long.
+"""Reads the subject, hosts and validity of a certificate.
 
-Reads DER without the cryptography package, whose import would cost the first client certificate and every start tens of
-milliseconds and megabytes. It verifies nothing: it is for certificates that the TLS handshake has verified, and for our
-own. Anything that is not a certificate is a `ValueError`.
+It parses DER without the cryptography package, whose import would cost tens of milliseconds and megabytes at the first
+client certificate and at every start. It verifies nothing: use it for certificates that the TLS handshake has verified,
+and for our own. Invalid input is a `ValueError`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Certificate(msgspec.Struct, frozen=True):
     not_before: datetime
     not_after: datetime
     hosts: frozenset[str]
-    """Names and addresses that a server may show it for."""
+    """The DNS names and addresses that the certificate is valid for."""
 
 
 def read_certificate(der: bytes) -> Certificate:
@@ -60,7 +60,7 @@ def _certificate(der: bytes) -> Certificate:
     return Certificate(
         issuer,
         subject,
-        # Of several common names the last, as in Go.
+        # Of several common names the last counts, as in Go.
         common_names[-1] if common_names else "",
         tuple(value for kind, value in names if kind == _ORGANIZATION),
         not_before,

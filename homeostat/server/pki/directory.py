@@ -1,15 +1,15 @@
-"""The plane's keys and certificates on disk: made at the first start, renewed at later ones.
+"""The plane's keys and certificates on disk: created at the first start, renewed at later ones.
 
     ca.crt ca.key           the authority, ten years
-    server.crt server.key   what the server shows
+    server.crt server.key   the server's certificate
     admin.crt admin.key     a client of the group system:masters
     sa.key                  signs service-account tokens
 
 Promises: every file is 0600 in a directory 0700; a certificate is renewed for the same key when it has less than a
-quarter of its year left, when the server's hosts are no longer all in it, or when another authority signed it; a key
-is made only where there is none, so one that cannot be read or used stops the start and is never replaced. A start
-that has nothing to make reads a few small files and does not import the cryptography package. Blocking: it is for the
-time before the event loop runs.
+quarter of its year left, when it lacks one of the server's hosts, or when another authority signed it; a key is created
+only if there is none, so an unreadable or unusable key stops the start and is never replaced. A start that creates
+nothing reads a few small files and does not import the cryptography package. The functions block: call them before the
+event loop runs, or in a thread.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _SERVICE_NAMES = (
 
 
 class PkiError(Exception):
-    """A file that is there and cannot be used; says which and what to do."""
+    """A file exists and cannot be used; the message says which, and what to do."""
 
 
 class Pki(NamedTuple):
-    """`server_name` is of the server's certificate: replicas that share a directory each have their own."""
+    """`server_name` names the file of the server's certificate: replicas that share a directory have one each."""
 
     directory: Path
     server_name: str = "server"
@@ -63,7 +63,7 @@ class Pki(NamedTuple):
 
 
 def prepare_pki(pki: Pki, *, hosts: Iterable[str], now: datetime) -> Pki:
-    """See the module's promises."""
+    """Create and renew files as the module's docstring says."""
     make_private_directory(pki.directory)
     authority = _prepare_authority(pki.authority, now)
     _prepare_leaf(pki.server, authority, now, hosts=frozenset(hosts))
@@ -73,7 +73,7 @@ def prepare_pki(pki: Pki, *, hosts: Iterable[str], now: datetime) -> Pki:
 
 
 def server_context(pki: Pki) -> ssl.SSLContext:
-    """TLS that shows the server's certificate and asks for a client's without insisting on one."""
+    """A TLS context with the server's certificate that requests, but does not require, a client certificate."""
     try:
         return tls.server_context(pki.server, pki.server.with_suffix(".key"), pki.authority)
     except ssl.SSLError as error:
@@ -81,7 +81,7 @@ def server_context(pki: Pki) -> ssl.SSLContext:
 
 
 def renew(pki: Pki, context: ssl.SSLContext, *, hosts: Iterable[str], now: datetime) -> bool:
-    """Renew what is near its end while the server runs; new connections then see it. Whether anything was renewed."""
+    """Renew certificates while the server runs; new connections use them. Whether any was renewed."""
     before = pki.server.read_bytes(), pki.admin.read_bytes()
     prepare_pki(pki, hosts=hosts, now=now)
     if (pki.server.read_bytes(), pki.admin.read_bytes()) == before:
@@ -91,7 +91,7 @@ def renew(pki: Pki, context: ssl.SSLContext, *, hosts: Iterable[str], now: datet
 
 
 def server_hosts(bind: str, host_name: str) -> frozenset[str]:
-    """What clients may call the server. An address that means all interfaces names none."""
+    """The host names for the server's certificate. A wildcard address adds none."""
     hosts = {"localhost", "127.0.0.1", "::1", *_SERVICE_NAMES}
     for host in (bind, host_name):
         try:
@@ -140,13 +140,13 @@ def _prepare_leaf(path: Path, authority: Certificate, now: datetime, *, hosts: f
 
 
 def _is_good(certificate: Certificate, authority: Certificate, now: datetime, hosts: frozenset[str]) -> bool:
-    """A certificate that ends with its authority is not renewed for that: no later end is to be had."""
+    """Whether a certificate needs no renewal. One that expires with its authority cannot get a later expiry."""
     lasts = certificate.not_after - now > _RENEW_BEFORE or certificate.not_after == authority.not_after
     return lasts and certificate.issuer == authority.subject and hosts <= certificate.hosts
 
 
 def _key(path: Path) -> bytes:
-    """The key in a file; a new one only if there is no file."""
+    """The key in a file; creates the file if it does not exist."""
     pem = _read(path)
     if pem is None:
         from homeostat.server.pki.keys import new_key

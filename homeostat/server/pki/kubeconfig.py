@@ -18,7 +18,7 @@ class ClientCertificate(NamedTuple):
 
 
 def kubeconfig(server: str, *, authority: bytes | None = None, credential: ClientCertificate | str = "") -> JsonObject:
-    """`server` is a URL; `authority` PEM, for https; a text as `credential` is a bearer token, the empty one none."""
+    """`server` is a URL, `authority` PEM for https. A string as `credential` is a bearer token; empty means none."""
     cluster: JsonObject = {"server": server}
     if authority is not None:
         cluster["certificate-authority-data"] = _embedded(authority)

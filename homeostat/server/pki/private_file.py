@@ -1,7 +1,6 @@
 """Files that only their owner may read: keys, tokens, kubeconfigs.
 
-A file is either as it was or as it was to be, whatever happens in between: written beside, synced, renamed. Blocking,
-and meant for starts and commands.
+Writes are atomic: to a temporary file, synced, renamed. The functions block; they are for starts and commands.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def keep_private(path: Path, data: bytes) -> bytes:
-    """Make a file that is never changed, unless somebody was quicker; what is in it either way."""
+    """Create a file that never changes, unless it exists already. Returns its content in both cases."""
     with private_beside(path) as (file, beside), suppress(FileExistsError):
         file.write(data)
         sync_file(file)
@@ -38,7 +37,7 @@ def keep_private(path: Path, data: bytes) -> bytes:
 
 
 def read_private(path: Path) -> bytes | None:
-    """What is in the file; None if there is none. One that others may read is closed to them first."""
+    """The content of the file; None if it does not exist. Removes the permissions of other users first."""
     try:
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)

@@ -1,7 +1,7 @@
 """Request bodies: from bytes in one of three formats to an object of the call's kind.
 
-In this order: parse, the right kind, the right types, no unknown or duplicate fields (as `fieldValidation` says), then
-defaults. What comes out of here has a typed metadata and nothing its kind does not know.
+The steps are: parse, check kind and types, handle unknown and duplicate fields as `fieldValidation` says, set defaults.
+The result has valid metadata and only fields that its kind knows.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from homeostat.objects.schema.whole_number import make_whole, may_hold_floats
 from homeostat.server.request.call import Call
 from homeostat.server.request.negotiate import body_type
 
-_MAX_TOLD = 10
+_MAX_REPORTED = 10
 _LOOSE_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MAX_WARNINGS = 100
 _LARGE_YAML_BYTES = 64 * 1024
 
 
 def parse_body(call: Call) -> Json:
-    """The body's JSON value; duplicate keys of JSON objects are dealt with as the call's `fieldValidation` says."""
+    """The body as a JSON value. Duplicate keys are handled as the call's `fieldValidation` says."""
     match body_type(call.content_type):
         case "protobuf":
             from homeostat.objects.wire import protobuf
@@ -43,7 +43,7 @@ def parse_body(call: Call) -> Json:
 
 
 async def settle_body(call: Call) -> None:
-    """Read a large YAML body in a thread, and leave the call with the JSON of it: others need not wait for that."""
+    """Convert a large YAML body to JSON in a thread, so that parsing it does not block the event loop."""
     if len(call.body) < _LARGE_YAML_BYTES or "yaml" not in call.content_type or call.body.lstrip()[:1] == b"{":
         return
     from homeostat.objects import yaml
@@ -63,9 +63,9 @@ def read_object(call: Call) -> JsonObject:
 
 
 def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonObject:
-    """Check an object's kind and types, deal with unknown fields, apply defaults. In place.
+    """Check an object's kind and types, handle unknown fields, set defaults. In place.
 
-    `clean` is a metadata that needs no check: that of the stored object.
+    `clean` is metadata that needs no check: that of the stored object.
     """
     if not isinstance(obj, dict):
         raise BadRequestError(f"expected an object, got {type_name(obj)}")
@@ -76,8 +76,8 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonOb
     unknown = [] if clean is not None and obj.get("metadata") == clean else clean_metadata(obj)
     errors = kind.behaviour.type_errors(obj)
     if errors:
-        told = "; ".join(f"{cause.field}: {cause.message}" for cause in errors[:_MAX_TOLD])
-        raise BadRequestError(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {told}')
+        listed = "; ".join(f"{cause.field}: {cause.message}" for cause in errors[:_MAX_REPORTED])
+        raise BadRequestError(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {listed}')
     unknown += kind.behaviour.prune(obj)
     if unknown and call.options.field_validation != "Ignore":
         report(call, [f'unknown field "{name}"' for name in unknown])
@@ -86,7 +86,7 @@ def conform(call: Call, obj: Json, *, clean: JsonObject | None = None) -> JsonOb
 
 
 def check_kind(call: Call, obj: JsonObject) -> None:
-    """`kind` and `apiVersion` must be the URL's; left out, they are filled in where the kind is built in."""
+    """`kind` and `apiVersion` must match the URL. For built-in kinds they may be absent and are then set."""
     kind = call.kind
     if kind.custom:
         api_version, name = obj.get("apiVersion", ""), obj.get("kind", "")
@@ -105,19 +105,19 @@ class StrictDecodingError(BadRequestError):
 
 
 def report(call: Call, messages: list[str]) -> None:
-    """Field problems as `fieldValidation` wants them: an error, warnings, or nothing."""
+    """Report field problems as `fieldValidation` says: an error, warnings, or nothing."""
     if not messages:
         return
     if call.options.field_validation == "Strict":
-        raise StrictDecodingError(f"strict decoding error: {', '.join(messages[:_MAX_TOLD])}")
+        raise StrictDecodingError(f"strict decoding error: {', '.join(messages[:_MAX_REPORTED])}")
     call.warnings.extend(message for message in messages[:_MAX_WARNINGS] if message not in call.warnings)
 
 
 def duplicate_keys(body: bytes, value: Json) -> list[str]:
     """Keys that a JSON document repeats within one object.
 
-    Parsing keeps the last silently. Encoding the parsed value again has as many `":` as the document unless a key was
-    lost, so nearly every document is cleared by two counts and no second parse; not one with space before its colons.
+    Parsing silently keeps the last one. The encoded value has as many `":` as the document unless a key was lost, so
+    for nearly every document two counts are enough; a document with spaces before its colons is parsed again.
     """
     if body.count(b'":') == encode(value).count(b'":') and not _LOOSE_COLON.search(body):
         return []

@@ -1,7 +1,7 @@
-"""One API request, parsed once, and what the verbs need to answer it.
+"""One API request, parsed once, and what the verbs need to handle it.
 
-`Call` to `Reply` knows no HTTP: the edge turns a request into a `Call`, and an in-process client goes the same way
-without a socket. A verb is one short `async def` of a `Call`; it raises `ApiError` and never answers an error itself.
+A `Call` knows no HTTP: both the HTTP server and the in-process client make one. A verb is one short `async def` of a
+`Call`. It raises `ApiError` and never returns an error response itself.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from homeostat.store.base import Key, Record, Scope, Store
 
 
 class Admission(Protocol):
-    """Who else has a say in a write: webhooks and policies. `operation` is CREATE, UPDATE or DELETE."""
+    """Admission control: webhooks and policies. `operation` is CREATE, UPDATE or DELETE."""
 
     async def mutate(
         self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str
     ) -> JsonObject | None:
-        """The object as mutating webhooks want it: the same value where none is interested."""
+        """The object after mutating webhooks; the same value if none changed it."""
 
     async def validate(self, call: Call, obj: JsonObject | None, old: JsonObject | None, operation: str) -> None:
-        """Raise what refuses the write."""
+        """Raise the error that denies the write."""
 
     def is_idle(self, call: Call, operation: str) -> bool:
-        """No webhook or policy is interested in this call."""
+        """Whether no webhook or policy matches this call."""
 
 
 class OpenWatch(Protocol):
-    """A watch whose stream is open. `run` sends its first events, `tick` its bookmarks, `close` ends it well."""
+    """An open watch. `run` sends the initial events, `tick` sends bookmarks, `close` ends the stream properly."""
 
     resource: str
 
@@ -69,7 +69,7 @@ class Backend:
     new_uid: Callable[[], str]
     random_suffix: Callable[[], str]
     require: Callable[[Attributes], None]
-    """Raises the `ForbiddenError` of what a user may not do."""
+    """Raises `ForbiddenError` if the user lacks a permission."""
     issue_token: Callable[[Call], JsonObject]
     """The answer to a TokenRequest for the call's service account."""
 
@@ -113,7 +113,7 @@ class Call:
 
     @property
     def manager(self) -> str:
-        """Who the written fields belong to: the one named, else the program by its User-Agent."""
+        """The field manager of the written fields: `fieldManager`, or else the program in the User-Agent."""
         return self.options.field_manager or _program(self.user_agent)
 
     def of(self, namespace: str, name: str) -> Call:
@@ -121,7 +121,7 @@ class Call:
         return replace(self, path=self.path._replace(namespace=namespace, name=name))
 
     def timestamp(self) -> str:
-        """The time of the call: the same however often it is asked."""
+        """The time of the call: the same value at each use."""
         if not self._timestamp:
             self._timestamp = _printed(int(self.backend.now().timestamp()))
         return self._timestamp
@@ -142,14 +142,14 @@ class Call:
         )
 
     def record(self) -> Record:
-        """What is stored under the call's name; `NotFoundError`."""
+        """The stored record of the call's object; `NotFoundError`."""
         found = self.store.get(self.key)
         if found is None:
             raise self.not_found()
         return found
 
     def require_create(self) -> None:
-        """A write that finds nothing to change creates, which its user must be allowed too; `ForbiddenError`."""
+        """Check the permission to create, for a write that creates a missing object; `ForbiddenError`."""
         kind = self.kind
         self.backend.require(
             Attributes(

@@ -1,7 +1,7 @@
-"""Calls that wait, and when each must have ended.
+"""Timeouts of calls that wait.
 
-One look at all of them a second instead of a timer each: a limit of a minute need not be kept to the millisecond, and a
-timer costs a write more than its encoding does.
+One check of all of them each second replaces a timer for each: a limit of one minute need not be exact, and a timer
+costs a write more than its encoding does.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class _Wait:
 
 
 class Deadlines:
-    """`tick` must be called again and again; a wait ends at the first one after its time."""
+    """Call `tick` periodically; a wait ends at the first `tick` after its time."""
 
     def __init__(self, limit_s: float = TIMEOUT_S) -> None:
         self.limit_s = limit_s
         self._waits: set[_Wait] = set()
 
-    async def keep(self, answer: Awaitable[T], late: Callable[[], T]) -> T:
-        """What the awaitable gives; what `late` gives if that takes longer than the limit."""
+    async def keep(self, answer: Awaitable[T], on_timeout: Callable[[], T]) -> T:
+        """The result of the awaitable, or of `on_timeout` if it takes longer than the limit."""
         task = asyncio.current_task()
         assert task is not None
         wait = _Wait(task, asyncio.get_running_loop().time() + self.limit_s)
@@ -41,9 +41,9 @@ class Deadlines:
         try:
             return await answer
         except asyncio.CancelledError:
-            # Somebody else may have cancelled the task as well, and then that is what happened.
+            # If something else cancelled the task as well, the cancellation takes precedence.
             if wait.is_over and task.uncancel() <= wait.cancelled_before:
-                return late()
+                return on_timeout()
             raise
         finally:
             self._waits.discard(wait)

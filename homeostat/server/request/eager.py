@@ -1,8 +1,8 @@
-"""Run a coroutine at once, up to where it first has to wait.
+"""Runs a coroutine at once, up to its first wait.
 
 Most calls never wait: a get reads memory and is answered in the same turn of the event loop, without the cost of a
-task. Only a coroutine that does wait is handed on, to be finished in one. (What runs before the first wait has no
-current task: `asyncio.timeout` and task groups belong behind it.)
+task. Only a coroutine that does wait continues in a task. (Code before the first wait has no current task, so it cannot
+use `asyncio.timeout` or task groups.)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Started(Generic[T]):
 
 
 def run_eagerly(coroutine: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
-    """The coroutine's result, if it needs no wait; else an awaitable of it."""
+    """The coroutine's result if it never waits; otherwise an awaitable of it."""
     try:
         first = coroutine.send(None)
     except StopIteration as stop:

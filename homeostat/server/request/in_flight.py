@@ -1,7 +1,7 @@
-"""How many calls run at once, reads and writes apart.
+"""Limits how many calls run at once, separately for reads and writes.
 
-More wait for their turn, first come first served, so that a crowd is served more slowly and not refused; only when the
-queue is full too is one told to come back later. Watches do not count: idle ones are free.
+Further calls wait in order, so that under load calls are slower but not refused. If the queue is full too, the call
+fails with 429. Watches do not count, because idle ones cost nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"
 
 
 class Lane:
-    """Room for `most`. Who `enter`s without success waits with `turn`; either way `leave` once done."""
+    """Admits `most` calls at once. If `enter` is False, await `turn`; in both cases call `leave` at the end."""
 
     __slots__ = ("_most", "_most_waiting", "_running", "_waiting", "_what")
 
@@ -32,7 +32,7 @@ class Lane:
         return True
 
     async def turn(self) -> None:
-        """`TooManyRequestsError` if too many wait already."""
+        """Wait to be admitted; `TooManyRequestsError` if too many wait already."""
         if len(self._waiting) >= self._most_waiting:
             raise TooManyRequestsError(f"too many {self._what} at once, please try again later", retry_after_s=1)
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -50,7 +50,7 @@ class Lane:
         while self._waiting:
             place = self._waiting.popleft()
             if not place.done():
-                place.set_result(None)  # which hands over the room
+                place.set_result(None)  # The waiter takes over the place.
                 return
         self._running -= 1
 

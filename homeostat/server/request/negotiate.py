@@ -1,4 +1,7 @@
-"""What representation a client accepts, and what it sent. The first acceptable alternative wins."""
+"""Content negotiation: the representation that a client accepts, and the format of its body.
+
+The first alternative that the server supports is chosen.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,7 @@ def _served(media: str, values: dict[str, str], *, discovery: bool) -> Represent
 
 @lru_cache(maxsize=256)
 def body_type(content_type: str) -> Literal["json", "yaml", "protobuf"]:
-    """What a request body is; a missing Content-Type means JSON."""
+    """The format of a request body; a missing Content-Type means JSON."""
     media = content_type.partition(";")[0].strip().lower()
     if media in {"", JSON}:
         return "json"

@@ -1,10 +1,10 @@
-"""Calls with much to do, carried out in a thread so that nobody else has to wait for them.
+"""Runs expensive calls in a thread, so that they do not block the event loop.
 
 Python takes seconds to walk what it decodes in milliseconds. So a call with a large body, on a large object or of a
-kind that takes long to check does its work in a thread, and what it asks of the store and of admission is done on the
-event loop, as for every other call. There is one such thread: more would only take more time from the loop. While a
-call waits for a webhook or a commit, it is there for others. A call that turns out to be long only on the way
-(`TooLongError`) begins anew there; until its commit nothing has happened. Decision 21 has the figures.
+kind that is slow to validate runs in a thread. Its calls to the store and to admission run on the event loop, as for
+every other call. There is one thread: more of them would only take more time from the loop. While a call waits for a
+webhook or a commit, the thread serves other calls. A call that turns out to be expensive (`TooLongError`) starts again
+in the thread; until its commit it has no effect. Decision 21 has the figures.
 """
 
 from __future__ import annotations
@@ -24,91 +24,91 @@ from homeostat.server.request.call import Admission, Answer, Call
 from homeostat.store.base import Store
 
 LARGE_BYTES = 64 * 1024
-"""A body, or a stored object, from which on a call is carried out in the thread."""
+"""A call with a body or a stored object of at least this size runs in the thread."""
 DENSE_ITEMS = 1_000
-"""Objects, arrays and nulls from which on a smaller one is too: they are what takes the time."""
+"""So does a smaller one with more objects, arrays and nulls than this: they take the time."""
 _SMALL_BYTES = 4 * 1024
 
 _thread = ThreadPoolExecutor(1, thread_name_prefix="homeostat-large-calls")
 _ident = 0
-"""Of the thread, once it has carried out something."""
+"""The identifier of the thread, once it has run a call."""
 
 T = TypeVar("T")
 Verb = Callable[[Call], Coroutine[Any, Any, Answer]]
 
 
 class TooLongError(Exception):
-    """This has to go on in the thread; raised only outside of it."""
+    """The call must start again in the thread; raised only outside of it."""
 
 
 def is_offloaded() -> bool:
-    """Whether this runs in the thread, where it may take its time."""
+    """Whether the caller runs in the thread, where it does not block the loop."""
     return get_ident() == _ident
 
 
-async def in_thread(look: Callable[[], T]) -> T:
-    """What a long look at things that do not change shows."""
-    return await _there(look)
+async def in_thread(function: Callable[[], T]) -> T:
+    """The result of a function that only reads immutable data, computed in the thread."""
+    return await _run_in_thread(function)
 
 
 def offloaded(verb: Verb) -> Verb:
-    """The verb, with long calls carried out in the thread."""
+    """Make a verb run its expensive calls in the thread."""
 
     @wraps(verb)
     async def run(call: Call) -> Answer:
         if _is_large(call):
-            return await _carry(verb, call)
+            return await _offload(verb, call)
         try:
             return await verb(call)
         except TooLongError:
-            return await _carry(verb, call)
+            return await _offload(verb, call)
 
     return run
 
 
 def _is_large(call: Call) -> bool:
-    if call.kind.behaviour.is_slow or (len(call.body) > _SMALL_BYTES and _is_much(call.body, call.content_type)):
+    if call.kind.behaviour.is_slow or (len(call.body) > _SMALL_BYTES and _is_expensive(call.body, call.content_type)):
         return True
     record = call.store.get(call.key) if call.path.name else None
-    return record is not None and len(record.value) > _SMALL_BYTES and _is_much(record.value)
+    return record is not None and len(record.value) > _SMALL_BYTES and _is_expensive(record.value)
 
 
-def _is_much(data: bytes, content_type: str = "") -> bool:
-    """More than a few kilobytes of something; protobuf and YAML do not show how much they hold."""
+def _is_expensive(data: bytes, content_type: str = "") -> bool:
+    """Whether some kilobytes are expensive to process; the size of protobuf and YAML does not show their content."""
     if len(data) >= LARGE_BYTES or "protobuf" in content_type or ("yaml" in content_type and b"&" in data):
         return True
     return data.count(b"{") + data.count(b"[") + data.count(b"null") > DENSE_ITEMS
 
 
-async def _carry(verb: Verb, call: Call) -> Answer:
+async def _offload(verb: Verb, call: Call) -> Answer:
     loop = asyncio.get_running_loop()
-    errand = _Errand(loop)
+    caller = _LoopCaller(loop)
     backend = replace(
         call.backend,
-        store=cast("Store", _OnLoop(call.backend.store, errand)),
-        admission=cast("Admission", _OnLoop(call.backend.admission, errand)),
-        require=errand.bound(call.backend.require),
+        store=cast("Store", _OnLoop(call.backend.store, caller)),
+        admission=cast("Admission", _OnLoop(call.backend.admission, caller)),
+        require=caller.bound(call.backend.require),
     )
     work = verb(replace(call, backend=backend))
-    granted: _Box | None = None
+    outcome: _Box | None = None
     try:
         while True:
-            reached = await _there(partial(_go_on, work, granted))
+            reached = await _run_in_thread(partial(_resume, work, outcome))
             if isinstance(reached, _Done):
                 return reached.answer
-            if not isinstance(reached, _Wish):
-                told = f"{verb.__name__} of {call.kind.group_resource} awaited the event loop in a worker thread"
-                raise RuntimeError(told)
-            granted = await _grant(reached)
+            if not isinstance(reached, _LoopWait):
+                message = f"{verb.__name__} of {call.kind.group_resource} awaited the event loop in a worker thread"
+                raise RuntimeError(message)
+            outcome = await _finish_wait(reached)
     except BaseException:
-        errand.give_up()
-        _thread.submit(work.close)  # there, since it may just be running
+        caller.cancel()
+        _thread.submit(work.close)  # in the thread, because it may be running there now
         raise
 
 
 _Box = list[tuple[Any, BaseException | None]]
-"""What came of something, until it is taken out: an error that were still held here would hold its frames, and with
-them the body, until the next collection."""
+"""A result or an error until it is taken out. An error that stayed here would keep its frames, and with them the body,
+until the next garbage collection."""
 
 
 def _taken(box: _Box) -> Any:
@@ -121,8 +121,8 @@ def _taken(box: _Box) -> Any:
         del error
 
 
-async def _there(function: Callable[[], T]) -> T:
-    """What the function gives in the thread."""
+async def _run_in_thread(function: Callable[[], T]) -> T:
+    """The result of the function, computed in the thread."""
     loop = asyncio.get_running_loop()
     is_done: asyncio.Future[None] = loop.create_future()
     box: _Box = []
@@ -132,7 +132,7 @@ async def _there(function: Callable[[], T]) -> T:
             box.append((function(), None))
         except BaseException as error:
             box.append((None, error))
-        with suppress(RuntimeError):  # the loop may have been closed
+        with suppress(RuntimeError):  # the loop may be closed
             loop.call_soon_threadsafe(_wake, is_done)
 
     _thread.submit(run)
@@ -149,72 +149,72 @@ class _Done(NamedTuple):
     answer: Answer
 
 
-class _Wish(NamedTuple):
-    """What a call in the thread waits for; the loop grants it, and the thread is another's meanwhile."""
+class _LoopWait(NamedTuple):
+    """A coroutine that a call in the thread awaits. It runs on the loop; meanwhile the thread serves other calls."""
 
     function: Callable[..., Awaitable[Any]]
     args: tuple[Any, ...]
     more: dict[str, Any]
 
-    def __await__(self) -> Generator[_Wish, _Box, Any]:
+    def __await__(self) -> Generator[_LoopWait, _Box, Any]:
         return _taken((yield self))
 
 
-def _go_on(work: Coroutine[Any, Any, Answer], granted: _Box | None) -> object:
-    """In the thread, up to the next wish or to the end."""
+def _resume(work: Coroutine[Any, Any, Answer], outcome: _Box | None) -> object:
+    """In the thread: run up to the next wait for the loop, or to the end."""
     global _ident  # noqa: PLW0603
     _ident = get_ident()
     try:
-        return work.send(granted)
+        return work.send(outcome)
     except StopIteration as stop:
         return _Done(stop.value)
 
 
-async def _grant(wish: _Wish) -> _Box:
+async def _finish_wait(wait: _LoopWait) -> _Box:
     try:
-        return [(await wish.function(*wish.args, **wish.more), None)]
+        return [(await wait.function(*wait.args, **wait.more), None)]
     except Exception as error:
-        return [(None, error)]  # raised where it was wished for
+        return [(None, error)]  # raised where it is awaited
 
 
-class _Errand:
-    """The way from the thread to the loop and back, until somebody gives the call up."""
+class _LoopCaller:
+    """Runs functions on the loop for a call in the thread, until the call is cancelled."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._loop_thread = get_ident()
-        self._is_over = threading.Event()
-        self._asked: Future[Any] | None = None
+        self._is_cancelled = threading.Event()
+        self._pending: Future[Any] | None = None
 
-    def ask(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
-        """What the function gives when the loop calls it, which it does at once."""
-        if self._is_over.is_set():
+    def run(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
+        """The result of the function, which the loop calls soon."""
+        if self._is_cancelled.is_set():
             raise CancelledError
-        self._asked = asked = asyncio.run_coroutine_threadsafe(_call(function, *args, **more), self._loop)
-        if self._is_over.is_set():
-            asked.cancel()
-        return asked.result()
+        self._pending = pending = asyncio.run_coroutine_threadsafe(_call(function, *args, **more), self._loop)
+        if self._is_cancelled.is_set():
+            pending.cancel()
+        return pending.result()
 
     def bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, called on the loop whoever calls it. The loop itself may too: of what it was passed."""
+        """A function that runs `function` on the loop, from whichever thread it is called."""
         if inspect.iscoroutinefunction(function):
 
-            async def await_there(*args: Any, **more: Any) -> Any:
-                return await (function(*args, **more) if self._is_there() else _Wish(function, args, more))
+            async def await_on_loop(*args: Any, **more: Any) -> Any:
+                return await (function(*args, **more) if self._is_on_loop() else _LoopWait(function, args, more))
 
-            return await_there
+            return await_on_loop
 
-        def call_there(*args: Any, **more: Any) -> Any:
-            return function(*args, **more) if self._is_there() else self.ask(function, *args, **more)
+        def call_on_loop(*args: Any, **more: Any) -> Any:
+            return function(*args, **more) if self._is_on_loop() else self.run(function, *args, **more)
 
-        return call_there
+        return call_on_loop
 
-    def give_up(self) -> None:
-        self._is_over.set()
-        if self._asked is not None:
-            self._asked.cancel()
+    def cancel(self) -> None:
+        self._is_cancelled.set()
+        if self._pending is not None:
+            self._pending.cancel()
 
-    def _is_there(self) -> bool:
+    def _is_on_loop(self) -> bool:
         return get_ident() == self._loop_thread
 
 
@@ -223,12 +223,12 @@ async def _call(function: Callable[..., Any], *args: Any, **more: Any) -> Any:
 
 
 class _OnLoop:
-    """Something of the loop's, as the thread sees it: its methods are called on the loop."""
+    """A proxy whose methods run on the loop."""
 
-    def __init__(self, target: object, errand: _Errand) -> None:
+    def __init__(self, target: object, caller: _LoopCaller) -> None:
         self._target = target
-        self._errand = errand
+        self._caller = caller
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
-        return self._errand.bound(found) if callable(found) else found
+        return self._caller.bound(found) if callable(found) else found

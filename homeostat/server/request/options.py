@@ -1,4 +1,4 @@
-"""The query parameters of a call, parsed once; a value that does not parse answers 400. Unknown ones are ignored."""
+"""The query parameters of a call, parsed once. An invalid value is a 400; unknown parameters are ignored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Options(msgspec.Struct, frozen=True, gc=False):
     orphan_dependents: bool | None = None
     include_object: str = "Metadata"
     skip_status: bool = False
-    """Ours: a watch may leave out what only the status subresource changed."""
+    """Our own parameter: the watch omits changes by the status subresource."""
 
 
 NO_OPTIONS = Options()
@@ -128,5 +128,7 @@ def _manager(text: str) -> str:
 
 
 def _refuse(causes: list[Cause]) -> NoReturn:
-    told = ", ".join(f"{cause.field}: {cause.message}" for cause in causes)
-    raise InvalidError(f"the request's options are invalid: {told}", kind="Options", group="meta.k8s.io", causes=causes)
+    problems = ", ".join(f"{cause.field}: {cause.message}" for cause in causes)
+    raise InvalidError(
+        f"the request's options are invalid: {problems}", kind="Options", group="meta.k8s.io", causes=causes
+    )

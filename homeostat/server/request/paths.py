@@ -1,9 +1,9 @@
-"""URLs of the Kubernetes API, taken apart once. Pure.
+"""Parses the URL paths of the Kubernetes API. Pure.
 
     /api/v1/namespaces/{ns}/pods/{name}/status      group "", version v1
     /apis/{group}/{version}/{plural}[/{name}[/{subresource}]]
 
-Everything else (`/version`, `/openapi/v3`, `/apis` itself) is not an object's path and parses to None.
+Any other path (`/version`, `/openapi/v3`, `/apis` itself) is not an object's and parses to None.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_SEGMENTS = 9
 
 
 def parse_path(path: str) -> ObjectPath | None:
-    """The object path of a URL, or None for a path of another sort; `BadRequestError` for a path no client means."""
+    """The object path of a URL, None for any other path; `BadRequestError` for an invalid segment."""
     parts = path.strip("/").split("/")
     if "%" in path or "/." in path:
         parts = [_decoded(part) for part in parts]

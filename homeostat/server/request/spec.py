@@ -1,4 +1,4 @@
-"""The `spec` of an object that is answered and not stored: reviews, token requests."""
+"""Reads the `spec` of objects that are not stored: reviews, token requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_spec(obj: Json, shape: type[T]) -> T:
 
 
 def _without_nulls(value: Json) -> Json:
-    """Down to the fields of a spec's own objects, which is as deep as these go."""
+    """Without nulls, down to the fields of the spec's own objects: such specs are no deeper."""
     if not isinstance(value, dict):
         return value
     return {

@@ -1,7 +1,7 @@
 """DELETE of one object, and of a collection.
 
-An object goes at once, unless finalizers hold it: then it gets a `deletionTimestamp` and goes with the last of them.
-How dependents are treated (`propagationPolicy`) becomes a finalizer that the garbage collector acts on.
+An object without finalizers is deleted at once. Otherwise it gets a `deletionTimestamp` and is deleted with its last
+finalizer. `propagationPolicy` becomes a finalizer that the garbage collector acts on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError, invalid_object, unsupported
 from homeostat.objects.json import JsonObject, encode
-from homeostat.server.namespaces import IMMORTAL_NAMESPACES
+from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
 from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.options import PROPAGATION_POLICIES
@@ -27,7 +27,7 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _RACE_TRIES = 20
 _AT_ONCE = 64
-"""Deletions of a collection under way together, so that they share commits."""
+"""Deletions of a collection that run at the same time, so that they share commits."""
 
 
 class Preconditions(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
 
 async def delete(call: Call) -> Answer:
     options = read_options(call)
-    if call.kind.kind == "Namespace" and not call.kind.group and call.name in IMMORTAL_NAMESPACES:
+    if call.kind.kind == "Namespace" and not call.kind.group and call.name in UNDELETABLE_NAMESPACES:
         raise call.forbidden("this namespace may not be deleted")
     written = await delete_object(call, options)
     if not written.is_gone:
@@ -60,7 +60,7 @@ async def delete(call: Call) -> Answer:
 
 
 def _as_object(call: Call) -> Call:
-    """A Status has no table; kubectl asks for one all the same."""
+    """A Status has no table form, but kubectl requests one."""
     from homeostat.server.request.negotiate import Representation
 
     call.representation = Representation(yaml=call.representation.yaml)
@@ -68,7 +68,7 @@ def _as_object(call: Call) -> Call:
 
 
 def read_options(call: Call) -> DeleteOptions:
-    """Delete options of the body, completed by those of the query."""
+    """The delete options of the body and of the query."""
     options = DeleteOptions()
     if call.body:
         value = parse_body(call)
@@ -96,7 +96,7 @@ def read_options(call: Call) -> DeleteOptions:
 
 
 async def delete_object(call: Call, options: DeleteOptions) -> Written:
-    """Delete or mark for deletion what is stored under the call's name."""
+    """Delete the call's object, or mark it for deletion."""
     for _ in range(_RACE_TRIES):
         record = call.record()
         obj = object_of(call.kind, record)
@@ -142,7 +142,7 @@ def _check_preconditions(call: Call, options: DeleteOptions, obj: JsonObject) ->
 
 
 def mark_deleted(call: Call, obj: JsonObject, policy: str) -> None:
-    """Give an object its deletionTimestamp and the finalizer that its propagation policy asks for. In place."""
+    """Set the deletionTimestamp and the finalizer of the propagation policy. In place."""
     metadata = obj["metadata"]
     finalizers = [name for name in metadata.get("finalizers") or () if not (policy and name in {FOREGROUND, ORPHAN})]
     if policy == "Foreground":
@@ -163,7 +163,7 @@ def mark_deleted(call: Call, obj: JsonObject, policy: str) -> None:
 
 
 async def delete_collection(call: Call) -> Answer:
-    """DELETE of all that a selector picks; answers with the list of them."""
+    """DELETE of all selected objects; the response is a list of them."""
     options = read_options(call)
     await await_version(call)
     selection = selection_of(call)
@@ -178,7 +178,7 @@ async def delete_collection(call: Call) -> Answer:
 
 
 async def _delete_listed(call: Call, record: Record, options: DeleteOptions) -> Written | None:
-    """One object of a collection; None if somebody else was quicker."""
+    """Delete one object of a collection; None if another writer was faster."""
     try:
         return await delete_object(call.of(record.key.namespace, record.key.name), options)
     except NotFoundError:

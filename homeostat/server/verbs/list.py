@@ -1,4 +1,4 @@
-"""LIST: the state of a scope at a revision, whole or in pages of one fixed snapshot."""
+"""LIST: the state of a scope at a revision, at once or in pages of the same snapshot."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from homeostat.server.view.view import view_of
 from homeostat.store.base import CompactedError, Page, Record
 
 _LATEST = -1
-"""A token's revision that means: go on in the newest state, which is not the first page's any more."""
+"""In a token: continue with the newest state, because the first page's snapshot is compacted."""
 
 
 class Continue(msgspec.Struct, frozen=True):
-    """Where the next page begins: behind (namespace, name) in the snapshot of a revision."""
+    """A continue token: the next page begins after (namespace, name) in the snapshot of a revision."""
 
     rv: int
     after: tuple[str, str]
@@ -84,7 +84,7 @@ async def _page(call: Call, selection: Selection) -> Page:
 
 
 async def _newest(call: Call, selection: Selection, after: tuple[str, str] | None = None) -> Page:
-    """The current state; of it, what comes behind (namespace, name) `after`."""
+    """The current state, from the object after (namespace, name) `after`."""
     records, revision = call.store.select(selection.scope), call.store.revision
     records = await selection.pick(records)
     if after is not None:

@@ -78,11 +78,11 @@ def _patch_object(call: Call) -> JsonObject:
 
 
 def _patched(call: Call, patched: Json, old: JsonObject) -> JsonObject:
-    """A patch's outcome as an object of the kind: the identity is the old one's, the rest is checked like a body."""
+    """Check the result of a patch like a body; identity fields that it lacks are those of the stored object."""
     if not isinstance(patched, dict):
         raise BadRequestError("the result of the patch is not an object")
     if call.subresource == "status":
-        # Nothing but the status is written: the rest of the object need not be walked where the patch left it alone.
+        # Only the status is written, so fields that the patch did not change need no check.
         patched = {name: item for name, item in patched.items() if item is not old.get(name) or name in _ALWAYS}
     metadata = patched.get("metadata")
     if isinstance(metadata, dict):
@@ -104,7 +104,7 @@ def _patch_cause(error: ApiError) -> Cause:
 
 
 async def apply(call: Call) -> Answer:
-    """Server-side apply: creates what is not there."""
+    """Server-side apply. It creates a missing object."""
     if not call.options.field_manager:
         raise invalid_object(
             "PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")]
@@ -119,7 +119,7 @@ async def apply(call: Call) -> Answer:
         try:
             created = await create(call, conform(call, _merge(call, None, configuration)))
         except AlreadyExistsError:
-            # Somebody else was quicker; the same is applied to what they made.
+            # Another writer was faster; apply to the object that it created.
             configuration = _apply_body(call)
         else:
             return one(call, created.body, status=201)
@@ -128,7 +128,7 @@ async def apply(call: Call) -> Answer:
 
 
 def _refuse_uid(call: Call, configuration: JsonObject) -> None:
-    """A configuration with a uid is about an object that was there, and a new one is another."""
+    """A configuration with a uid means an existing object, so it must not create one."""
     uid = configuration["metadata"].get("uid")
     if uid:
         raise ConflictError(
@@ -141,7 +141,7 @@ def _refuse_uid(call: Call, configuration: JsonObject) -> None:
 
 
 def _apply_body(call: Call) -> JsonObject:
-    """The applied configuration. It is YAML by name; most clients send the JSON that YAML contains."""
+    """The applied configuration. Its media type is YAML; most clients send JSON, which is valid YAML."""
     value = _yaml_or_json(call.body)
     if not isinstance(value, dict):
         raise BadRequestError("an apply configuration must be an object")

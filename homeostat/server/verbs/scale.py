@@ -1,4 +1,4 @@
-"""The `scale` subresource: any kind with replicas, seen as an autoscaling/v1 Scale."""
+"""The `scale` subresource: any kind with replicas, shown as an autoscaling/v1 Scale."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _at(obj: Json, path: str) -> Json:
 
 
 def with_replicas(kind: Kind, obj: JsonObject, replicas: int) -> JsonObject:
-    """The object with another number of replicas: a value of its own along the changed path."""
+    """The object with another number of replicas; the original is not changed."""
     assert kind.scale is not None
     result = target = dict(obj)
     *parents, last = kind.scale.spec_replicas.strip(".").split(".")

@@ -1,4 +1,4 @@
-"""What may be done with the parts of an object that have paths of their own."""
+"""The verbs of subresources."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from homeostat.server.view.answer import one
 from homeostat.server.write import change
 
 _CLAIMS = ("name", "uid", "resourceVersion")
-"""What a body says of the object that it is about, to be checked against the stored one."""
+"""Metadata of the body that must match the stored object."""
 
 
 @offloaded
 async def finalize(call: Call) -> Answer:
     """PUT of a namespace's `finalize`: the only way to change its `spec.finalizers`."""
-    # Read before defaults, which would give a namespace back the finalizer that is being taken from it.
+    # Read before defaults are set: they would add the finalizer that this call removes.
     asked = parse_body(call)
     spec = asked.get("spec") if isinstance(asked, dict) else None
     wanted = spec.get("finalizers") or [] if isinstance(spec, dict) else []

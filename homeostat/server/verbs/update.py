@@ -17,7 +17,7 @@ from homeostat.server.write import change, create
 async def update(call: Call) -> Answer:
     if call.kind.create_on_update and not call.subresource and call.store.get(call.key) is None:
         call.require_create()
-        # Somebody else may be quicker; then theirs is replaced.
+        # If another writer creates it first, that object is replaced.
         with suppress(AlreadyExistsError):
             created = await create(call, read_object(call))
             return one(call, created.body, status=201)

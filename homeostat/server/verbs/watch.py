@@ -1,8 +1,8 @@
 """WATCH: the log after a revision, as a stream of JSON lines.
 
-One loop at the commit writes its events to every stream of their scope: no task and no queue a watcher. An event is
-framed once for each view of it (kind version and representation) and the same bytes go to all, those of one commit in
-one write. A reader that falls behind is cut off by the stream's limit and resumes by revision.
+At each commit, one loop writes the events to every stream of their scope; a watcher has no task and no queue of its
+own. An event is encoded once for each view (kind version and representation), and all streams get the same bytes, those
+of one commit in one write. A reader that falls behind is disconnected by the stream's limit and resumes by revision.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHORTEST_S, _LONGEST_S = 1800, 3600
 
 
 class Watches:
-    """All open watches, so that one timer serves their bookmarks and ends."""
+    """All open watches. One timer sends their bookmarks and ends those whose time is up."""
 
     def __init__(self) -> None:
         self._open: set[OpenWatch] = set()
@@ -57,14 +57,14 @@ class Watches:
             watch.tick(now)
 
     def close(self, resource: str = "") -> None:
-        """End the watches of a resource, or all, well."""
+        """End the watches of a resource, or all watches, properly."""
         for watch in list(self._open):
             if not resource or watch.resource == resource:
                 watch.close()
 
 
 class Watcher:
-    """One open watch: a stream, what it wants to see, and how it wants to see it."""
+    """One open watch: a stream, a selection of objects, and their representation."""
 
     def __init__(self, call: Call, selection: Selection, view: View, since: int | None) -> None:
         self.resource = call.kind.resource
@@ -91,7 +91,7 @@ class Watcher:
         watches.run(self)
 
     async def run(self) -> None:
-        """Send what is there already, then follow the log."""
+        """Send the initial events, then subscribe to the log."""
         try:
             since = self._since if self._since is not None else await self._send_initial()
             self._subscription = await self._call.store.subscribe(
@@ -103,14 +103,14 @@ class Watcher:
         except FutureRevisionError as error:
             self._fail(expired(str(error)))
         except StoreError as error:
-            # An open stream that nothing feeds would look like one on which nothing happens.
+            # Without an error, the client would take the stream for one without changes.
             log.error("failed to start watch", extra={"resource": self.resource, "reason": str(error)})
             self._fail(InternalError("cannot read the store; see the log of the server"))
         if self._stream is not None and self._stream.closed:
             self._ended()
 
     async def _send_initial(self) -> int:
-        """Every object there is as ADDED, in the order of names; the revision of that state."""
+        """Send every selected object as ADDED, ordered by name. Returns the revision of that state."""
         stream = self._stream
         assert stream is not None
         store = self._call.store
@@ -131,21 +131,21 @@ class Watcher:
         try:
             chunk = self._frame(event)
         except BaseException:
-            # The reader has missed an event: it must not be told of later ones, nor of a later revision.
+            # The reader missed an event, so it must not see later events or a later revision.
             self.close()
             raise
         if chunk:
             self._frames.append(chunk)
 
     def _flush(self) -> None:
-        """What one commit changed goes out in one piece."""
+        """Write the events of one commit at once."""
         frames, stream = self._frames, self._stream
         if frames and stream is not None:
             stream.send(frames[0] if len(frames) == 1 else b"".join(frames))
             self._frames = []
 
     def _frame(self, event: Event) -> bytes:
-        """The event as this watch shows it; nothing if it does not."""
+        """The event as this watch shows it; empty if the selection does not include it."""
         if self._selection.is_all:
             return shared_frame(self._view, event)
         change = self._selection.change(event)

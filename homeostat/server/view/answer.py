@@ -1,4 +1,4 @@
-"""Replies: one object or many, in the representation that the client asked for."""
+"""Responses with one object or a list, in the representation that the client requested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CUT_WARNING_CHARACTERS = 256
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """As many warnings as headers should hold; where they are too long together, each is cut first."""
+    """Warning headers, within the size that headers should have; if they are too long together, each is shortened."""
     if sum(map(len, warnings)) > _WARNING_CHARACTERS:
         warnings = [
             text[:_CUT_WARNING_CHARACTERS] for text in warnings[: _WARNING_CHARACTERS // _CUT_WARNING_CHARACTERS]
@@ -31,7 +31,7 @@ def _quoted(text: str) -> str:
 
 
 def one(call: Call, body: bytes, *, status: int = 200) -> Reply:
-    """One object's bytes as the reply to a call."""
+    """The response with one object, given its bytes."""
     headers = warning_headers(call.warnings) if call.warnings else ()
     representation = call.representation
     if representation.form == "object" and not representation.yaml:
@@ -75,12 +75,12 @@ def indented(body: bytes) -> bytes:
 
 
 async def many(call: Call, parts: list[bytes]) -> Reply:
-    """A list's parts as the reply; large ones compressed where the client can take it."""
+    """The response with a list, given its parts; large lists are compressed if the client accepts gzip."""
     headers = warning_headers(call.warnings) if call.warnings else ()
     if call.representation.yaml:
         from homeostat.objects import yaml
 
-        # Slow enough to hold up everybody else.
+        # Slow enough to block the event loop.
         return Reply(200, await asyncio.to_thread(lambda: yaml.dump(decode_stored(b"".join(parts)))), YAML, headers)
     if call.options.pretty:
         parts = [indented(b"".join(parts))]

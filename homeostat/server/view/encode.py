@@ -1,11 +1,11 @@
-"""Objects as bytes: how they are stored, and what a client asked to see of them.
+"""The encoding of stored objects.
 
 A stored object begins with a head that is the same for all objects of its kind, then its revision, then the rest:
 
     {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"resourceVersion":"  41  ","name":...},"spec":...}
 
-So the revision is spliced in at the commit without a second encoding, another version of the kind is another head, and
-the metadata alone is a slice. Nothing is decoded to be listed.
+So the commit inserts the revision without encoding again, another version of the kind only differs in the head, and the
+metadata are a slice. A list decodes nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GZIP_FROM_BYTES = 128 * 1024
 
 
 def draft_of(kind: Kind, obj: JsonObject) -> Draft:
-    """The bytes of an object for the store; its `resourceVersion` is left to the commit."""
+    """The bytes of an object for the store; the commit inserts its `resourceVersion`."""
     if kind.to_storage is not None:
         obj = kind.to_storage(obj)
     metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
@@ -38,7 +38,7 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
 
 
 def object_bytes(kind: Kind, record: Record) -> bytes:
-    """A stored object as this kind's version of it."""
+    """The bytes of a stored object at this kind's version."""
     value = record.value
     if kind.from_storage is not None:
         return encode(object_of(kind, record))
@@ -49,7 +49,7 @@ def object_bytes(kind: Kind, record: Record) -> bytes:
 
 
 def object_of(kind: Kind, record: Record) -> JsonObject:
-    """A stored object, decoded: a value of its own."""
+    """A stored object, decoded anew."""
     obj = decode_stored(record.value)
     if kind.from_storage is not None:
         obj = kind.from_storage(obj)
@@ -68,7 +68,7 @@ _PARTIAL = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","meta
 def metadata_bytes(record: Record) -> bytes:
     note, value = record.note, record.value
     if note is None:
-        # A watch of every object must not make a note of every object.
+        # A watch of all objects must not create a note for each of them.
         return bytes(_envelopes.decode(value).metadata)
     start = value.index(_METADATA) + len(_METADATA)
     if not note.metadata_end:
@@ -93,13 +93,13 @@ _NO_LABELS: dict[str, str] = {}
 
 
 class Note(msgspec.Struct, gc=False):
-    """What reading a record once has shown of it; kept in `Record.note`."""
+    """Values read from a record, cached in `Record.note`."""
 
     labels: dict[str, str]
     metadata_end: int = 0
-    """Where the metadata ends in the record's value; 0 until somebody asked."""
+    """Where the metadata end in the record's value; 0 until needed."""
     row: tuple[object, object] | None = None
-    """The columns that a table row was prepared for, and the row."""
+    """The columns of a prepared table row, and the row."""
     fields: tuple[Kind, dict[str, str]] | None = None
     """The kind whose selectable fields were read, and their values."""
 
@@ -113,7 +113,7 @@ def note_of(record: Record) -> Note:
 
 
 def list_metadata(revision: int, continue_token: str, remaining: int) -> JsonObject:
-    """Of a list, or of a page of one: what is left is known only where there is more."""
+    """The metadata of a list or of a page; `remainingItemCount` only if more follows."""
     metadata: JsonObject = {"resourceVersion": str(revision)}
     if continue_token:
         metadata["continue"] = continue_token
@@ -125,14 +125,14 @@ def list_metadata(revision: int, continue_token: str, remaining: int) -> JsonObj
 def list_parts(
     kind: str, api_version: str, items: Sequence[bytes], *, revision: int, continue_token: str = "", remaining: int = 0
 ) -> list[bytes]:
-    """A list as parts to write one after the other; the items are not copied into one body."""
+    """A list as parts to write one after the other, without copying the items."""
     metadata = list_metadata(revision, continue_token, remaining)
     head = b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":[' % (encode(kind), encode(api_version), encode(metadata))
     return joined(head, items, b"]}")
 
 
 def joined(head: bytes, items: Sequence[bytes], tail: bytes) -> list[bytes]:
-    """Items with commas between them, none copied: a list being sent costs no more memory than what it is sent from."""
+    """Items with commas between them, not copied: a list that is being sent shares its memory with the store."""
     if not items:
         return [head, tail]
     parts = [b","] * (2 * len(items) + 1)

@@ -1,4 +1,4 @@
-"""Which objects a list or watch wants: a scope of the store, and label and field selectors within it."""
+"""Which objects a list or watch selects: a scope of the store, and label and field selectors within it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from homeostat.server.view.encode import note_of, object_of
 from homeostat.store.base import Event, Record, Scope
 
 Test = Callable[[Record], bool]
-_MANY_QUESTIONS = 50_000
+_MANY_TESTS = 50_000
 
 
 class Selection:
-    """`tests` all hold for what is selected; without any, the whole scope is."""
+    """Selects the records for which all `tests` hold; without tests, the whole scope."""
 
     def __init__(self, scope: Scope, tests: Sequence[Test], *, terms: int = 0) -> None:
         self.scope = scope
@@ -30,8 +30,8 @@ class Selection:
         return all(test(record) for test in self._tests)
 
     async def pick(self, records: Sequence[Record]) -> Sequence[Record]:
-        """Those that match; many records or terms are gone through in a thread."""
-        if len(records) * self._terms < _MANY_QUESTIONS:
+        """The records that match; many records or terms are tested in a thread."""
+        if len(records) * self._terms < _MANY_TESTS:
             return self.filter(records)
         return await in_thread(lambda: self.filter(records))
 
@@ -41,7 +41,7 @@ class Selection:
         return records
 
     def change(self, event: Event) -> Literal["ADDED", "MODIFIED", "DELETED"] | None:
-        """What an event is for a watcher of this selection: an object may come into it or leave it by a change."""
+        """The type of an event for a watch of this selection: a change may move an object into or out of it."""
         was_in = event.previous is not None and self.matches(event.previous)
         if event.type == "DELETED":
             return "DELETED" if was_in else None
@@ -72,7 +72,7 @@ def _by_labels(selector: LabelSelector) -> Test:
 
 
 def _narrowed(kind: Kind, scope: Scope, term: FieldTerm) -> tuple[Scope, Test | None]:
-    """A term on the name or the namespace narrows the scope where it can; any other is tested."""
+    """A term on the name or namespace narrows the scope if possible; any other term becomes a test."""
     is_wanted = term.equal
     value = term.value
     match term.field:
@@ -92,7 +92,7 @@ def _narrowed(kind: Kind, scope: Scope, term: FieldTerm) -> tuple[Scope, Test | 
 
 def _fields(kind: Kind, record: Record) -> dict[str, str]:
     note = note_of(record)
-    held = note.fields
-    if held is None or held[0] is not kind:
-        held = note.fields = (kind, kind.behaviour.selectable(object_of(kind, record)))
-    return held[1]
+    cached = note.fields
+    if cached is None or cached[0] is not kind:
+        cached = note.fields = (kind, kind.behaviour.selectable(object_of(kind, record)))
+    return cached[1]

@@ -1,8 +1,8 @@
-"""What `kubectl get` prints: the columns of a kind and the cells of its objects, as meta.k8s.io/v1 Table has them.
+"""The columns of a kind and the cells of its objects for a meta.k8s.io/v1 Table, which `kubectl get` prints.
 
-A list of thousands of rows is the hot path, and only ages change while an object does not. So a row is prepared once
-(`prepare`: its cells as encoded JSON with a hole for each age, to be kept with the object) and rendered for each
-request (`render`: splice the ages, about a microsecond).
+Lists of thousands of rows must be fast, and while an object stays the same only its ages change. So `prepare` computes
+a row once (its cells as JSON with a gap for each age, cached with the object), and `render` inserts the ages for each
+request, in about a microsecond.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def columns_of(group: str, kind: str, printer_columns: Sequence[JsonObject] = ()
 
 
 def _custom_printer(printer_columns: Iterable[JsonObject]) -> Printer:
-    """Name and what the definition adds; Name and Age where it adds nothing."""
+    """Name and the definition's columns; Name and Age if it has none."""
     columns, readers = [], []
     for each in printer_columns:
         path = text(each, "jsonPath")

@@ -1,4 +1,4 @@
-"""Objects as rows of a meta.k8s.io/v1 Table. A row's cells are worked out once and kept with the record."""
+"""Objects as rows of a meta.k8s.io/v1 Table. The cells of a row are computed once and cached with the record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from homeostat.store.base import Record
 
 _MANY_ROWS = 10_000
 _MANY_BYTES = 2_000_000
-"""Of objects times columns: some tens of milliseconds."""
+"""Bytes of objects times columns, which take some tens of milliseconds."""
 
 
 class TableView:
@@ -29,7 +29,7 @@ class TableView:
         return b"".join(self._document([row], {"resourceVersion": str(record.revision)}))
 
     def takes_long(self, records: Sequence[Record]) -> bool:
-        """By how much there is to read for rows that nobody has prepared yet: a path may look at all of an object."""
+        """Judged by the size of the records without a prepared row: a column's path may read all of an object."""
         if len(records) > _MANY_ROWS:
             return True
         unread = sum(len(record.value) for record in records if not self._is_prepared(record))
@@ -58,10 +58,10 @@ class TableView:
 
     def _row(self, record: Record, now: float) -> bytes:
         note = note_of(record)
-        held = note.row
-        if held is None or held[0] is not self._columns:
-            held = note.row = (self._columns, self._columns.prepare(object_of(self._kind, record)))
-        row = cast(Row, held[1])
+        cached = note.row
+        if cached is None or cached[0] is not self._columns:
+            cached = note.row = (self._columns, self._columns.prepare(object_of(self._kind, record)))
+        row = cast(Row, cached[1])
         return _row(self._columns.render(row, now), self._object(record))
 
     def _object(self, record: Record) -> bytes:

@@ -1,4 +1,4 @@
-"""What a read's `resourceVersion` asks for, and waiting until the store can answer it."""
+"""The `resourceVersion` of reads: what it requests, and waiting until the store has that revision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def version_number(text: str) -> int:
 
 
 async def await_version(call: Call) -> None:
-    """Wait until reads show what the call wants to see at least: the newest (""), anything ("0"), or a number."""
+    """Wait until the store is as recent as the call requires: the newest (""), any ("0"), or a number."""
     asked = call.options.resource_version
     if not asked:
         await call.store.sync()
@@ -32,7 +32,7 @@ async def await_version(call: Call) -> None:
 async def reach(call: Call, revision: int) -> None:
     if revision <= call.store.revision:
         return
-    # A timeout needs a task, and a call that has not waited yet may run without one.
+    # A timeout needs a task, and a call that has not waited yet may have none.
     await asyncio.sleep(0)
     try:
         await call.store.reach(revision, timeout_s=FRESHNESS_WAIT_S)
@@ -53,7 +53,7 @@ def expired(message: str, *, continue_token: str = "") -> ExpiredError:
 
 
 def refuse_wrong_match(call: Call) -> None:
-    """`resourceVersionMatch` has its rules: not without a version, not with `continue`, not for plain watches."""
+    """Check `resourceVersionMatch`: not without a version, not with `continue`, not for plain watches."""
     options = call.options
     match = options.resource_version_match
     causes = []

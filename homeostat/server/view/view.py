@@ -1,4 +1,4 @@
-"""How one reader sees objects: the kind's version of them, their metadata alone, or rows of a table."""
+"""Representations of objects: the object at the kind's version, its metadata only, or a table row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MANY_CUT = 10_000
 
 
 class View(Protocol):
-    """One representation of one kind. `share_key` tells apart views whose bytes differ."""
+    """One representation of one kind. Views with the same `share_key` produce the same bytes."""
 
     @property
     def share_key(self) -> object: ...
@@ -29,7 +29,7 @@ class View(Protocol):
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes: ...
 
     def takes_long(self, records: Sequence[Record]) -> bool:
-        """Whether others should not have to wait for a list of them."""
+        """Whether a list of these records would block the event loop for too long."""
 
     def list_parts(
         self, records: Sequence[Record], *, revision: int, continue_token: str = "", remaining: int = 0
@@ -42,7 +42,7 @@ def event_line(view: View, change: str, record: Record) -> bytes:
 
 
 def shared_frame(view: View, event: Event) -> bytes:
-    """An event as a chunk, made once for all readers of the same view."""
+    """An event as a chunk, encoded once for all readers of the same view."""
     frames = event.frames
     if frames is None:
         frames = event.frames = {}
@@ -60,7 +60,7 @@ def bookmark_line(view: View, revision: int, *, is_initial_end: bool = False) ->
 
 
 def with_revision(record: Record, revision: int) -> Record:
-    """The same state under another revision: what a watcher sees of an object that left its selection."""
+    """The record at another revision: what a watch shows of an object that left its selection."""
     start = record.value.index(_MARK) + len(_MARK)
     end = record.value.index(b'"', start)
     value = b"%s%d%s" % (record.value[:start], revision, record.value[end:])

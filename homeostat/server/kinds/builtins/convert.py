@@ -104,8 +104,8 @@ def _cpu_metric(member: str, value: JsonObject) -> JsonObject:
 def _is_cpu_utilization(metric: Json) -> bool:
     resource = struct(metric, "resource")
     is_cpu = struct(metric).get("type") == "Resource" and text(resource, "name") == "cpu"
-    held = struct(resource, "target") or struct(resource, "current")
-    return is_cpu and held.get("averageUtilization") is not None
+    source = struct(resource, "target") or struct(resource, "current")
+    return is_cpu and source.get("averageUtilization") is not None
 
 
 def _utilization(metrics: list[JsonObject], member: str) -> int | None:

@@ -1,7 +1,7 @@
-"""Members of JSON objects, read without trusting their types.
+"""Reads members of JSON objects whose types are not known.
 
-What has the wrong type reads as if it were absent, so that no built-in kind's rule can raise on any JSON at all.
-`struct` and `items` return shared empty values where there is nothing: read them, never change them.
+A member of the wrong type reads as absent, so that no rule of a built-in kind can raise on any JSON. `struct` and
+`items` return shared empty values for absent members: do not change these.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def set_default(obj: JsonObject, name: str, value: Json) -> None:
 
 
 def ensure_struct(obj: JsonObject, name: str) -> JsonObject | None:
-    """The object member, made where it is absent; None where something else stands there."""
+    """The object member, created if absent; None if it has another type."""
     value = obj.get(name)
     if value is None:
         value = obj[name] = {}

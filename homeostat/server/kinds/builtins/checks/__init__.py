@@ -1,7 +1,7 @@
-"""What kube-apiserver would refuse of each built-in kind, beyond what its schema says.
+"""Validation of the built-in kinds beyond their schema, as kube-apiserver does it.
 
-The rules that people meet, in Kubernetes' words and with its field paths. `check` is for every write, `check_update`
-says what a write may not change and comes on top of it. Neither raises on any JSON.
+These are the rules that people meet, with the messages and field paths of Kubernetes. `check` validates every write;
+`check_update` adds what an update may not change. Neither raises on any JSON.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ _CHECKS: dict[tuple[str, str], Callable[[JsonObject], list[Cause]]] = {
 
 
 def check(group: str, kind: str, obj: JsonObject) -> list[Cause]:
-    """The causes against storing the object; none for kinds that have no rules of their own."""
+    """What is invalid about the object; nothing for kinds without rules of their own."""
     found = _CHECKS.get((group, kind))
     return found(obj) if found else []

@@ -21,7 +21,7 @@ _TARGETS = ("averageUtilization", "averageValue", "value")
 def _check_autoscaler(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes: list[Cause] = []
-    # Zero pods can only be left again on a metric from outside the pods.
+    # Scaling up from zero pods needs a metric that does not come from the pods.
     minimum, maximum = integer(spec, "minReplicas", 1), integer(spec, "maxReplicas")
     if minimum < 1:
         causes.append(invalid("spec.minReplicas", minimum, "must be greater than or equal to 1"))

@@ -18,7 +18,7 @@ from homeostat.server.kinds.builtins.value import (
 _MAX_DATA_BYTES = 1024 * 1024
 _NAMESPACE_FINALIZERS = ("kubernetes",)
 _MAX_PRIORITY = 1_000_000_000
-# Keys that a Secret of the type cannot do without.
+# Keys that a Secret of the type requires.
 _SECRET_KEYS = {
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
@@ -52,7 +52,7 @@ def _check_config_map(obj: JsonObject) -> list[Cause]:
                 return causes
             size += _decoded_size(value) if name == "binaryData" else _size(value)
     causes += [invalid(f"data[{key}]", key, "duplicate of key present in binaryData") for key in data if key in binary]
-    # Kubernetes names no field for the whole.
+    # Kubernetes reports the total size without a field.
     return [*causes, too_long("[]", _MAX_DATA_BYTES)] if size > _MAX_DATA_BYTES else causes
 
 

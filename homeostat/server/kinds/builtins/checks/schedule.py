@@ -1,4 +1,4 @@
-"""Cron schedules: whether a text is one, and in which words it is refused.
+"""Validates cron schedules, with the messages of Kubernetes.
 
 Five fields (minute, hour, day of month, month, day of week) of `*`, `?`, numbers, names, ranges, steps and lists, or a
 descriptor such as `@hourly` or `@every 1h30m`.

@@ -10,7 +10,7 @@ from homeostat.server.kinds.builtins.value import check_quantity, check_required
 
 _MAX_MODE = 0o777
 _MODE_RANGE = "must be a number between 0 and 0777 (octal), both inclusive"
-# What each source cannot do without.
+# The required fields of each source.
 _REQUIRED = {
     "secret": ("secretName",),
     "configMap": ("name",),

@@ -1,6 +1,6 @@
 """The columns of Pods and PodTemplates.
 
-STATUS is one word for the whole pod: its phase, until a container has something more telling to say.
+STATUS is one word for the whole pod: its phase, unless the state of a container is more specific.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _NODE_LOST = "NodeLost"
 _FINISHED = ("Succeeded", "Failed")
 
 
-class _Tally:
-    """What the containers of a pod add up to."""
+class _Totals:
+    """The totals over the containers of a pod."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -52,19 +52,19 @@ class _Tally:
 def _pod(obj: JsonObject) -> list[Cell]:
     spec, status = struct(obj, "spec"), struct(obj, "status")
     sidecars = {text(each, "name") for each in structs(spec, "initContainers") if _is_sidecar(each)}
-    tally = _tally(spec, status, sidecars)
+    totals = _tally(spec, status, sidecars)
     if is_terminating(obj):
         if text(status, "reason") == _NODE_LOST:
-            tally.reason = "Unknown"
+            totals.reason = "Unknown"
         elif text(status, "phase") not in _FINISHED:
-            tally.reason = "Terminating"
+            totals.reason = "Terminating"
     total = len(items(spec, "containers")) + len(sidecars)
     addresses = structs(status, "podIPs")
     return [
         name_of(obj),
-        f"{tally.ready}/{total}",
-        tally.reason,
-        tally.restarts_cell,
+        f"{totals.ready}/{total}",
+        totals.reason,
+        totals.restarts_cell,
         age_of(obj),
         (text(addresses[0], "ip") if addresses else "") or NONE,
         text(spec, "nodeName") or NONE,
@@ -81,57 +81,57 @@ def _condition(status: JsonObject, kind: str) -> JsonObject:
     return next((each for each in structs(status, "conditions") if each.get("type") == kind), {})
 
 
-def _tally(spec: JsonObject, status: JsonObject, sidecars: set[str]) -> _Tally:
-    tally = _Tally(text(status, "reason") or text(status, "phase"))
+def _tally(spec: JsonObject, status: JsonObject, sidecars: set[str]) -> _Totals:
+    totals = _Totals(text(status, "reason") or text(status, "phase"))
     if text(_condition(status, "PodScheduled"), "reason") == "SchedulingGated":
-        tally.reason = "SchedulingGated"
+        totals.reason = "SchedulingGated"
     init_statuses = structs(status, "initContainerStatuses")
-    is_initializing = _tally_init(tally, init_statuses, sidecars, len(items(spec, "initContainers")))
+    is_initializing = _count_init(totals, init_statuses, sidecars, len(items(spec, "initContainers")))
     if not is_initializing or _condition(status, "Initialized").get("status") == "True":
-        _tally_containers(tally, status, [each for each in init_statuses if text(each, "name") in sidecars])
-    return tally
+        _tally_containers(totals, status, [each for each in init_statuses if text(each, "name") in sidecars])
+    return totals
 
 
-def _tally_init(tally: _Tally, statuses: list[JsonObject], sidecars: set[str], total: int) -> bool:
+def _count_init(totals: _Totals, statuses: list[JsonObject], sidecars: set[str], total: int) -> bool:
     """Count the init containers up to the one that is not done; whether there is such a one."""
     for index, status in enumerate(statuses):
-        tally.count_restarts(status)
+        totals.count_restarts(status)
         state = struct(status, "state")
         terminated = state.get("terminated")
         if isinstance(terminated, dict) and not integer(terminated, "exitCode"):
             continue
         if text(status, "name") in sidecars and status.get("started") is True:
-            tally.ready += status.get("ready") is True
+            totals.ready += status.get("ready") is True
             continue
         waiting = text(struct(state, "waiting"), "reason")
         if isinstance(terminated, dict):
-            tally.reason = f"Init:{_ended(terminated)}"
+            totals.reason = f"Init:{_ended(terminated)}"
         elif waiting and waiting != "PodInitializing":
-            tally.reason = f"Init:{waiting}"
+            totals.reason = f"Init:{waiting}"
         else:
-            tally.reason = f"Init:{index}/{total}"
+            totals.reason = f"Init:{index}/{total}"
         return True
     return False
 
 
-def _tally_containers(tally: _Tally, status: JsonObject, sidecars: list[JsonObject]) -> None:
+def _tally_containers(totals: _Totals, status: JsonObject, sidecars: list[JsonObject]) -> None:
     # Once the pod runs, the restarts of init containers that are done no longer count.
-    tally.restarts, tally.restarted_at = 0, None
+    totals.restarts, totals.restarted_at = 0, None
     for each in sidecars:
-        tally.count_restarts(each)
+        totals.count_restarts(each)
     has_running = False
     for each in reversed(structs(status, "containerStatuses")):
-        tally.count_restarts(each)
+        totals.count_restarts(each)
         state = struct(each, "state")
         if waiting := text(struct(state, "waiting"), "reason"):
-            tally.reason = waiting
+            totals.reason = waiting
         elif isinstance(state.get("terminated"), dict):
-            tally.reason = _ended(state["terminated"])
+            totals.reason = _ended(state["terminated"])
         elif each.get("ready") is True and isinstance(state.get("running"), dict):
             has_running = True
-            tally.ready += 1
-    if tally.reason == "Completed" and has_running:
-        tally.reason = "Running" if _condition(status, "Ready").get("status") == "True" else "NotReady"
+            totals.ready += 1
+    if totals.reason == "Completed" and has_running:
+        totals.reason = "Running" if _condition(status, "Ready").get("status") == "True" else "NotReady"
 
 
 def _ended(terminated: JsonObject) -> str:

@@ -1,7 +1,7 @@
-"""Values that kube-apiserver fills in where an object says nothing, kind by kind.
+"""The default values of kube-apiserver for built-in kinds.
 
-`apply_defaults` is for every write; `apply_initial` comes once, on creation, when name and uid are known. Both change
-the object in place, are idempotent, and pass over what has the wrong type. Nothing is allocated: a Service without a
+`apply_defaults` is for every write; `apply_initial` for creation only, when name and uid are known. Both change the
+object in place, are idempotent, and skip values of the wrong type. Nothing is allocated: a Service without a
 clusterIP stays without one, since there is no cluster network here to give it an address.
 """
 

@@ -18,7 +18,7 @@ def default_namespace(obj: JsonObject) -> None:
         if labels is not None:
             labels[_NAME_LABEL] = name
     spec = ensure_struct(obj, "spec")
-    # Content is deleted before the namespace goes; a terminating one is given its finalizer back by nobody.
+    # The finalizer keeps the namespace until its content is deleted; a terminating one must not get it back.
     if spec is not None and not items(spec, "finalizers") and not struct(obj, "metadata").get("deletionTimestamp"):
         spec["finalizers"] = [_FINALIZER]
     if (status := ensure_struct(obj, "status")) is not None:
@@ -26,7 +26,7 @@ def default_namespace(obj: JsonObject) -> None:
 
 
 def _default_secret(obj: JsonObject) -> None:
-    """`stringData` is only ever written: it is encoded into `data` and does not stay."""
+    """`stringData` is write-only: it is encoded into `data` and removed."""
     set_default(obj, "type", "Opaque")
     if isinstance(plain := obj.get("stringData"), dict):
         del obj["stringData"]

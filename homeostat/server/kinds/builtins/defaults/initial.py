@@ -1,4 +1,4 @@
-"""What a new object is given once it has its name and its uid: a first status, and what is made of the two."""
+"""Sets fields of a new object that depend on its name or uid, and its first status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from homeostat.server.kinds.builtins.members import ensure_struct, struct
 
 
 def _select_own_pods(obj: JsonObject) -> None:
-    """Select the job's pods by its uid, unless its author wants to select by hand."""
+    """Select the job's pods by its uid, unless it has a manual selector."""
     metadata, spec = struct(obj, "metadata"), struct(obj, "spec")
     uid, name = metadata.get("uid"), metadata.get("name")
     template = spec.get("template")
@@ -30,7 +30,7 @@ def _select_own_pods(obj: JsonObject) -> None:
 
 
 def _count_nothing(*names: str) -> Callable[[JsonObject], None]:
-    """A first status: Go writes one even when it is empty, with the counts it never leaves out; clients rely on it."""
+    """Set an empty status with zero counts: Go always encodes them, and clients rely on it."""
 
     def complete(obj: JsonObject) -> None:
         if (status := ensure_struct(obj, "status")) is not None:

@@ -13,11 +13,11 @@ _MODE_VOLUMES = ("secret", "configMap", "downwardAPI", "projected")
 
 
 def default_template(owner: JsonObject, name: str = "template") -> None:
-    """A pod template is made where it is absent, and so is its spec."""
+    """Create a missing pod template and its missing spec."""
     template = ensure_struct(owner, name)
     if template is None:
         return
-    # Written even when it holds nothing: Kubernetes' metadata says when it was never created.
+    # Present even if empty: Kubernetes encodes a null creationTimestamp.
     template.setdefault("metadata", {})
     if (spec := ensure_struct(template, "spec")) is not None:
         default_pod_spec(spec)
@@ -42,7 +42,7 @@ def default_pod_spec(spec: JsonObject) -> None:
 
 
 def _default_account(spec: JsonObject) -> None:
-    """`serviceAccount` is the old name of `serviceAccountName`; both are written."""
+    """`serviceAccount` is the old name of `serviceAccountName`; both are set."""
     account = text(spec, "serviceAccountName") or text(spec, "serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
@@ -66,7 +66,7 @@ def _default_container(container: JsonObject) -> None:
 
 
 def _pull_policy(image: str) -> str:
-    """Always for the tag `latest`, said or implied; a digest pins the image whatever its tag."""
+    """Always for the tag `latest`, explicit or implied, unless a digest pins the image."""
     if "@" in image:
         return "IfNotPresent"
     _, colon, tag = image.rpartition("/")[2].partition(":")
@@ -145,14 +145,14 @@ def _default_pod(obj: JsonObject) -> None:
     default_pod_spec(spec)
     if spec.get("enableServiceLinks") is None:
         spec["enableServiceLinks"] = True
-    # Only of pods, not of templates: the template's author did not say it.
+    # Only for pods, not for templates, as in Kubernetes.
     for name in CONTAINER_LISTS[:2]:
         for container in structs(spec, name):
             _default_requests(container.get("resources"))
 
 
 def _default_requests(resources: Json) -> None:
-    """What has a limit and no request requests its limit."""
+    """A resource with a limit and no request gets the limit as its request."""
     limits = struct(resources, "limits")
     if limits and (requests := ensure_struct(resources, "requests")) is not None:
         for name, value in limits.items():

@@ -87,7 +87,7 @@ def _default_job_spec(spec: JsonObject) -> None:
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = spec["parallelism"] = 1
     _absent(spec, parallelism=1, suspend=False, manualSelector=False, completionMode="NonIndexed")
-    # A limit for each index leaves the whole job without one.
+    # With a limit for each index, the job as a whole has none.
     _absent(spec, backoffLimit=6 if spec.get("backoffLimitPerIndex") is None else 2**31 - 1)
     _absent(spec, podReplacementPolicy="TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed")
     default_template(spec)
@@ -100,7 +100,7 @@ def _default_cron_job(obj: JsonObject) -> None:
     _absent(spec, suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1)
     if (job := ensure_struct(spec, "jobTemplate")) is not None:
         job.setdefault("metadata", {})
-        # Unlike a Job's, its counts stay unset: Kubernetes gives them to the jobs it makes.
+        # Unlike in a Job, the counts stay unset: the created Jobs get them.
         if (job_spec := ensure_struct(job, "spec")) is not None:
             default_template(job_spec)
 

@@ -1,4 +1,4 @@
-"""What of a built-in object may not change, kind by kind. Its metadata is `check_metadata_update`'s."""
+"""The immutable fields of built-in kinds. `check_metadata_update` checks the metadata."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ _CHECKS: dict[tuple[str, str], Callable[[JsonObject, JsonObject], list[Cause]]] 
 
 
 def check_update(group: str, kind: str, new: JsonObject, old: JsonObject) -> list[Cause]:
-    """The causes against replacing `old` with `new`; the rules of `check` come on top."""
+    """What is invalid about replacing `old` with `new`, in addition to the rules of `check`."""
     found = _CHECKS.get((group, kind))
     return found(new, old) if found else []

@@ -1,4 +1,4 @@
-"""Whether two values say the same: what is absent, null and empty is equal, as it is to Kubernetes."""
+"""Equality of values as in Kubernetes: absent, null and empty are equal."""
 
 from __future__ import annotations
 

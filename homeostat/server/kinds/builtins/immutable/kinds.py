@@ -46,7 +46,7 @@ def job(new: JsonObject, old: JsonObject) -> list[Cause]:
     if not is_elastic:
         causes += immutable(new, old, "completions")
     templates = after.get("template"), before.get("template")
-    # A suspended job that has not started may still be told where to run.
+    # The scheduling fields of a suspended job that has not started may change.
     if before.get("suspend") is True and not struct(old, "status").get("startTime"):
         templates = _unscheduled(templates[0]), _unscheduled(templates[1])
     if not is_same(*templates):
@@ -64,7 +64,7 @@ _SEALED = "field is immutable when `immutable` is set"
 
 
 def config_map(new: JsonObject, old: JsonObject) -> list[Cause]:
-    """An object that was sealed with `immutable: true` stays as it is."""
+    """A ConfigMap with `immutable: true` may not change."""
     if old.get("immutable") is not True:
         return []
     causes = [] if new.get("immutable") is True else [forbidden("immutable", _SEALED)]
@@ -77,7 +77,7 @@ def secret(new: JsonObject, old: JsonObject) -> list[Cause]:
 
 
 def service(new: JsonObject, old: JsonObject) -> list[Cause]:
-    """An address that was given stays, unless the service becomes a mere name."""
+    """The cluster address may not change, unless the type becomes ExternalName."""
     after, before = struct(new, "spec"), struct(old, "spec")
     given, had = text(after, "clusterIP"), text(before, "clusterIP")
     if text(after, "type") == "ExternalName" or text(before, "type") == "ExternalName":
@@ -98,7 +98,7 @@ def claim(new: JsonObject, old: JsonObject) -> list[Cause]:
     is_bound = text(struct(old, "status"), "phase") == "Bound"
     if is_bound:
         free.add("resources")
-    # Binding a claim to its volume is the one thing left to do with it.
+    # Binding a claim to its volume is the only change allowed.
     if not text(before, "volumeName"):
         free.add("volumeName")
     causes = only(new, old, frozenset(free), _CLAIM_SAID)
@@ -111,7 +111,7 @@ def claim(new: JsonObject, old: JsonObject) -> list[Cause]:
     return causes
 
 
-# What a PersistentVolume's spec holds beside its source.
+# The fields of a PersistentVolume's spec other than its source.
 VOLUME_FIELDS = frozenset(
     [
         "capacity",
