@@ -1,9 +1,9 @@
 """Runs a program to its end: without a shell, in an environment built from scratch, with limits on time and memory.
 
-Promises, each with a test: nothing of this process's environment reaches the program; it and all that it started are
-gone when `run_program` returns or is cancelled; a program that floods its output is stopped and not read into memory;
-and if this process is killed, a program that lives on keeps its `lock`, so that nobody starts it beside itself. The
-limit on memory counts for each process that the program starts, not for all together.
+Promises, each with a test: the program gets nothing of this process's environment; the program and all processes that
+it started have ended when `run_program` returns or is cancelled; a program that prints too much is stopped; if this
+process is killed, a program that is still running keeps its `lock`, so that it is not started twice. The memory limit
+applies to each process that the program starts, not to all together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOT_STARTED = (126, 127)
 
 
 class ProcessError(Exception):
-    """The program did not come to an end of its own."""
+    """The program did not end by itself."""
 
     reason = "ProgramFailed"
 
@@ -35,7 +35,7 @@ class ProgramMissingError(ProcessError):
 
 
 class ProgramBusyError(ProcessError):
-    """It still runs, on behalf of a process that is gone."""
+    """It is still running, started by a process that has ended."""
 
     reason = "StillRunning"
 
@@ -51,31 +51,31 @@ class OutputTooLargeError(ProcessError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     arguments: Sequence[str]
-    """The first is a path, or is looked for in PATH."""
+    """The first is a path, or a name that is searched in PATH."""
     directory: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Beside PATH, HOME and LANG, which may be given too."""
+    """In addition to PATH, HOME and LANG, which it may override."""
     stdin: bytes = b""
     timeout_s: float = 600.0
     memory_bytes: int = 1 << 30
     largest_output: int = 4 << 20
-    """Of stdout; more is an error. Of stderr as much is kept from the end."""
+    """The limit of stdout; more is an error. Of stderr, the last bytes up to the same limit are kept."""
     stop_signal: signal.Signals = signal.SIGTERM
     grace_s: float = 5.0
-    """Between asking it to stop and making it."""
+    """Between the stop signal and SIGKILL."""
     lock: Path | None = None
-    """A file that is locked as long as the program runs."""
+    """A file that is locked while the program runs."""
     inherited: Sequence[int] = ()
-    """Open files that the program gets too, such as those of locks that the caller holds."""
+    """Open files that the program inherits, such as locks of the caller."""
     on_stdout: Callable[[bytes], None] | None = None
     on_stderr: Callable[[bytes], None] | None = None
-    """Told what is printed, as it comes."""
+    """Called with the output as it arrives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
     code: int
-    """Negative: the signal that ended it."""
+    """The exit code; negative for the signal that ended it."""
     stdout: bytes
     stderr: bytes
 
@@ -100,8 +100,8 @@ async def run_program(program: Program) -> Finished:
 
 
 @contextmanager
-def locked(path: Path | None, told: str) -> Iterator[tuple[int, ...]]:
-    """A program inherits the open file, and with it the lock, which goes when the last of them has closed it."""
+def locked(path: Path | None, name: str) -> Iterator[tuple[int, ...]]:
+    """A program inherits the open file and with it the lock, which is released when the last process has closed it."""
     if path is None:
         yield ()
         return
@@ -109,7 +109,7 @@ def locked(path: Path | None, told: str) -> Iterator[tuple[int, ...]]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise ProgramBusyError(f"{told} is still running") from error
+            raise ProgramBusyError(f"{name} is still running") from error
         yield (file.fileno(),)
 
 
@@ -143,7 +143,7 @@ async def _together(process: asyncio.subprocess.Process, program: Program) -> tu
 
 async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
     assert process.stdin is not None
-    # A program may end without reading what it was given, even before anything was written.
+    # A program may end without reading its stdin, even before anything was written.
     with suppress(BrokenPipeError, ConnectionResetError):
         if not process.stdin.is_closing():
             process.stdin.write(data)
@@ -174,7 +174,7 @@ async def _read_end(stream: asyncio.StreamReader, program: Program) -> bytes:
 
 
 async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
-    """Also while being cancelled: the wait is short, and then the program is gone."""
+    """Waits also while being cancelled: the wait is short, and afterwards the program has ended."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, program.stop_signal)
     try:
@@ -183,7 +183,7 @@ async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
                 await _drain(process)
                 await process.wait()
     finally:
-        # Also if it is cancelled once more while it has time to end by itself.
+        # Also if it is cancelled once more during the grace period.
         _kill_group(process.pid)
     await process.wait()
     with suppress(TimeoutError):
@@ -192,7 +192,7 @@ async def _stop(process: asyncio.subprocess.Process, program: Program) -> None:
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:
-    """A pipe is closed only once it is read to its end; a program that fills one waits for its reader."""
+    """A pipe closes only when it is read to its end, and a program that fills one waits for its reader."""
     for stream in (process.stdout, process.stderr):
         assert stream is not None
         while await stream.read(_CHUNK):
@@ -200,7 +200,9 @@ async def _drain(process: asyncio.subprocess.Process) -> None:
 
 
 def _kill_group(pid: int) -> None:
-    """What the program left behind goes with it; the group is its own, named by its id while a member lives."""
+    """Ends the processes that the program left behind. The process group is its own, and keeps its id while a member
+    lives.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 

@@ -1,10 +1,10 @@
-"""The secret stores that a process has by its environment.
+"""The secret stores that environment variables configure.
 
-| store | there when | keys |
+| store | available | keys |
 |---|---|---|
-| `env` | always | of variables whose names begin with `HOMEOSTAT_SECRET_`, without that |
-| `file` | `HOMEOSTAT_SECRETS` names a directory | paths below it |
-| `vault` | `VAULT_ADDR` is set (`vault/settings.py`) | `path`, or `path#field` |
+| `env` | always | names of variables, without their prefix `HOMEOSTAT_SECRET_` |
+| `file` | if `HOMEOSTAT_SECRETS` names a directory | paths below it |
+| `vault` | if `VAULT_ADDR` is set (`vault/settings.py`) | `path`, or `path#field` |
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECRETS_DIRECTORY: Final = "HOMEOSTAT_SECRETS"
 
 @asynccontextmanager
 async def process_stores(environment: Mapping[str, str]) -> AsyncIterator[dict[str, SecretStore]]:
-    """Open as long as the block."""
+    """The stores are open inside the block."""
     stores: dict[str, SecretStore] = {"env": EnvironmentStore(environment)}
     if directory := environment.get(SECRETS_DIRECTORY):
         stores["file"] = FileStore(Path(directory))

@@ -40,7 +40,7 @@ async def test_what_it_reads_prints_and_returns_comes_through(tmp_path: Path) ->
     assert (done.code, done.stdout, done.stderr) == (3, b"HELLO", b"told\n")
 
 
-async def test_what_it_prints_is_told_as_it_comes(tmp_path: Path) -> None:
+async def test_output_is_delivered_as_it_arrives(tmp_path: Path) -> None:
     told: list[tuple[str, bytes]] = []
     code = "import sys; print('out', flush=True); print('err', file=sys.stderr, flush=True); sys.stdin.read()"
     listening = {name: lambda chunk, name=name: told.append((name, chunk)) for name in ("on_stdout", "on_stderr")}

@@ -1,7 +1,7 @@
-"""Calls to a forge's REST API (GitHub's, GitLab's), with errors that say what is known.
+"""Calls to the REST API of a forge (GitHub, GitLab), with errors that say whether something was started.
 
-Starting a pipeline twice is worse than not knowing, so after an error the question is whether something was started:
-`UncertainError` means that it may have been, and all others that nothing was.
+A pipeline must not be started twice. `UncertainError` means that the request may have been carried out; after all
+other errors nothing was started.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from homeostat.external.rest.retry import retry_after_s
 from homeostat.objects.json import JsonObject, encode
 
 LONGEST_LIMIT_S = 3600.0
-_LONGEST_TOLD = 300
+_LONGEST_MESSAGE = 300
 _REDIRECTS = (301, 302, 307, 308)
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class ForgeError(Exception):
 
 
 class RefusedError(ForgeError):
-    """A clear no: nothing was done."""
+    """The forge refused the request: nothing was done."""
 
     reason = "ForgeRefused"
 
@@ -47,19 +47,19 @@ class RateLimitedError(ForgeError):
 
 
 class UnreachedError(ForgeError):
-    """No request got there."""
+    """The request did not reach the forge."""
 
     reason = "ForgeUnreachable"
 
 
 class UncertainError(ForgeError):
-    """The forge failed, or its answer was lost: it may have done what it was asked."""
+    """The forge failed, or its response was lost: it may have carried out the request."""
 
     reason = "ForgeUnavailable"
 
 
 class Forge:
-    """`limit_s` says of an answer how long to keep away; None where it is no matter of limits."""
+    """`limit_s` returns how long to wait after a response because of a rate limit, or None."""
 
     def __init__(
         self,
@@ -81,15 +81,15 @@ class Forge:
         answer = await self._sent(Request(method, f"{self._api}{path}", headers, data, self._timeout_s))
         if answer.is_success or (may_redirect and answer.status in _REDIRECTS):
             return answer
-        told = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {_message(answer)}"
+        text = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {_message(answer)}"
         if answer.status >= 500:
-            raise UncertainError(told)
+            raise UncertainError(text)
         if (after_s := self._limit_s(answer)) is not None:
-            raise RateLimitedError(told, min(max(after_s, 1.0), LONGEST_LIMIT_S))
-        raise RefusedError(told, answer.status)
+            raise RateLimitedError(text, min(max(after_s, 1.0), LONGEST_LIMIT_S))
+        raise RefusedError(text, answer.status)
 
     async def download(self, path: str, *, largest: int) -> bytes:
-        """A file from where the forge keeps it. That address may be secret itself, and nothing of ours goes there."""
+        """Downloads a file, following one redirect. The redirect's URL may be secret, and gets none of our headers."""
         answer = await self.ask("GET", path, may_redirect=True)
         if answer.status in _REDIRECTS and (url := answer.headers.get("location")):
             answer = await self._sent(Request("GET", url, timeout_s=self._timeout_s, largest=largest))
@@ -107,7 +107,7 @@ class Forge:
 
 
 def limit_s(answer: Response, now_s: float, *, reset: str) -> float | None:
-    """How long to keep away: as `Retry-After` says, else until the time of the header `reset`; None without both."""
+    """How long to wait: `Retry-After`, else until the time in the header `reset`; None without both."""
     if (after_s := retry_after_s(answer.headers, now_s)) is not None:
         return after_s
     at = answer.headers.get(reset, "")
@@ -122,15 +122,15 @@ def read(answer: Response, shape: type[T]) -> T:
     return found
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _ErrorBody(msgspec.Struct, frozen=True):
     message: Any = ""
     error: Any = ""
 
 
 def _message(answer: Response) -> str:
     try:
-        told = msgspec.json.decode(answer.body, type=_Told)
+        body = msgspec.json.decode(answer.body, type=_ErrorBody)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return answer.body[:_LONGEST_TOLD].decode(errors="replace")
-    message = told.message or told.error
-    return (message if isinstance(message, str) else encode(message).decode())[:_LONGEST_TOLD]
+        return answer.body[:_LONGEST_MESSAGE].decode(errors="replace")
+    message = body.message or body.error
+    return (message if isinstance(message, str) else encode(message).decode())[:_LONGEST_MESSAGE]

@@ -1,4 +1,4 @@
-"""GitHub Actions over GitHub's REST API: start a workflow, see how its runs stand, and read what they leave.
+"""GitHub Actions over GitHub's REST API: start a workflow, read the status of its runs, and download artifacts.
 
 Errors are those of `forge.py`. Rate limits follow GitHub's rules: `Retry-After` first, else the time at which the limit
 is reset, else a minute.
@@ -107,7 +107,7 @@ class GitHub:
     async def dispatch(
         self, repository: Repository, workflow: str, ref: str, inputs: Mapping[str, str]
     ) -> Dispatched | None:
-        """Starts a run; None where the server, an older one, does not say which."""
+        """Starts a run; None if an older server does not return which."""
         path = f"{repository.path}/actions/workflows/{quote(workflow, safe='')}/dispatches"
         body: JsonObject = {"ref": ref, "inputs": dict(inputs)}
         try:
@@ -115,7 +115,7 @@ class GitHub:
         except RefusedError as error:
             if error.status != 422:
                 raise
-            # Servers that do not know the option refuse it, and so nothing was started; nor was it for another reason.
+            # Older servers refuse the unknown option. In any case of 422, nothing was started.
             answer = await self._forge.ask("POST", path, body)
         return read(answer, Dispatched) if answer.status == 200 else None
 
@@ -123,7 +123,7 @@ class GitHub:
         return read(await self._forge.ask("GET", f"{repository.path}/actions/runs/{run_id}"), WorkflowRun)
 
     async def dispatched_runs(self, repository: Repository, workflow: str, since: str) -> list[WorkflowRun]:
-        """Those that a dispatch started since then, the newest first; of very many not all."""
+        """The runs that a dispatch started since then, newest first; only the newest of very many."""
         found: list[WorkflowRun] = []
         path = f"{repository.path}/actions/workflows/{quote(workflow, safe='')}/runs"
         for page in range(1, _MOST_PAGES + 1):
@@ -143,12 +143,12 @@ class GitHub:
         return read(await self._forge.ask("GET", path), _Artifacts).artifacts
 
     async def artifact_json(self, repository: Repository, artifact: Artifact) -> JsonObject:
-        """The first JSON file of the archive, which is an object."""
+        """The first JSON file of the archive that holds an object."""
         path = f"{repository.path}/actions/artifacts/{artifact.id}/zip"
         return _first_json(await self._forge.download(path, largest=_LARGEST_ARCHIVE), artifact.name)
 
     async def cancel(self, repository: Repository, run_id: int) -> None:
-        """A run that has ended meanwhile is no error."""
+        """A run that has ended meanwhile is not an error."""
         try:
             await self._forge.ask("POST", f"{repository.path}/actions/runs/{run_id}/cancel")
         except RefusedError as error:
@@ -159,7 +159,7 @@ class GitHub:
 def _limit_s(answer: Response, now_s: float) -> float | None:
     if answer.status not in (403, 429):
         return None
-    # Each answer says when the limit is reset, also one that is refused for another reason.
+    # Each response says when the limit is reset, also a refusal for another reason.
     is_used_up = answer.headers.get("x-ratelimit-remaining") == "0"
     if (found := limit_s(answer, now_s, reset="x-ratelimit-reset" if is_used_up else "")) is not None:
         return found
@@ -177,8 +177,8 @@ def _first_json(archive: bytes, name: str) -> JsonObject:
                     if isinstance(found, dict):
                         return found
     except (zipfile.BadZipFile, zlib.error, msgspec.DecodeError, ValueError, EOFError, RuntimeError) as error:
-        told = f'the artifact "{name}" cannot be read: {type(error).__name__}'
-        raise RefusedError(told, 200) from error
+        text = f'the artifact "{name}" cannot be read: {type(error).__name__}'
+        raise RefusedError(text, 200) from error
     raise RefusedError(
         f'the artifact "{name}" has no JSON file with an object, of at most {_LARGEST_MEMBER} bytes', 200
     )

@@ -1,7 +1,7 @@
-"""GitLab CI over GitLab's REST API: start a pipeline, see how it stands, and read what its jobs leave.
+"""GitLab CI over GitLab's REST API: start a pipeline, read its status, and download the artifacts of its jobs.
 
-Errors are those of `forge.py`. A pipeline's variables can be read back, so one is known by a variable that it was
-started with.
+Errors are those of `forge.py`. A pipeline's variables can be read back, so a pipeline is identified by a variable that
+it was started with.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class GitLab:
         return read(await self._forge.ask("GET", f"{self._project}/pipelines/{pipeline_id}"), Pipeline)
 
     async def started_pipelines(self, ref: str, since: str) -> list[Pipeline]:
-        """Those that the API started and that have changed since then, the newest first."""
+        """The pipelines that the API started and that have changed since then, newest first."""
         asked = {"ref": ref, "source": "api", "updated_after": since, "order_by": "id", "per_page": _PAGE}
         answer = await self._forge.ask("GET", f"{self._project}/pipelines?{urlencode(asked)}")
         return read(answer, list[Pipeline])
@@ -95,7 +95,7 @@ class GitLab:
         return read(await self._forge.ask("GET", path), list[PipelineJob])
 
     async def artifact_json(self, job: PipelineJob, name: str) -> JsonObject | None:
-        """A file among the artifacts of a job, which is an object in JSON; None where there is no such file."""
+        """A JSON object in a file among the artifacts of a job; None if there is no such file."""
         try:
             path = f"{self._project}/jobs/{job.id}/artifacts/{quote(name)}"
             found = await self._forge.download(path, largest=_LARGEST_FILE)

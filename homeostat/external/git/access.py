@@ -1,8 +1,8 @@
-"""How a Git server is reached: which URLs are allowed, and which credentials are presented.
+"""Access to a Git server: which URLs are allowed, and how credentials are passed to `git`.
 
-The environment of each `git` is built from scratch. Nothing of the machine's configuration counts: no hooks, filters,
-credential helpers, agents or templates, and no protocol but those allowed. Secrets go by the environment, or by a file
-that only its owner can read and that is removed afterwards; never by arguments, which everybody on the machine sees.
+The environment of each `git` is built from scratch. It uses nothing of the machine's configuration: no hooks, filters,
+credential helpers, agents or templates, and only the allowed protocols. Secrets are passed in the environment, or in a
+file that only its owner can read and that is removed afterwards; never as arguments, which every local user can see.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _SSH: Final = {
     "StrictHostKeyChecking": "yes",
     "UpdateHostKeys": "no",
 }
-_ASKED: Final = "HOMEOSTAT_ASKED"
-_ASKPASS: Final = f'#!/bin/sh\nprintf "%s\\n" "${_ASKED}"\n'
+_ANSWER: Final = "HOMEOSTAT_ASKPASS_ANSWER"
+_ASKPASS: Final = f'#!/bin/sh\nprintf "%s\\n" "${_ANSWER}"\n'
 
 
 Access = BasicAuth | BearerToken | SshKey | None
@@ -67,17 +67,17 @@ class Remote:
     url: str
     access: Access = None
     authority: str = ""
-    """The certificates to trust for https, in PEM. Empty: those that the machine trusts."""
+    """The certificates to trust for https, in PEM. Empty: those of the system."""
     proxy: str = field(default="", repr=False)
     """For http and https: `http://[user:password@]host:port`."""
     accepts_any_host: bool = False
-    """For ssh: trust whatever answers. Somebody in between can then read and change everything."""
+    """For ssh: accept any host key. Somebody on the path can then read and change everything."""
     identity: str = ""
-    """Whose credentials these are, for the cache. Empty: a hash of them, so that a new token starts a new cache."""
+    """Names the owner of the credentials in the cache key. Empty: a hash of them, so a new token starts a new cache."""
 
     @property
     def key(self) -> str:
-        """A name for the URL and whose credentials read it: two of different names never share a cache."""
+        """The cache key: remotes with another URL or other credentials never share a cache."""
         match self.access:
             case BasicAuth() | BearerToken() as access:
                 who = access.header
@@ -90,7 +90,7 @@ class Remote:
 
     @property
     def secrets(self) -> list[str]:
-        """What no text may hold."""
+        """Values that no text may hold."""
         found = [urlsplit(self.proxy).password or ""] if self.proxy else []
         match self.access:
             case BasicAuth(password=password) as access:
@@ -103,7 +103,7 @@ class Remote:
 
 
 def check_remote(remote: Remote, protocols: Collection[str] = PROTOCOLS) -> str:
-    """The protocol. A password in a URL would be printed by whoever prints the URL, so it is refused."""
+    """The protocol. A password in a URL is refused, because URLs are printed."""
     if any(ord(each) < 33 for each in remote.url):
         raise GitAddressError("the repository's URL contains a space or a control character")
     protocol = "ssh" if _scp_like(remote.url) else _check_url(remote.url)
@@ -151,7 +151,7 @@ def _is_multiline(text: str) -> bool:
 
 @contextmanager
 def connected(remote: Remote, protocols: Collection[str], scratch: Path) -> Iterator[dict[str, str]]:
-    """The environment of a `git` that talks to the server; its files are removed when the block ends."""
+    """The environment of a `git` that connects to the server; its files are removed at the end of the block."""
     check_remote(remote, protocols)
     config, more = {"http.proxy": remote.proxy}, {"GIT_ALLOW_PROTOCOL": ":".join(sorted(protocols))}
     with tempfile.TemporaryDirectory(prefix="access-", dir=scratch) as name:
@@ -168,7 +168,7 @@ def connected(remote: Remote, protocols: Collection[str], scratch: Path) -> Iter
 
 
 def isolated(remote: Remote, config: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a `git` that talks to nobody: an object that is missing is not fetched behind our back."""
+    """The environment of a `git` that must not connect: a missing object is an error instead of a fetch."""
     origin = {f"remote.{ORIGIN}.url": remote.url, f"remote.{ORIGIN}.promisor": "true"}
     settings = {**_SAFE, **origin, **(config or {})}
     environment = {
@@ -194,10 +194,10 @@ def _ssh(key: SshKey, directory: Path, *, accepts_any_host: bool) -> dict[str, s
     if accepts_any_host:
         options |= {"StrictHostKeyChecking": "no", "UserKnownHostsFile": "/dev/null"}
     if key.passphrase:
-        asked = write_private(directory / "askpass", _ASKPASS, mode=0o700)
-        # In batch mode ssh asks nobody, not even the program that knows the answer.
+        askpass = write_private(directory / "askpass", _ASKPASS, mode=0o700)
+        # In batch mode ssh does not even call the askpass program.
         options |= {"BatchMode": "no", "NumberOfPasswordPrompts": "1"}
-        more = {"SSH_ASKPASS": str(asked), "SSH_ASKPASS_REQUIRE": "force", _ASKED: key.passphrase}
+        more = {"SSH_ASKPASS": str(askpass), "SSH_ASKPASS_REQUIRE": "force", _ANSWER: key.passphrase}
     words = ["ssh", "-F", "/dev/null", "-i", str(identity)]
     command = shlex.join([*words, *(f"-o{name}={value}" for name, value in options.items())])
     return {"GIT_SSH_COMMAND": command, "GIT_SSH_VARIANT": "ssh", **more}
@@ -205,6 +205,6 @@ def _ssh(key: SshKey, directory: Path, *, accepts_any_host: bool) -> dict[str, s
 
 def write_private(path: Path, text: str, *, mode: int = 0o600) -> Path:
     path.touch(mode=mode)
-    # OpenSSH refuses a key whose last line has no end.
+    # OpenSSH refuses a key without a newline at its end.
     path.write_text(text.rstrip("\n") + "\n")
     return path

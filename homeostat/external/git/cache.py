@@ -1,8 +1,8 @@
-"""The caches of Git repositories below one directory: one for each URL and whose credentials read it.
+"""The caches of Git repositories below one directory: one for each URL and owner of credentials.
 
-Processes share them. Whoever uses a cache holds a shared lock on it; a cache is tidied only while nobody else uses it,
-so a commit that was fetched stays readable until `open` ends. Together the caches are bounded: those that were not used
-for longest are removed first.
+Processes share them. A user of a cache holds a shared lock on it, and a cache is cleaned only while nobody uses it, so
+a fetched commit stays readable until `open` ends. The total size is bounded: the least recently used caches are removed
+first.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _GONE: Final = ".gone"
 
 
 class GitCache:
-    """`largest_bytes` is for all repositories together. One of them has at most half, and starts anew once it holds
-    many times what it began with: Git removes nothing from a repository that it fetched without file contents.
+    """`largest_bytes` limits all repositories together. One repository may use half of it, and is fetched again once it
+    has grown to several times its first size: Git does not shrink a partial clone.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class GitCache:
         try:
             with idle_lock(directory / _USED) as lock:
                 if lock is not None:
-                    await self._tidy(replace(git, inherited=(lock,)))
+                    await self._clean(replace(git, inherited=(lock,)))
             async with file_lock(directory / _USED, timeout_s=self._limits.timeout_s, is_shared=True) as used:
                 os.utime(directory / _USED)
                 bare = newest_bare(directory) or await self._create(git)
                 yield Repository(replace(git, bare=bare, inherited=(used,)))
         finally:
-            # Also after a failure, which may have come once everything was fetched.
+            # Also after a failure: something may have been fetched before it.
             await asyncio.to_thread(self._evict)
 
     async def _create(self, git: Git) -> Path:
@@ -71,19 +71,19 @@ class GitCache:
         async with file_lock(directory / "write.lock", timeout_s=self._limits.timeout_s):
             return newest_bare(directory) or await create_bare(git)
 
-    async def _tidy(self, git: Git) -> None:
-        """Nobody else is here: what a crash or a replaced cache has left goes, and what grew too large."""
+    async def _clean(self, git: Git) -> None:
+        """Removes what a crash or a replaced cache has left, and a repository that grew too large."""
         bare = await asyncio.to_thread(self._clear, git.bare.parent)
         if bare is None or len([*bare.glob("objects/pack/*.pack"), *bare.glob("objects/??")]) <= _MOST_PACKS:
             return
         try:
             await replace(git, bare=bare).output("gc", "-q", "--prune=now")
         except GitError:
-            # Broken, or too large to tidy in time: a new one is quicker.
+            # Broken, or too large to clean in time: fetching it again is quicker.
             await asyncio.to_thread(shutil.rmtree, bare, ignore_errors=True)
 
     def _clear(self, directory: Path) -> Path | None:
-        """The bare repository that is left."""
+        """The bare repository that remains."""
         found = sorted(directory.glob("bare.*"), key=lambda each: (len(each.name), each.name))
         for each in (*found[:-1], *directory.glob("access-*")):
             shutil.rmtree(each, ignore_errors=True)
@@ -103,13 +103,13 @@ class GitCache:
         size, first = _size(bare), bare / _FIRST_SIZE
         began = first.read_text() if first.exists() else ""
         if not began.isdecimal():
-            # There is none yet, or a full disk left half of it.
+            # The file does not exist yet, or a full disk truncated it.
             first.write_text(began := str(size))
         return size > min(self._largest // 2, _GROWTH * int(began) + self._largest // _SLACK)
 
     def _evict(self) -> None:
         for each in self._directory.glob(f"*{_GONE}"):
-            # Of an eviction that was interrupted.
+            # Left by an interrupted eviction.
             shutil.rmtree(each, ignore_errors=True)
         caches = [each for each in self._directory.iterdir() if (each / _USED).exists()]
         total = sum(map(_size, caches))
@@ -119,7 +119,7 @@ class GitCache:
             with idle_lock(each / _USED) as lock:
                 if lock is not None:
                     total -= _size(each)
-                    # Renamed first: whoever opens it now finds nothing, rather than a cache that is going away.
+                    # Renamed first, so that nobody opens a cache that is being removed.
                     gone = each.rename(each.with_name(f"{each.name}.{secrets.token_hex(8)}{_GONE}"))
                     shutil.rmtree(gone, ignore_errors=True)
 
@@ -128,7 +128,7 @@ def _used_ns(cache: Path) -> int:
     try:
         return (cache / _USED).stat().st_mtime_ns
     except FileNotFoundError:
-        # Another process is making or removing it.
+        # Another process is creating or removing it.
         return 0
 
 

@@ -1,7 +1,7 @@
-"""A commit made from a few edits, without a checkout: only the trees above the edited files are read and written.
+"""Creates a commit from a few edits, without a checkout: only the trees above the edited files are read and written.
 
-So a change to one file of a hundred thousand costs what one file costs. Edits are checked against their tree: a path
-through a link or a submodule is refused, and so is one that a later checkout would take for Git's own files.
+So a change to one of a hundred thousand files costs as much as one file. Edits are checked against the tree: a path
+through a link or a submodule is refused, and so is one that a later checkout would treat as Git's own file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SshSigning:
 
 @dataclass(frozen=True, slots=True)
 class GpgSigning:
-    """`private_key` is what `gpg --export-secret-keys --armor` prints; without a passphrase."""
+    """`private_key` is the output of `gpg --export-secret-keys --armor`, without a passphrase."""
 
     private_key: str = field(repr=False)
 
@@ -58,7 +58,7 @@ Signing = SshSigning | GpgSigning | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """Who makes a commit, and whether it is signed. Without a committer it is the author."""
+    """Author, committer (by default the author) and signing key of a commit."""
 
     author: Identity
     committer: Identity | None = None
@@ -67,14 +67,14 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`files` are whole contents by path; None removes a file. What exists keeps its mode."""
+    """`files` maps paths to whole contents; None removes a file. An existing file keeps its mode."""
 
     files: Mapping[str, bytes | None]
     message: str
 
 
 async def make_commit(git: Git, base: Snapshot, change: Change, by: Signature, at: datetime) -> str | None:
-    """The id of a commit on top of the snapshot's, not yet on any branch. None where the change changes nothing."""
+    """The id of a new commit on top of the snapshot, on no branch yet. None if the change has no effect."""
     files = await _checked(git, base, change.files)
     if not files:
         return None
@@ -86,9 +86,9 @@ async def make_commit(git: Git, base: Snapshot, change: Change, by: Signature, a
 
 
 def check_edited(path: str) -> str:
-    """A path that a file may be written to."""
+    """The path if a file may be written to it."""
     name = inner_path(path)
-    # Windows takes a backslash for a slash, what follows a colon for a stream, and "git~1" for ".git".
+    # Windows treats a backslash as a slash, text after a colon as a stream, and "git~1" as ".git".
     for part in re.split(r"[/\\]", name):
         plain = _ignored_by_file_systems.sub("", part.partition(":")[0]).casefold().rstrip(". ")
         if part in ("", ".", "..") or plain in (".git", "git~1"):
@@ -97,7 +97,7 @@ def check_edited(path: str) -> str:
 
 
 async def _checked(git: Git, base: Snapshot, files: Mapping[str, bytes | None]) -> dict[str, tuple[str, bytes | None]]:
-    """Mode and contents by path; without what is to be removed and is not there."""
+    """Mode and contents by path, without files that are to be removed and do not exist."""
     if len(files) > git.limits.files:
         raise TooLargeError(f"the change has {len(files)} files; the limit is {git.limits.files}")
     if (total := sum(len(each or b"") for each in files.values())) > git.limits.total_bytes:
@@ -161,7 +161,9 @@ async def _write_commit(git: Git, tree: str, parent: str, message: str, by: Sign
 
 @asynccontextmanager
 async def _signed(signing: Signing) -> AsyncIterator[tuple[list[str], dict[str, str], dict[str, str]]]:
-    """Options, environment and settings for `commit-tree`. The key is on disk only meanwhile, for its owner alone."""
+    """Options, environment and settings for `commit-tree`. Inside the block, the key is in a file that only its owner
+    can read.
+    """
     if signing is None:
         yield [], {}, {}
         return

@@ -1,7 +1,7 @@
-"""Why a Git operation failed, as types. Each knows the `reason` of a condition; the text is for people.
+"""Errors of Git operations. Each type has the `reason` for a condition; the text is for people.
 
-Git reports failures as text only, so this module, and no other, reads that text. Lines that the other side sends
-(`remote: ...`) take no part in it: a server could pretend any failure. No message holds a credential.
+Git reports failures as text only, so this module, and no other, parses that text. It ignores the lines that the server
+sends (`remote: ...`), because a server could imitate any failure. No message holds a credential.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class GitAddressError(GitError):
 
 
 class AuthenticationError(GitError):
-    """The server refused the credentials, or asks for some."""
+    """The server refused the credentials, or requires some."""
 
     reason = "AuthenticationFailed"
     advice = "check the token or the key, and its permissions"
@@ -80,7 +80,7 @@ class GitTimeoutError(UnreachableError):
 
 
 class CacheBusyError(GitError):
-    """Another process holds the cache of this repository for longer than we wait."""
+    """Another process uses the cache of this repository for longer than we wait."""
 
     reason = "CacheBusy"
 
@@ -141,7 +141,7 @@ def failure(word: str, done: Finished, secrets: Collection[str] = ()) -> GitErro
 
 
 def rejection(done: Finished, reason: str, secrets: Collection[str]) -> PushRejectedError:
-    """What the server printed is why it refused, so here its words count."""
+    """The reason of the server, with the lines that it printed."""
     remote = [each.removeprefix(_REMOTE_LINE).strip() for each in error_lines(done) if each.startswith(_REMOTE_LINE)]
     text = readable(" ".join(filter(None, remote)), secrets)
     return PushRejectedError(f"the server refused the push: {readable(reason, secrets)}{text and f': {text}'}")
@@ -153,7 +153,7 @@ def error_lines(done: Finished) -> list[str]:
 
 
 def readable(text: str, secrets: Collection[str] = ()) -> str:
-    """Short, without credentials, and without anything that a terminal would act on."""
+    """A short text without credentials and control characters."""
     for secret in secrets:
         text = text.replace(secret, "***") if secret else text
     return _unprintable.sub(" ", text)[:_LONGEST_TEXT].strip()

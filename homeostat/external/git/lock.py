@@ -1,7 +1,7 @@
-"""File locks between processes: shared by those who use a directory, exclusive for whoever rearranges it.
+"""File locks between processes: shared for use of a directory, exclusive for changing its structure.
 
-A program inherits the open file, and with it the lock: if this process is killed, the lock lasts until the last program
-that it started has ended. Waiting ends with `CacheBusyError`.
+A program inherits the open file and with it the lock: if this process is killed, the lock is held until the last
+program that it started has ended. Waiting ends with `CacheBusyError`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _LONGEST_PAUSE_S: Final = 0.2
 
 @asynccontextmanager
 async def file_lock(path: Path, *, timeout_s: float, is_shared: bool = False) -> AsyncIterator[int]:
-    """The open file, to be passed to programs."""
+    """The open file, which programs can inherit."""
     while True:
         with _opened(path) as file:
             await _acquire(file, fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX, timeout_s)
-            # The directory may have been removed while we waited; then the lock is one that nobody else sees.
+            # If the directory was removed while we waited, nobody else sees this lock.
             if _is_current(file, path):
                 yield file.fileno()
                 return

@@ -1,7 +1,7 @@
 """One run of `git` on a bare repository, with limits on time, output and the size of each file that it writes.
 
-`run` talks to nobody, `call` talks to the server. Both map the failures of the process itself; a `git` that ends with
-an error code is the caller's to judge.
+`run` works without a connection, `call` connects to the server. Both map failures of the process itself; the caller
+handles a `git` that ends with an error code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIMITED: Final = 'ulimit -f "$1" && shift && exec "$@"'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """`pack_bytes` counts for what one fetch downloads, and `timeout_s` for one run of `git` or one wait for a lock."""
+    """`pack_bytes` limits the download of one fetch, and `timeout_s` one run of `git` or one wait for a lock."""
 
     pack_bytes: int = 256 << 20
     files: int = 10_000
@@ -65,7 +65,7 @@ class Git:
             return await self._run(words, environment, stdin, largest, () if lock is None else (lock,))
 
     async def output(self, *words: str, stdin: bytes = b"", largest: int = 1 << 20) -> bytes:
-        """What a `git` that must succeed prints."""
+        """The output of a `git` that must succeed."""
         done = await self.run(*words, stdin=stdin, largest=largest)
         if done.code:
             raise self.failure(words[0], done)
@@ -97,7 +97,7 @@ class Git:
             raise GitError("git cannot be started; install git 2.36 or newer") from error
 
     def remove_partial_packs(self) -> None:
-        """What a fetch that failed has left. `TooLargeError` if the limit on its size stopped it."""
+        """Removes what a failed fetch has left. `TooLargeError` if the size limit stopped it."""
         left = [each for each in self.bare.glob("objects/pack/tmp_*") if each.is_file()]
         is_full = any(each.stat().st_size + _BLOCK >= self.limits.pack_bytes for each in left)
         for each in left:

@@ -1,4 +1,4 @@
-"""A change pushed to a branch, never by force: if the branch moved meanwhile, the change is made anew on its new head.
+"""Pushes a change to a branch, never by force: if the branch moved meanwhile, the change is applied to its new head.
 
     async def propose(head: Snapshot) -> Change | None:
         text = await head.file("deploy/web.yaml")
@@ -6,9 +6,9 @@
 
     pushed = await push_change(repository, "main", propose, by=Signature(author=Identity("bot", "bot@example.org")))
 
-Promises, each with a test: what others pushed is never lost, for the server replaces exactly the head that the change
-was made on; a change that changes nothing makes no commit; a push whose answer was lost is not repeated if it arrived;
-after the last attempt it is `PushConflictError`. A server that refuses for another reason is not asked again.
+Promises, each with a test: commits of others are never lost, because the server replaces exactly the head that the
+change is based on; a change without effect creates no commit; a push whose response was lost is not repeated if it
+arrived; after the last attempt it fails with `PushConflictError`. A refusal for another reason is not retried.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MOVED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """`commit` is None where the head that was seen last needed no change."""
+    """`commit` is None if the last head needed no change."""
 
     commit: str | None
     base: str
@@ -58,7 +58,7 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempts:
-    """Up to `most`. The pauses between them are random, so that writers of one branch get out of step."""
+    """At most `most` attempts, with random pauses, so that concurrent writers of one branch spread out."""
 
     most: int = 5
     backoff: Backoff = _BACKOFF
@@ -79,7 +79,7 @@ async def push_change(
     attempts: Attempts | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pushed:
-    """`start` is the ref that a branch which does not exist yet is made from; without it such a branch is an error."""
+    """`start` is the ref from which a missing branch is created; without it, a missing branch is an error."""
     name, policy = _branch(branch), attempts or Attempts()
     sent, failed = "", GitError("")
     for attempt in range(1, policy.most + 1):
@@ -112,7 +112,7 @@ def _branch(branch: str) -> str:
 
 
 async def _head(repository: Repository, name: str, start: str) -> tuple[str, str]:
-    """The commit to build on, and what the server has at the branch: nothing where it does not exist yet."""
+    """The commit to build on, and the current head of the branch on the server: empty if it does not exist yet."""
     try:
         base = await repository.fetch(name)
     except MissingRefError:
@@ -123,7 +123,7 @@ async def _head(repository: Repository, name: str, start: str) -> tuple[str, str
 
 
 async def _push(repository: Repository, commit: str, name: str, expected: str) -> None:
-    # The lease is no force: the commit's parent is what it expects, so the branch only ever moves forward.
+    # The lease does not force: it expects the commit's parent, so the branch only moves forward.
     words = ("push", "--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={name}:{expected}")
     git = repository.git
     done = await git.call(*words, ORIGIN, f"{commit}:{name}")

@@ -1,12 +1,12 @@
-"""A Git repository on a server: its refs, its commits fetched into a bare cache, and what changed between two of them.
+"""A Git repository on a server: its refs, its commits in a bare cache, and the changes between two of them.
 
     async with cache.open(Remote("https://example.org/shop.git", BasicAuth("git", token))) as repository:
         snapshot = repository.at(await repository.fetch("main"))
         text = await snapshot.file("deploy/web.yaml")
 
-Promises, each with a test: nothing of the repository is executed; a fetch is shallow, brings no file contents where the
-server can leave them out, and sends only what is new; a ref that has not moved costs one question; what exceeds the
-limits is refused; a cache that a crash has left broken is replaced. Errors are `GitError`s, without credentials.
+Promises, each with a test: nothing of the repository is executed; a fetch is shallow and incremental, without file
+contents if the server supports that; a ref that has not moved costs one request; a repository beyond the limits is
+refused; a cache that a crash has corrupted is replaced. Errors are `GitError`s, without credentials.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PathChange:
 
 
 class Repository:
-    """Opened by `GitCache`, which holds the cache's directory for as long as this is in use."""
+    """Opened by `GitCache`, which locks the cache's directory while this is in use."""
 
     def __init__(self, git: Git) -> None:
         check_remote(git.remote, git.protocols)
@@ -74,7 +74,7 @@ class Repository:
         return self._git
 
     async def refs(self, *patterns: str) -> dict[str, str]:
-        """The commits of the server's refs by full name: of all, or of those that end with one of the patterns."""
+        """The commits of the server's refs by full name: all, or those that end with one of the patterns."""
         if any(each.startswith("-") for each in patterns):
             raise GitAddressError("a pattern of refs cannot start with a dash")
         limit = self._git.limits.refs
@@ -89,7 +89,7 @@ class Repository:
         return {name: peeled.get(name, commit) for name, commit in found.items() if not name.endswith("^{}")}
 
     async def resolve(self, ref: str = "HEAD") -> tuple[str, str]:
-        """The full name and the commit of a ref on the server: of a branch, else of a tag, or of a full `refs/...`."""
+        """Full name and commit of a ref on the server: a branch, else a tag, or a full `refs/...`."""
         check_ref(ref)
         is_full = ref == "HEAD" or ref.startswith("refs/")
         names = [ref] if is_full else [f"refs/heads/{ref}", f"refs/tags/{ref}"]
@@ -100,13 +100,13 @@ class Repository:
         raise MissingRefError(f'the repository has no branch and no tag "{ref}"')
 
     async def fetch(self, ref: str = "HEAD") -> str:
-        """The commit that the ref is at now, fetched: as for `resolve`, or the id of a commit."""
+        """Fetches the current commit of a ref (as for `resolve`), or a commit by its id."""
         check_ref(ref)
         wanted, commit = (ref, ref) if _is_commit(ref) else await self.resolve(ref)
         kept = f"{KEPT}{hashlib.sha256(wanted.encode()).hexdigest()[:16]}"
         if await self._commit_at(kept) != commit:
             async with self._writing() as lock:
-                await self._bring_commit(wanted, kept, lock)
+                await self._fetch_into(wanted, kept, lock)
             commit = await self._commit_at(kept)
             if not commit:
                 raise MissingRefError(f'the ref "{ref}" does not point to a commit')
@@ -114,15 +114,15 @@ class Repository:
         return commit
 
     def at(self, commit: str) -> Snapshot:
-        """The files of a commit that was fetched."""
+        """The files of a fetched commit."""
         if not _is_commit(commit):
             raise GitAddressError(f"{commit[:300]!r} is not the id of a commit")
-        return Snapshot(self._git, commit, self._bring_files)
+        return Snapshot(self._git, commit, self._fetch_files)
 
     async def changes(self, base: str, head: str, directory: str = "") -> list[PathChange]:
-        """What differs between two commits, fetched where need be; a file that moved unchanged is one rename.
+        """The differences between two commits, fetched if needed; an unchanged file at another path is one rename.
 
-        `MissingRefError` where the server does not have `base` any more: then nothing is known of what changed.
+        `MissingRefError` if the server no longer has `base`: then the changes are unknown.
         """
         for commit in (base, head):
             if not _is_commit(commit):
@@ -136,17 +136,17 @@ class Repository:
             raise TooLargeError(f"{len(changes)} files changed; the limit is {self._git.limits.files}")
         return changes
 
-    async def _bring_commit(self, wanted: str, kept: str, lock: int) -> None:
+    async def _fetch_into(self, wanted: str, kept: str, lock: int) -> None:
         try:
             await _fetch_commit(self._git, wanted, kept, lock)
         except _FINAL:
             raise
         except GitError:
-            # The server has just answered, so the cache may be at fault: others may still read it, so it stays for now.
+            # The server has just answered, so the cache may be corrupt. Others may still read it, so it stays for now.
             self._git = replace(self._git, bare=await create_bare(self._git))
             await _fetch_commit(self._git, wanted, kept, lock)
 
-    async def _bring_files(self, git: Git, commit: str, ids: Sequence[str]) -> None:
+    async def _fetch_files(self, git: Git, commit: str, ids: Sequence[str]) -> None:
         lacking = await _lacking(git, ids)
         if not lacking:
             return
@@ -158,7 +158,7 @@ class Repository:
                 error = git.failure("fetch", done)
                 if not isinstance(error, MissingRefError):
                     raise error
-                # The server sends no single files: all of the commit then.
+                # The server does not send single files: fetch the whole commit.
                 source = self._sources.get(commit, commit)
                 await _fetch_commit(git, source, f"{KEPT}{commit[:16]}", lock, is_whole=True)
 
@@ -175,7 +175,7 @@ class Repository:
 
 async def _fetch_commit(git: Git, wanted: str, kept: str, lock: int, *, is_whole: bool = False) -> None:
     for left in (git.bare / "shallow.lock", git.bare / f"{kept}.lock"):
-        # Whoever fetches holds our lock: a lock of git's own was left by one that was killed.
+        # We hold the lock for fetching, so a lock file of git itself was left by a process that was killed.
         left.unlink(missing_ok=True)
     options = ("--refetch", "--no-filter") if is_whole else ("--filter=blob:none",)
     done = await git.call(*_FETCH, "--depth=1", *options, ORIGIN, f"+{wanted}:{kept}", lock=lock)
@@ -201,7 +201,7 @@ def newest_bare(directory: Path) -> Path | None:
 
 
 async def create_bare(git: Git) -> Path:
-    """One more bare repository beside those of the directory, there only once it is whole; whoever makes one writes."""
+    """A new bare repository beside those of the directory, renamed into place once complete. Needs the write lock."""
     directory = git.bare.parent
     newest, new = newest_bare(directory), directory / "new"
     shutil.rmtree(new, ignore_errors=True)

@@ -1,7 +1,7 @@
 """The files of a repository at one commit, read without a checkout.
 
 Nothing of the repository is executed, and links are reported as links and never followed. A file's contents are
-downloaded when they are first read. What exceeds the limits is refused, and nothing of it is returned.
+downloaded at the first read. Whatever exceeds the limits is an error, and nothing of it is returned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ARGUMENTS: Final = 64 << 10
 _HEADER: Final = 200
 """More than the line before each object in the output of `cat-file --batch`."""
 
-Bring = Callable[[Git, str, Sequence[str]], Awaitable[None]]
+Download = Callable[[Git, str, Sequence[str]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class TreeEntry:
 
 
 class Snapshot:
-    """`bring` downloads those objects that the cache lacks."""
+    """`download` fetches the objects that the cache lacks."""
 
-    def __init__(self, git: Git, commit: str, bring: Bring) -> None:
-        self._git, self.commit, self._bring = git, commit, bring
+    def __init__(self, git: Git, commit: str, download: Download) -> None:
+        self._git, self.commit, self._download = git, commit, download
 
     async def tree(self, directory: str = "") -> list[TreeEntry]:
-        """Everything below a directory, links and submodules included; `MissingPathError` where there is none."""
+        """Everything below a directory, links and submodules included; `MissingPathError` if it does not exist."""
         path, limits = inner_path(directory), self._git.limits
         name = path or "/"
         words = ("ls-tree", "-r", "-z", "--full-tree", f"{self.commit}:{path}")
@@ -78,7 +78,7 @@ class Snapshot:
         return entries
 
     async def entries(self, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """What is at each of these paths and at the directories above them; absent where there is nothing."""
+        """The entries of these paths and of the directories above them, as far as they exist."""
         wanted = {each for path in map(inner_path, paths) for each in (path, *_parents(path))}
         found: dict[str, TreeEntry] = {}
         for some in _portions(sorted(wanted)):
@@ -88,7 +88,7 @@ class Snapshot:
         return found
 
     async def file(self, path: str) -> bytes:
-        """The contents of a file; `MissingPathError` where there is nothing, `NotAFileError` where it is no file."""
+        """The contents of a file; `MissingPathError` if it does not exist, `NotAFileError` if it is not a file."""
         name = inner_path(path)
         entry = (await self.entries([name])).get(name)
         if entry is None:
@@ -98,9 +98,9 @@ class Snapshot:
         return (await self.read([entry]))[0]
 
     async def sizes(self, entries: Sequence[TreeEntry]) -> list[int]:
-        """In bytes; this downloads the files."""
+        """The sizes in bytes; this downloads the files."""
         ids = _distinct(entries)
-        await self._bring(self._git, self.commit, ids)
+        await self._download(self._git, self.commit, ids)
         asked = "".join(f"{each}\n" for each in ids).encode()
         done = await self._git.run("cat-file", "--batch-check", stdin=asked, largest=_HEADER * (len(ids) + 1))
         rows = (line.split() for line in done.stdout.decode().splitlines())
@@ -139,7 +139,7 @@ def _parents(path: str) -> list[str]:
 
 
 def _portions(paths: Sequence[str]) -> Iterator[list[str]]:
-    """As many at a time as the arguments of a program may hold."""
+    """Groups of paths that fit into the arguments of a program."""
     some: list[str] = []
     length = 0
     for path in paths:
@@ -162,7 +162,7 @@ def _entries(output: bytes) -> list[TreeEntry]:
         if line:
             facts, _, path = line.partition(b"\t")
             mode, _, identity = facts.split()
-            # Names that are not UTF-8 become readable ones; contents are read by id, never by name.
+            # Names that are not UTF-8 are replaced by readable ones; contents are read by id, never by name.
             found.append(TreeEntry(path.decode(errors="replace"), mode.decode(), identity.decode()))
     return found
 

@@ -1,7 +1,7 @@
 """The encoding of LDAP's messages: tags, lengths and values, of definite length. Pure.
 
-What is read was sent by somebody else: each length is checked against what is there, and what does not fit is a
-`BerError`. Nothing here goes deeper than it is asked to.
+Input is not trusted: each length is checked against the available bytes, and invalid input is a `BerError`. Nested
+elements are decoded only on request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_INTEGER_BYTES: Final = 8
 
 
 class BerError(ValueError):
-    """The bytes are not what they should be."""
+    """The bytes are not valid BER."""
 
 
 def element(tag: int, *parts: bytes) -> bytes:
@@ -47,30 +47,30 @@ def boolean(value: bool, tag: int = BOOLEAN) -> bytes:
 
 
 def size_of(data: bytes) -> int | None:
-    """Of the whole element that the data begins with; None where there is not enough to say."""
+    """The size of the first element, head included; None if the head is incomplete."""
     head = _head(data, 0)
     return None if head is None else head[0] + head[1]
 
 
 def elements(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tag and value of each, one after the other, to the end."""
+    """Tag and value of each element."""
     at = 0
     while at < len(data):
         head = _head(data, at)
         if head is None or head[0] + head[1] > len(data):
-            raise BerError("an element is longer than what is there")
+            raise BerError("an element is longer than the data")
         yield data[at], data[head[0] : head[0] + head[1]]
         at = head[0] + head[1]
 
 
 def read_integer(value: bytes) -> int:
     if not 1 <= len(value) <= _MOST_INTEGER_BYTES:
-        raise BerError("an integer has no sensible size")
+        raise BerError("an integer has an invalid size")
     return int.from_bytes(value, "big", signed=True)
 
 
 def _head(data: bytes, at: int) -> tuple[int, int] | None:
-    """Where the value begins and how long it is; None where the head is not whole."""
+    """Start and length of the value; None if the head is incomplete."""
     if len(data) < at + 2:
         return None
     if data[at] & _LONG_TAG == _LONG_TAG:

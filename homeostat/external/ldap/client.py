@@ -1,11 +1,11 @@
-"""A directory that speaks LDAP: binding and searching, on the event loop, bounded in time and size.
+"""An LDAP client: bind and search, on the event loop, bounded in time and size.
 
     async with open_ldap(Server("ldaps://ldap.example.com")) as connection:
         if await connection.bind("uid=anna,dc=example,dc=com", password): ...
         async for entry in connection.search("dc=example,dc=com", "(objectClass=person)", ["uid"]): ...
 
-A password is never sent in clear: `ldap://` goes on under TLS (StartTLS), unless the server is on this machine or its
-owner says otherwise. An empty password is no password: many directories take it for nobody and say yes.
+Passwords are sent encrypted: an `ldap://` connection is upgraded with StartTLS, unless the server is on this machine or
+`is_plain_allowed` is set. An empty password is refused here: many directories accept it as an anonymous bind.
 """
 
 from __future__ import annotations
@@ -59,30 +59,30 @@ _MOST_FIRST: Final = 1 << 30
 class Server:
     url: str
     tls: ssl.SSLContext | None = None
-    """To trust others than the system does."""
+    """Other trusted authorities than the system's."""
     is_plain_allowed: bool = False
     timeout_s: float = 15.0
 
 
 class Connection:
-    """One request at a time."""
+    """Handles one request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, timeout_s: float) -> None:
         self._reader, self._writer, self._timeout_s = reader, writer, timeout_s
         self._last = 0
 
     async def bind(self, name: str, password: str) -> bool:
-        """Whether that is the password; `LdapError` where the directory does not say."""
+        """Whether the password is right; `LdapError` if the directory does not decide."""
         if not name or not password:
             return False
         await self._send(bind_request(name, password))
         result = read_result(await self._receive(), BOUND)
         if result.code not in {SUCCESS, *WRONG}:
-            raise LdapError(f"the directory refused to check a password: {result.told}")
+            raise LdapError(f"the directory refused to check a password: {result.text}")
         return result.code == SUCCESS
 
     async def search(self, base: str, wanted: str, attributes: Sequence[str]) -> AsyncIterator[Entry]:
-        """All below the base that the filter fits, fetched in pages; `FilterError` for what is no filter."""
+        """All entries below the base that match the filter, fetched in pages; `FilterError` for an invalid filter."""
         request = search_request(base, wanted, attributes)
         cookie, count = b"", 0
         while True:
@@ -92,12 +92,12 @@ class Connection:
                 if received.tag == ENTRY:
                     count += 1
                     if count > _MOST_ENTRIES:
-                        raise LdapError(f"the directory has more than {_MOST_ENTRIES} entries that fit")
+                        raise LdapError(f"more than {_MOST_ENTRIES} entries match; narrow LDAP_USER_FILTER")
                     yield read_entry(received)
                 received = await self._receive()
             result = read_result(received, DONE)
             if result.code != SUCCESS:
-                raise LdapError(f"the directory refused a search: {result.told}")
+                raise LdapError(f"the directory refused a search: {result.text}")
             cookie = read_cookie(received)
             if not cookie:
                 return
@@ -106,10 +106,10 @@ class Connection:
         await self._send(START_TLS)
         result = read_result(await self._receive(), EXTENDED)
         if result.code != SUCCESS:
-            raise LdapError(f"the directory has no TLS for this connection: {result.told}")
+            raise LdapError(f"the directory refused StartTLS: {result.text}")
         async with _bounded(self._timeout_s):
             await self._writer.start_tls(context, server_hostname=host)
-        # What somebody sent in clear and was not read yet answers no number that it could know.
+        # A response that an attacker injected before TLS was up cannot have the number of a later request.
         self._last = secrets.randbelow(_MOST_FIRST)
 
     async def close(self) -> None:
@@ -127,7 +127,7 @@ class Connection:
             await self._writer.drain()
 
     async def _receive(self) -> Received:
-        """The next message of ours."""
+        """The next message that responds to our last request."""
         async with _bounded(self._timeout_s):
             while True:
                 received = read_message(await self._message())
@@ -142,7 +142,7 @@ class Connection:
             while (size := size_of(data)) is None:
                 data += await self._reader.readexactly(1)
             if data[0] != MESSAGE or size > _LARGEST_MESSAGE:
-                raise BerError("a message is too large, or none")
+                raise BerError("invalid message, or too large")
             data += await self._reader.readexactly(size - len(data))
             return next(elements(data))[1]
 
@@ -153,14 +153,14 @@ async def open_ldap(server: Server) -> AsyncIterator[Connection]:
     host, is_tls = parts.hostname or "", parts.scheme == "ldaps"
     if parts.scheme not in ("ldap", "ldaps") or not host:
         raise LdapError("the URL of a directory looks like ldaps://ldap.example.com or ldap://ldap.example.com:389")
-    context = server.tls or _usual_tls()
+    context = server.tls or _default_tls()
     async with _bounded(server.timeout_s):
         reader, writer = await asyncio.open_connection(
             host, parts.port or (636 if is_tls else 389), ssl=context if is_tls else None
         )
     connection = Connection(reader, writer, server.timeout_s)
     try:
-        if not is_tls and not server.is_plain_allowed and not _is_here(host):
+        if not is_tls and not server.is_plain_allowed and not _is_loopback(host):
             await connection.start_tls(context, host)
         yield connection
     finally:
@@ -168,12 +168,12 @@ async def open_ldap(server: Server) -> AsyncIterator[Connection]:
 
 
 @lru_cache(1)
-def _usual_tls() -> ssl.SSLContext:
-    """What the system trusts; it takes a while to read."""
+def _default_tls() -> ssl.SSLContext:
+    """The system's authorities; cached, because reading them takes a while."""
     return ssl.create_default_context()
 
 
-def _is_here(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

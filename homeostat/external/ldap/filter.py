@@ -1,4 +1,4 @@
-"""Filters of LDAP as people write them, `(&(objectClass=user)(!(uid=root)))`, as they are sent. Pure. (RFC 4515)"""
+"""Encodes LDAP filters such as `(&(objectClass=user)(!(uid=root)))` (RFC 4515). Pure."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def encode_filter(text: str) -> bytes:
     except IndexError:
         raise FilterError(f"{text!r} ends too early") from None
     if end != len(text):
-        raise FilterError(f"{text!r} goes on after its end")
+        raise FilterError(f"{text!r} continues after its end")
     return encoded
 
 
 def escape(value: str) -> str:
-    """A value that means itself, whatever is in it."""
+    """The value with all special characters escaped."""
     return "".join(f"\\{ord(each):02x}" if each in "\\*()\0" else each for each in value)
 
 

@@ -1,6 +1,6 @@
-"""The messages of LDAP that are needed to bind and to search: made, and read. Pure. (RFC 4511, RFC 2696)
+"""The LDAP messages for bind and search, encoded and decoded (RFC 4511, RFC 2696). Pure.
 
-What does not fit is an `LdapError`, whatever is wrong with it.
+An invalid message is an `LdapError`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ UNBIND: Final = element(0x42)
 START_TLS: Final = element(0x77, octets("1.3.6.1.4.1.1466.20037", 0x80))
 SUCCESS: Final = 0
 WRONG: Final = frozenset({19, 32, 34, 48, 49, 50, 53})
-"""Constraint, no such object, no such name, no such way, wrong credentials, no rights, unwilling: not this one."""
+"""Result codes of a refused bind: constraint violation, no such object, invalid DN syntax, inappropriate
+authentication, invalid credentials, insufficient access rights, unwilling to perform.
+"""
 _BIND, _SEARCH = 0x60, 0x63
 _SIMPLE: Final = 0x80
 _CONTROLS: Final = 0xA0
@@ -41,14 +43,14 @@ _LONGEST_TEXT: Final = 200
 
 
 class LdapError(Exception):
-    """The directory cannot be reached, refuses, or does not speak LDAP. The text holds no password."""
+    """The directory is unreachable, refuses the request, or violates the protocol. The text holds no password."""
 
 
 class Entry(NamedTuple):
     name: str
     """The distinguished name."""
     attributes: dict[str, list[str]]
-    """By names in lower case; values that are no text are left out."""
+    """By lower-case names; values that are not text are left out."""
 
 
 class Received(NamedTuple):
@@ -60,7 +62,7 @@ class Received(NamedTuple):
 
 class Result(NamedTuple):
     code: int
-    told: str
+    text: str
 
 
 def message(number: int, operation: bytes, controls: bytes = b"") -> bytes:
@@ -72,7 +74,7 @@ def bind_request(name: str, password: str) -> bytes:
 
 
 def search_request(base: str, wanted: str, attributes: Sequence[str]) -> bytes:
-    """Without limits of its own: the server has some, and so has who asks."""
+    """Without limits in the request: the server has its own, and the client counts entries."""
     return element(
         _SEARCH,
         octets(base),
@@ -87,7 +89,7 @@ def search_request(base: str, wanted: str, attributes: Sequence[str]) -> bytes:
 
 
 def paging(cookie: bytes) -> bytes:
-    """The control that asks for a page, and with a cookie for the one after."""
+    """The control that requests the first page, or with a cookie the next one."""
     value = element(SEQUENCE, integer(_PAGE), octets(cookie))
     return element(_CONTROLS, element(SEQUENCE, octets(_PAGED), octets(value)))
 
@@ -97,7 +99,7 @@ def reading() -> Iterator[None]:
     try:
         yield
     except (ValueError, IndexError, StopIteration) as error:
-        raise LdapError("the directory does not speak LDAP") from error
+        raise LdapError("the response is not valid LDAP; check LDAP_URL") from error
 
 
 def read_message(data: bytes) -> Received:
@@ -109,11 +111,11 @@ def read_message(data: bytes) -> Received:
 
 def read_result(received: Received, expected: int) -> Result:
     if received.tag != expected:
-        raise LdapError("the directory answered something else")
+        raise LdapError("the directory sent an unexpected response")
     with reading():
-        (_, code), _, (_, told), *_ = list(elements(received.value))
+        (_, code), _, (_, text), *_ = list(elements(received.value))
         number = read_integer(code)
-    return Result(number, f"code {number} {told.decode(errors='replace')[:_LONGEST_TEXT]}".strip())
+    return Result(number, f"code {number} {text.decode(errors='replace')[:_LONGEST_TEXT]}".strip())
 
 
 def read_entry(received: Received) -> Entry:
@@ -132,7 +134,7 @@ def _attribute(data: bytes) -> tuple[str, list[str]]:
 
 
 def read_cookie(received: Received) -> bytes:
-    """Of the page after this one; empty where this was the last."""
+    """The cookie of the next page; empty after the last one."""
     with reading():
         for _, control in elements(received.controls):
             (_, kind), *more = list(elements(control))

@@ -1,7 +1,7 @@
-"""How a registry is shown who asks: its challenges, and the tokens that it wants for each repository and action.
+"""Authentication at a registry: its challenges, and the tokens that it requires for each repository and action.
 
-A token is asked for once for each scope and kept until shortly before it expires. A password goes to the registry, or
-to the token server that the registry names, and only over TLS unless both are on this machine.
+A token is requested once for each scope and cached until shortly before it expires. A password is sent to the registry,
+or to the token server that the registry names, and only over TLS unless both are on this machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EARLY_S: Final = 10.0
 _MOST_TOKENS: Final = 1024
 _LARGEST_TOKEN: Final = 1 << 20
 _LONGEST_HEADER: Final = 16 << 10
-# Possessive, so that a hostile header takes no longer than its length.
+# Possessive quantifiers, so that the time is linear in the length of a hostile header.
 _scheme = re.compile(r"\s*+,?\s*+([A-Za-z][A-Za-z0-9-]*+)(?:\s++|$)(?!=)")
 _parameter = re.compile(r'\s*+,?\s*+([A-Za-z][\w-]*+)\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s",]*+))')
 
@@ -39,7 +39,7 @@ class Keychain(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OneCredential:
-    """The same for every registry that is asked."""
+    """The same credential for every registry."""
 
     credential: RegistryCredential | None = None
 
@@ -72,7 +72,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 def parse_challenges(header: str) -> list[Challenge]:
-    """Of `WWW-Authenticate`; several may share one header. What cannot be read ends it."""
+    """The challenges of a `WWW-Authenticate` header, up to the first unreadable part."""
     found, at, header = [], 0, header[:_LONGEST_HEADER]
     while scheme := _scheme.match(header, at):
         at = scheme.end()
@@ -87,7 +87,7 @@ def parse_challenges(header: str) -> list[Challenge]:
 
 
 class Authorizer:
-    """For one registry. `is_plain` where it is spoken to without TLS."""
+    """Authenticates at one registry. `is_plain` says that it is used without TLS."""
 
     def __init__(
         self, sender: Sender, keychain: Keychain, registry: str, *, is_plain: bool, seconds: Callable[[], float]
@@ -98,7 +98,7 @@ class Authorizer:
         self._tokens: dict[tuple[str, ...], _Kept] = {}
 
     async def authorize(self, repository: str, scopes: tuple[str, ...]) -> Auth | None:
-        """What to send at first: nothing before the registry has said how it wants to be asked."""
+        """The credentials to send: none before the registry has sent a challenge."""
         credential = self._keychain.find(self._registry, repository)
         if credential is not None and credential.registry_token:
             return BearerToken(credential.registry_token)
@@ -110,7 +110,7 @@ class Authorizer:
         return None
 
     def learn(self, header: str, scopes: tuple[str, ...], sent: Auth | None) -> bool:
-        """From a 401 to a request with `sent`. Whether it is worth asking again."""
+        """Reads the challenge of a 401 response to a request with `sent`. Returns whether to retry."""
         known = {each.scheme: each for each in reversed(parse_challenges(header))}
         self._challenge = known.get("bearer") or known.get("basic") or self._challenge
         kept = self._tokens.get(scopes)
@@ -125,8 +125,8 @@ class Authorizer:
             return kept.token
         response = await self._sender.send(self._token_request(challenge, credential, scopes))
         if response.status in (400, 401, 403):
-            told = "" if credential else "; no credentials are given for it"
-            raise UnauthorizedError(f"{self._registry}: its token server refused: HTTP {response.status}{told}")
+            advice = "" if credential else "; no credentials are given for it"
+            raise UnauthorizedError(f"{self._registry}: its token server refused: HTTP {response.status}{advice}")
         if not response.is_success:
             raise UnexpectedResponseError(f"{self._registry}: its token server failed: HTTP {response.status}")
         answer = response.decode(_Answer)

@@ -1,7 +1,7 @@
-"""Files packed as a layer (tar, gzip), and unpacked again within limits. Pure.
+"""Packs files as a layer (tar, gzip), and unpacks a layer within limits. Pure.
 
-A layer from outside is hostile until shown otherwise: links, devices, absolute paths and `..` are refused, and so is
-whatever exceeds the limits, before it is in memory. The same files always pack to the same bytes.
+A layer from outside may be hostile: links, devices, absolute paths and `..` are refused, and limits are checked before
+anything is in memory. The same files always pack to the same bytes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from homeostat.external.oci.errors import InvalidBundleError, TooLargeError
 
 _FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _RECORD: Final = 1536
-"""What a tar needs for an entry beside its contents, with room for a long name."""
+"""The size of a tar entry without its contents, with room for a long name."""
 _WINDOW: Final = 31
-"""zlib's word for gzip with the largest window."""
+"""zlib's value for gzip with the largest window."""
 _CHUNK: Final = 1 << 16
 
 
@@ -33,7 +33,7 @@ class BundleLimits:
 
 
 class _Unpacked:
-    """Reads gzip, and gives up once more comes out than a bundle may hold."""
+    """Decompresses gzip up to the limit of a bundle."""
 
     def __init__(self, data: bytes, largest: int) -> None:
         self._data, self._left = memoryview(data), largest
@@ -50,7 +50,7 @@ class _Unpacked:
         return taken
 
     def _fed(self) -> bytes:
-        """The next compressed bytes; none at the end. A gzip may have several members, one after the other."""
+        """The next compressed bytes; none at the end. A gzip file may consist of several members."""
         waiting = self._inflate.unconsumed_tail
         if self._inflate.eof:
             waiting, self._inflate = self._inflate.unused_data, zlib.decompressobj(_WINDOW)

@@ -1,7 +1,7 @@
-"""Requests to one registry: where it is, who asks, and what its answers mean.
+"""Requests to registries: their URLs, credentials and errors.
 
-Without TLS only a registry on this machine is asked, or one that is named for it. Credentials follow the registry's
-challenge; a redirect to another host, as blobs are usually served, goes without them.
+TLS is required, except for a registry on this machine or one that is configured as plain. Credentials are sent as the
+registry's challenge requires; a redirect to another host, which usually serves the blobs, does not get them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Faults(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request below `/v2/PATH/` of the image's repository; `url` instead where the registry named it itself."""
+    """A request below `/v2/PATH/` of the image's repository, or to a `url` that the registry sent."""
 
     method: str
     path: str = ""
@@ -62,12 +62,12 @@ class Call:
     largest: int = 1 << 20
     is_push: bool = False
     mounts: str = ""
-    """Another repository of the registry that is read from."""
+    """Another repository of the registry, to mount a blob from."""
     timeout_s: float = 60.0
 
 
 class Connections:
-    """One for each registry, with the tokens that it issued."""
+    """Sends requests, and keeps the tokens of each registry."""
 
     def __init__(
         self, client: RestClient, keychain: Keychain, plain: frozenset[str], seconds: Callable[[], float] | None
@@ -77,7 +77,7 @@ class Connections:
         self._authorizers: dict[str, Authorizer] = {}
 
     async def send(self, image: Image, call: Call) -> Response:
-        """A response of any status but 401 and 429."""
+        """A response of any status but 401, 403 and 429."""
         with _mapped(image):
             for _ in range(2):
                 request, authorizer, scopes = await self._request(image, call)
@@ -102,7 +102,7 @@ class Connections:
                     return
 
     def location(self, image: Image, header: str, base: str = "") -> str:
-        """Where an upload or a list continues: at the registry itself, since credentials go along."""
+        """The URL where an upload or a list continues. It must be at the registry: credentials are sent there."""
         root = base or self._root(image)
         try:
             url = urljoin(root, header)
@@ -155,7 +155,7 @@ def is_loopback(registry: str) -> bool:
 
 @contextmanager
 def _mapped(image: Image) -> Iterator[None]:
-    """Errors of the transport as errors of a registry."""
+    """Turns errors of the transport into errors of a registry."""
     try:
         yield
     except ResponseTooLargeError as error:
@@ -172,8 +172,8 @@ def _check_allowed(image: Image, status: int, headers: Mapping[str, str], body: 
 
 
 def failure(image: Image, status: int, headers: Mapping[str, str], body: bytes = b"", what: str = "") -> OciError:
-    """The narrowest error for a response that is no success."""
-    text = f"{image.repository}{what and f': {what}'}: HTTP {status}{_told(body)}"
+    """The narrowest error for a response that is not a success."""
+    text = f"{image.repository}{what and f': {what}'}: HTTP {status}{_reported(body)}"
     match status:
         case 401:
             return UnauthorizedError(f"{text}; check the registry's credentials")
@@ -191,8 +191,8 @@ def failure(image: Image, status: int, headers: Mapping[str, str], body: bytes =
     return UnexpectedResponseError(text)
 
 
-def _told(body: bytes) -> str:
-    """What the registry says about it, if it says so in the protocol's form."""
+def _reported(body: bytes) -> str:
+    """The registry's own error texts, if they have the form of the protocol."""
     try:
         faults = msgspec.json.decode(body[:_LARGEST_ERROR], type=_Faults).errors
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

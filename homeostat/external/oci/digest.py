@@ -1,4 +1,4 @@
-"""Digests: the name of some bytes, and the proof that bytes are those that were named. Pure."""
+"""Digests of contents, and their verification. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_digest(digest: str) -> str:
 
 
 class Verifier:
-    """Takes bytes as they arrive; `verify` says whether they were those that the digest names."""
+    """Hashes bytes as they arrive; `verify` compares the result with the digest."""
 
     def __init__(self, digest: str) -> None:
         self._digest = check_digest(digest)

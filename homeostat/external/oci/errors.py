@@ -1,4 +1,4 @@
-"""Why a registry operation failed, as types. Each knows the `reason` of a condition; the text is for people.
+"""Errors of registry operations. Each type has the `reason` for a condition; the text is for people.
 
 Texts name the registry and the repository, and never a credential or the URL of a redirect, which may hold one.
 """
@@ -11,7 +11,7 @@ class OciError(Exception):
 
 
 class InvalidReferenceError(OciError):
-    """The text is not a reference of an image or an artifact, or lacks what the operation needs."""
+    """The text is not a reference of an image or an artifact, or lacks a required part."""
 
     reason = "InvalidReference"
 
@@ -29,13 +29,13 @@ class UnauthorizedError(OciError):
 
 
 class DeniedError(OciError):
-    """The registry knows who we are, and does not allow it."""
+    """The credentials are valid, but do not allow the operation."""
 
     reason = "AccessDenied"
 
 
 class RateLimitedError(OciError):
-    """`after_s` is how long the registry asks to wait; None if it does not say."""
+    """`after_s` is the Retry-After of the registry; None without one."""
 
     reason = "RateLimited"
 
@@ -51,13 +51,13 @@ class UnreachableError(OciError):
 
 
 class UnexpectedResponseError(OciError):
-    """The registry answered in a way that the protocol does not know."""
+    """The response of the registry violates the protocol."""
 
     reason = "UnexpectedAnswer"
 
 
 class DigestMismatchError(OciError):
-    """What was sent is not what the digest stands for; nothing of it was used."""
+    """The contents do not match their digest; nothing of them was used."""
 
     reason = "DigestMismatch"
 
@@ -73,6 +73,6 @@ class InvalidManifestError(OciError):
 
 
 class InvalidBundleError(OciError):
-    """A layer holds what no bundle may hold."""
+    """The layer is not a valid bundle."""
 
     reason = "InvalidBundle"

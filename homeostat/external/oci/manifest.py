@@ -5,7 +5,7 @@
         case Index(): manifest.select(Platform("arm64", "linux"))
         case Manifest(): manifest.layers
 
-Docker's first schema is refused: its digest does not stand for its contents.
+Docker's first schema is refused: its digest does not identify its contents.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Descriptor(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"
 
 
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", kw_only=True):
-    """One image or one artifact. Artifact manifests have `blobs`, which `layers` stands for too."""
+    """One image or one artifact. Artifact manifests have `blobs` instead of `layers`."""
 
     schema_version: int = 2
     media_type: str = OCI_MANIFEST
@@ -72,7 +72,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", 
 
     @property
     def kind(self) -> str:
-        """What sort of artifact it is: by its own word, else by its config."""
+        """The artifact type; without one, the media type of the config."""
         return self.artifact_type or (self.config.media_type if self.config else "")
 
 
@@ -88,11 +88,11 @@ class Index(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", kw_
 
     @property
     def platforms(self) -> list[Platform]:
-        # Build tools put attestations beside the images, for a platform that is none.
+        # Build tools add attestations beside the images, with an unknown platform.
         return [each.platform for each in self.manifests if each.platform and each.platform.os != "unknown"]
 
     def select(self, wanted: Platform) -> Descriptor | None:
-        """The first that is for this platform; whatever `wanted` leaves empty does not matter."""
+        """The first manifest for this platform; empty fields of `wanted` match anything."""
         for each in self.manifests:
             platform = each.platform
             if platform and all(
@@ -129,7 +129,7 @@ class _Head(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def parse_manifest(body: bytes, media_type: str) -> Manifest | Index:
-    """`media_type` is what the registry says; what the manifest says of itself must not contradict it."""
+    """`media_type` is the Content-Type of the registry; the manifest's own media type must not contradict it."""
     stated = media_type.partition(";")[0].strip().lower()
     head = _decoded(body, _Head)
     if head.schema_version == 1 or stated.startswith(_FIRST_SCHEMA):
@@ -155,7 +155,7 @@ def parse_config(body: bytes) -> ImageConfig:
 
 
 def encode_manifest(manifest: Manifest | Index) -> bytes:
-    """Always the same bytes for the same manifest: its digest is its name."""
+    """Deterministic, because the digest of the bytes is the manifest's name."""
     fields = msgspec.to_builtins(manifest)
     return msgspec.json.encode({"schemaVersion": 2, "mediaType": manifest.media_type, **fields}, order="sorted")
 

@@ -1,8 +1,8 @@
-"""What is pushed to a registry: blobs first, then the manifest that names them.
+"""Pushes to a registry: blobs first, then the manifest that refers to them.
 
-A blob that is there already is not sent again, and one of another repository of the registry is mounted if the registry
-can. Small blobs go in one request, large ones in pieces. A manifest that refers to another is added to the tag that
-lists referrers where the registry does not list them itself.
+A blob that the registry has is not sent again; one of another repository is mounted if the registry supports it. Small
+blobs are sent in one request, large ones in chunks. If the registry has no referrers API, a manifest with a subject is
+added to the tag that lists the referrers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CHUNK: Final = 8 << 20
 async def push_blob(
     registry: Registry, reference: str | Image, data: bytes, media_type: str, source: str = ""
 ) -> Descriptor:
-    """`source` is the path of another repository of the registry that may have it."""
+    """`source` is another repository of the registry that may have the blob."""
     image, descriptor = parse_reference(reference), Descriptor(media_type, digest_of(data), len(data))
     url = await _start(registry, image, descriptor, source)
     if url:
@@ -37,17 +37,17 @@ async def push_blob(
 async def push_file(
     registry: Registry, reference: str | Image, path: Path, descriptor: Descriptor, *, chunk_bytes: int = _CHUNK
 ) -> None:
-    """In pieces, so that no more than one of them is in memory."""
+    """In chunks, of which only one is in memory at a time."""
     image = parse_reference(reference)
     url = await _start(registry, image, descriptor, "")
     if not url:
         return
     with path.open("rb") as file:
-        await _send_pieces(registry, image, url, descriptor, file, chunk_bytes)
+        await _send_chunks(registry, image, url, descriptor, file, chunk_bytes)
 
 
 async def push_manifest(registry: Registry, reference: str | Image, manifest: Manifest | Index) -> Image:
-    """At the reference's tag; without one at its digest alone. What it names must have been pushed before."""
+    """Under the reference's tag, or without one by its digest. The blobs must have been pushed before."""
     image, body = parse_reference(reference), encode_manifest(manifest)
     digest = digest_of(body)
     headers = await _put_manifest(registry, image, image.tag or digest, body, manifest.media_type)
@@ -78,7 +78,7 @@ async def _put_manifest(registry: Registry, image: Image, name: str, body: bytes
 
 
 async def _start(registry: Registry, image: Image, descriptor: Descriptor, source: str) -> str:
-    """Where the upload goes on; empty where the registry has the blob already."""
+    """The URL of the upload; empty if the registry already has the blob."""
     send, limits = registry.connections.send, registry.limits
     known = await send(image, _call(registry, "HEAD", path=f"blobs/{descriptor.digest}"))
     if known.is_success:
@@ -101,7 +101,7 @@ async def _finish(registry: Registry, image: Image, url: str, descriptor: Descri
         raise failure(image, response.status, response.headers, response.body, "upload")
 
 
-async def _send_pieces(
+async def _send_chunks(
     registry: Registry, image: Image, url: str, descriptor: Descriptor, file: IO[bytes], chunk_bytes: int
 ) -> None:
     verifier, sent = Verifier(descriptor.digest), 0

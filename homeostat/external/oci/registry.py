@@ -1,12 +1,12 @@
-"""Registries of images and artifacts: what a tag stands for, its manifest, its blobs, its tags, and what refers to it.
+"""Reads registries of images and artifacts: digests of tags, manifests, blobs, lists of tags, and referrers.
 
     registry = Registry(client, keychain=read_docker_config(secret))
     image = await registry.resolve("ghcr.io/acme/shop:1.4")
     manifest = await registry.manifest(image)
 
-Promises, each with a test: bytes are used only if they match the digest that was asked for, also those of a tag; what
-exceeds a limit is refused and not read on; credentials are sent to the registry and its token server alone; a list is
-complete or an error. Errors are `OciError`s.
+Promises, each with a test: contents are used only if they match their digest, also those of a tag; reading stops at the
+limits; credentials are sent only to the registry and its token server; a list is complete or an error. Errors are
+`OciError`s.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _LONGEST_TAG: Final = 128
 class RegistryLimits:
     manifest_bytes: int = 4 << 20
     memory_bytes: int = 64 << 20
-    """Of a blob that is read into memory."""
+    """The limit of a blob that is read into memory."""
     file_bytes: int = 4 << 30
-    """Of a blob that is written to disk."""
+    """The limit of a blob that is written to disk."""
     tags: int = 50_000
     referrers: int = 1000
     pages: int = 1000
-    """Of a list of tags or referrers."""
+    """The limit of a list of tags or referrers."""
     timeout_s: float = 60.0
     blob_timeout_s: float = 600.0
 
@@ -68,7 +68,7 @@ class _Tags(msgspec.Struct, frozen=True):
 
 
 class Registry:
-    """`plain` are registries, as host and port, that are asked without TLS beside those on this machine."""
+    """`plain` lists registries, as host and port, that are used without TLS. Those on this machine always are."""
 
     def __init__(
         self,
@@ -83,13 +83,13 @@ class Registry:
         self.connections = Connections(client, keychain, frozenset(plain), seconds)
 
     async def resolve(self, reference: str | Image) -> Image:
-        """The same with the digest that the tag stands for now; without tag and digest it is `latest`."""
+        """The reference with the current digest of its tag; without tag and digest it is `latest`."""
         image = parse_reference(reference)
         if image.digest:
             return image
         digest = await self._digest(image)
         if not digest:
-            # Some registries answer no HEAD, or without the digest: the manifest itself has it.
+            # Some registries do not support HEAD, or send no digest: compute it from the manifest.
             digest = digest_of((await self.fetch(image))[0])
         return replace_digest(image, digest)
 
@@ -101,7 +101,7 @@ class Registry:
         return True
 
     async def fetch(self, reference: str | Image) -> tuple[bytes, str]:
-        """The bytes of a manifest, verified, and its media type."""
+        """The verified bytes of a manifest, and its media type."""
         image = parse_reference(reference)
         call = self._manifest_call("GET", image)
         response = await self.connections.send(image, call)
@@ -122,16 +122,16 @@ class Registry:
         return parse_config(await self.blob(reference, manifest.config))
 
     async def blob(self, reference: str | Image, descriptor: Descriptor) -> bytes:
-        """In memory, verified."""
+        """The verified contents of a blob, in memory."""
         if descriptor.size > self.limits.memory_bytes:
             raise TooLargeError(f"the blob has {descriptor.size} bytes; the limit is {self.limits.memory_bytes}")
         return b"".join([chunk async for chunk in self._chunks(parse_reference(reference), descriptor)])
 
     async def download(self, reference: str | Image, descriptor: Descriptor, path: Path) -> None:
-        """To a file, which is there only once it is whole and verified."""
+        """Downloads a blob to a file, which appears only once it is complete and verified."""
         if descriptor.size > self.limits.file_bytes:
             raise TooLargeError(f"the blob has {descriptor.size} bytes; the limit is {self.limits.file_bytes}")
-        # A file of its own: another download to the same path may be under way.
+        # A unique name: another download to the same path may be in progress.
         partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
         try:
             with partial.open("xb") as file:
@@ -158,7 +158,7 @@ class Registry:
         return list(found)
 
     async def referrers(self, reference: str | Image, artifact_type: str = "") -> list[Descriptor]:
-        """What refers to a manifest, such as signatures and SBOMs; by the tag that stands in where there is no API."""
+        """Manifests that refer to this one, such as signatures and SBOMs; from the fallback tag if there is no API."""
         image = parse_reference(reference)
         if not image.digest:
             image = await self.resolve(image)
@@ -179,7 +179,7 @@ class Registry:
         return [each for each in found if artifact_type in ("", each.artifact_type)]
 
     async def _pages(self, image: Image, path: str) -> AsyncIterator[Response]:
-        """Each page of a list; one that is no success is the last."""
+        """Each page of a list; a response that is not a success is the last."""
         call = Call(method="GET", path=path, largest=self.limits.manifest_bytes, timeout_s=self.limits.timeout_s)
         seen = set[str]()
         for _ in range(self.limits.pages):
@@ -196,7 +196,7 @@ class Registry:
         raise TooLargeError(f"{image.repository}: the list has more than {self.limits.pages} pages")
 
     async def referrers_tag(self, image: Image) -> Index:
-        """The index at the tag that stands for the API; empty where there is none."""
+        """The index at the fallback tag of the referrers API; empty if there is none."""
         try:
             found = await self.manifest(Image(image.repository, tag_of(image.digest), ""))
         except NotFoundError:
@@ -204,7 +204,7 @@ class Registry:
         return found if isinstance(found, Index) else Index(manifests=())
 
     async def _digest(self, image: Image) -> str:
-        """As the registry states it; empty where it does not."""
+        """The digest that the registry sends; empty if it sends none."""
         response = await self.connections.send(image, self._manifest_call("HEAD", image))
         if response.is_success:
             return response.headers.get("docker-content-digest", "")
@@ -259,13 +259,13 @@ def replace_digest(image: Image, digest: str) -> Image:
 
 
 def tag_of(digest: str) -> str:
-    """The tag that stands for a list of referrers, by the specification."""
+    """The fallback tag of the referrers API, by the specification."""
     algorithm, _, text = digest.partition(":")
     return f"{algorithm[:32]}-{text[:64]}"
 
 
 def name_of(image: Image) -> str:
-    """Of a manifest within its repository."""
+    """The name of a manifest within its repository."""
     return image.digest or image.tag or "latest"
 
 

@@ -1,9 +1,9 @@
-"""Which addresses may be called. Pure.
+"""The rule for addresses of outbound connections. Pure.
 
-Whoever declares a URL sees the response, so the operator must not call on their behalf what only its machine can reach.
-Link-local addresses and the services at which a cloud hands out credentials are never called. Loopback and private
-networks are a setting. `refusal_of` is asked about the very address that a connection goes to, after names are
-resolved: a name that changes its address between two look-ups gains nothing, nor does another spelling.
+Whoever declares a URL sees the response, so the operator must not send requests on their behalf to services that only
+its machine can reach. Link-local addresses and the metadata services of clouds, which hand out credentials, are always
+refused. Loopback and private networks are a setting. `refusal_of` judges the very address that a socket connects to,
+after DNS resolution: neither a name that resolves to another address the second time nor another spelling evades it.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def refusal_of(address: str, *, allows_private: bool) -> str:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return "not an IP address"
-    meant = _meant(found)
-    if any(each in service for each in meant for service in _SERVICES):
+    embedded = _embedded(found)
+    if any(each in service for each in embedded for service in _SERVICES):
         return "a link-local address or a cloud's metadata service"
-    if not allows_private and not all(each.is_global and not each.is_multicast for each in meant):
+    if not allows_private and not all(each.is_global and not each.is_multicast for each in embedded):
         return "not on the public network"
     return ""
 
 
 def check_url(url: str, *, allows_private: bool) -> None:
-    """Refuses what a URL shows by itself; names are judged when they are resolved. `UrlError` says why."""
+    """Checks a URL before anything is resolved; host names are judged when they are resolved. `UrlError` says why."""
     try:
         parts = urlsplit(url)
         host, _ = (parts.hostname or "").rstrip("."), parts.port
@@ -77,7 +77,7 @@ def check_url(url: str, *, allows_private: bool) -> None:
 
 @lru_cache(maxsize=1024)
 def _judged(host: str) -> tuple[str, bool]:
-    """Why a host is never called, if so, and whether it is private, by its spelling alone."""
+    """Why a host is always refused (empty if it is not), and whether it is private, judged by its spelling alone."""
     if host.lower() in _SERVICE_NAMES:
         return "a cloud's metadata service", False
     literal = _literal(host)
@@ -86,20 +86,20 @@ def _judged(host: str) -> tuple[str, bool]:
     return refusal_of(literal, allows_private=True), bool(refusal_of(literal, allows_private=False))
 
 
-def _meant(address: _Address) -> list[_Address]:
-    """An IPv6 address that stands for an IPv4 one is that one too."""
+def _embedded(address: _Address) -> list[_Address]:
+    """The address itself, or the IPv4 addresses that an IPv6 address embeds."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:
         return [address.ipv4_mapped]
     if any(address in each for each in _NAT64):
         return [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)]
-    meant: list[_Address] = [address]
+    embedded: list[_Address] = [address]
     if address.sixtofour is not None:
-        meant.append(address.sixtofour)
+        embedded.append(address.sixtofour)
     if address.teredo is not None:
-        meant.extend(address.teredo)
-    return meant
+        embedded.extend(address.teredo)
+    return embedded
 
 
 def _literal(host: str) -> str | None:

@@ -1,6 +1,6 @@
-"""How a request proves who sends it: by a password, a token, headers, or a token that an OAuth2 server issues.
+"""How a request authenticates: with a password, a token, headers, or a token that an OAuth2 server issues.
 
-A client certificate is a matter of the connection: `Request.tls`, or `RestSettings.tls`.
+A client certificate belongs to the connection: `Request.tls` or `RestSettings.tls`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class HeaderAuth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuth2:
-    """Client credentials (RFC 6749, 4.4). `sends` says how the client shows its own: as basic auth or in the form."""
+    """Client credentials (RFC 6749, 4.4). `sends` selects how the client authenticates: basic auth or form fields."""
 
     token_url: str
     client_id: str

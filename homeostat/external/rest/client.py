@@ -3,10 +3,10 @@
     async with RestClient(RestSettings(retry=RetryPolicy(attempts=3))) as client:
         response = await client.send(Request("GET", url, auth=BearerToken(token)))
 
-A response of any status is returned. An error says whether the request may have been carried out (`errors.py`). Each
-wait ends with the time of the request; an idempotent request is sent again as the settings say (`retry.py`); a host
-that fails again and again is left alone for a while (`breaker.py`); redirects are followed if the request says so, and
-credentials stay with the host that they are for (`redirects.py`).
+A response of any status is returned. An error says whether the server may have carried out the request (`errors.py`).
+Each wait ends at the deadline of the request. An idempotent request is retried as the settings say (`retry.py`). After
+repeated failures of a host its requests fail at once for a while (`breaker.py`). Redirects are followed if the request
+says so, and credentials are sent only to the host that they are for (`redirects.py`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _UNWELL: Final = frozenset({502, 503, 504})
 _NOT_THE_HOST: Final = (AddressRefusedError, TlsInvalidError, ResponseTooLargeError, InvalidResponseError)
-"""Errors that say nothing about whether a host is well."""
+"""Errors that say nothing about the health of a host."""
 _FINAL: Final = (BreakerOpenError, TokenError, *_NOT_THE_HOST)
 """Errors that another attempt would only repeat."""
 
@@ -94,8 +94,8 @@ class RestClient:
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Opened]:
-        """The response as it arrives: `async for chunk in response.chunks()`. The time of the request is for all of
-        it, the caller's work included. Once the body has begun it is not asked for again.
+        """The response as it arrives: `async for chunk in response.chunks()`. The request's deadline covers all of it,
+        the caller's work included. Once the body has begun, the request is not retried.
         """
         async with self._timed(request) as progress:
             opened = await self._followed(request, progress, self._transport.open)
@@ -113,7 +113,7 @@ class RestClient:
         except NotSentError as error:
             if not progress.is_sent:
                 raise
-            # That the last attempt was not sent says nothing about those before it, nor does a redirect's target.
+            # The last attempt or a redirect's target was not reached, but an earlier request was sent.
             raise ResponseLostError(str(error)) from error
         except TimeoutError as error:
             if self._breaker is not None and progress.origin is not None:
@@ -170,7 +170,7 @@ class RestClient:
         response = await self._guarded(_with_token(request, token), progress, step)
         if response.status != 401:
             return response
-        # It may have been revoked: one more, and then the answer is an answer.
+        # The token may have been revoked: one retry with a new one, and its response is final.
         self._tokens.forget(auth, token)
         _discard(response)
         return await self._guarded(_with_token(request, await self._tokens.get(auth)), progress, step)
@@ -199,7 +199,7 @@ class RestClient:
                 breaker.failed(origin, self._timing.seconds())
             raise
         except BaseException:
-            # Given up by the caller, or out of time: `_timed` knows which.
+            # Cancelled by the caller, or past the deadline: `_timed` knows which.
             breaker.released(origin)
             raise
         progress.origin = None

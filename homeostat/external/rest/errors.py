@@ -1,7 +1,7 @@
-"""What went wrong with a request to a system outside, and whether the other side may have acted.
+"""Errors of requests to outside systems, and whether the server may have carried out the request.
 
-After a failure one question matters: was the request carried out? `NotSentError` says that it was not,
-`ResponseLostError` that nobody knows. Texts name the host, never the URL, which may hold credentials.
+`NotSentError` means that it was not carried out, `ResponseLostError` that this is unknown. Texts name the host, never
+the URL, which may hold credentials.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ class RestError(Exception):
 
 
 class NotSentError(RestError):
-    """The request did not reach the other side."""
+    """The request did not reach the server."""
 
 
 class AddressRefusedError(NotSentError):
-    """The URL leads to an address that may not be called."""
+    """The URL leads to an address that the address rule refuses."""
 
     reason = "AddressRefused"
 
 
 class BreakerOpenError(NotSentError):
-    """The host failed too often just now; `after_s` says when it is tried again."""
+    """The host failed too often; requests to it are sent again after `after_s`."""
 
     reason = "BreakerOpen"
 
@@ -40,7 +40,7 @@ class TlsInvalidError(NotSentError):
 
 
 class TokenError(NotSentError):
-    """The token that the request needs was not issued."""
+    """The token server issued no token for the request."""
 
     reason = "TokenUnavailable"
 

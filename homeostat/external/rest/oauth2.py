@@ -1,7 +1,7 @@
-"""Tokens of OAuth2 servers, by client credentials: obtained when first needed and kept until shortly before they end.
+"""Tokens of OAuth2 servers, by client credentials: obtained at the first use, cached until shortly before they expire.
 
-Requests that need the same token at once wait for one exchange. A token belongs to all the settings that it was
-obtained with; a server's refusal is reported without them.
+Concurrent requests for the same token share one exchange. A token is cached under all the settings that it was obtained
+with. The report of a refusal holds none of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from homeostat.external.secrets.credentials import BasicAuth
 _LARGEST: Final = 1 << 20
 _USUAL_S: Final = 300.0
 _EARLY: Final = 0.1
-"""The part of a token's time that is not used, so that none ends on its way."""
+"""The last part of a token's lifetime, in which it is not used, so that none expires on its way."""
 _MOST_KEPT: Final = 1000
 _LONGEST_SHOWN: Final = 200
 
@@ -56,7 +56,7 @@ class OAuth2Tokens:
             await pending.wait()
 
     def forget(self, auth: OAuth2, token: str) -> None:
-        """The server did not accept it, though its time is not over."""
+        """The server rejected the token before it expired."""
         if self._kept.get(auth, ("",))[0] == token:
             del self._kept[auth]
 
@@ -77,7 +77,7 @@ class OAuth2Tokens:
         try:
             return await self._send(request)
         except ResponseLostError as error:
-            # Of the token nobody knows; the request that needs it was not sent.
+            # A token may have been issued, but the request that needs it was not sent.
             raise TokenError(f"no token: {error}") from error
 
 

@@ -1,9 +1,9 @@
-"""Lists that come in pages: by the `Link` header (RFC 8288), or by whatever says where the next page is.
+"""Lists in pages: by the `Link` header (RFC 8288), or by a function that finds the next page.
 
     async for page in pages(client, Request("GET", url), by_link):
         found += page.decode(list[Item])
 
-The number of pages is bounded, and to exceed it is an error: part of a list is not the list.
+The number of pages is bounded. More pages are an error, because a part of a list is not the list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from homeostat.external.rest.errors import TooManyPagesError
 from homeostat.external.rest.redirects import moved
 from homeostat.external.rest.request import Request, Response, origin_of
 
-# Possessive throughout, so that a hostile header takes no longer than its length.
+# Possessive quantifiers throughout, so that the time is linear in the length of a hostile header.
 _PARAMETER = r';\s*+([\w!#$&+.^`|~*-]++)\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s",;]*+))\s*+)?+'
 _parameter = re.compile(_PARAMETER)
 _link = re.compile(rf"\s*+<([^<>]*+)>\s*+((?:{_PARAMETER})*+)(?:,|$)")
@@ -34,7 +34,7 @@ class Sender(Protocol):
 async def pages(
     client: Sender, request: Request, next_page: NextPage | None = None, *, most: int = 100
 ) -> AsyncIterator[Response]:
-    """Each page as it arrives, the first that is no success included: what that means is for the caller."""
+    """Each page as it arrives, and the first response that is not a success, for the caller to handle."""
     for _ in range(most):
         response = await client.send(request)
         yield response
@@ -58,7 +58,7 @@ def by_link(request: Request, response: Response) -> Request | None:
 
 
 def parse_links(header: str) -> dict[str, str]:
-    """Targets by their relation; of several with one relation the first. What cannot be read is passed over."""
+    """Targets by relation, the first one for each. Unreadable parts are skipped."""
     links: dict[str, str] = {}
     at = 0
     while at < min(len(header), _LONGEST_HEADER) and (found := _link.match(header, at)) is not None:

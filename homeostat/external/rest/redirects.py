@@ -1,7 +1,7 @@
-"""Where a redirect leads, and what goes there. Pure.
+"""The request that follows a redirect. Pure.
 
-Credentials stay with the origin (scheme, host and port) that they are for. At another origin only headers that cannot
-hold a credential are sent, whatever the names of the others; a body is not sent there at all.
+Credentials are sent only to the origin (scheme, host and port) that they are for. Another origin gets only headers that
+cannot hold a credential, by a list of allowed names, and never a body.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OF_BODY: Final = frozenset({"content-type", "content-length", "content-encoding
 
 
 def redirected(request: Request, status: int, headers: Mapping[str, str]) -> Request | None:
-    """The next request; None if the response is no redirect, or one that cannot be followed safely."""
+    """The next request; None if the response is not a redirect, or cannot be followed safely."""
     location = headers.get("location", "")
     if status not in _REDIRECTS or not location:
         return None
@@ -36,14 +36,14 @@ def redirected(request: Request, status: int, headers: Mapping[str, str]) -> Req
 
 
 def moved(request: Request, url: str) -> Request:
-    """The same question to another origin: without anything that may be a credential."""
+    """The same request to another origin, without anything that may be a credential."""
     headers = {name: value for name, value in request.headers.items() if name.lower() in _HARMLESS}
     return replace(request, url=url, headers=headers, auth=None, is_anonymous=True)
 
 
 def _target(base: str, location: str) -> str:
     parts = urlsplit(urljoin(base, location))
-    # Credentials in a Location are somebody else's.
+    # Credentials in a Location are not ours.
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
 
 

@@ -1,4 +1,4 @@
-"""One HTTP request to a system outside, and its response. Frozen values; neither shows a credential in its repr."""
+"""An HTTP request to an outside system, and its response. Frozen values; neither shows a credential in its repr."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     timeout_s: float = 30.0
-    """For everything: tokens, a free connection, redirects, retries and the body."""
+    """For all of it: tokens, a free connection, redirects, retries and the body."""
     largest: int = LARGEST_RESPONSE
     """Bytes of the body, unpacked."""
     auth: Auth | None = None
     redirects: int = 0
-    """How many are followed; with 0 a redirect is a response like any other."""
+    """How many redirects are followed; with 0 a redirect is returned like any response."""
     tls: TlsCredentials | None = None
-    """In place of the client's own."""
+    """Replaces the TLS settings of the client."""
     is_anonymous: bool = False
-    """No client certificate is presented, whichever there is."""
+    """Whether to present no client certificate, even if one is configured."""
     idempotent: bool | None = None
-    """Whether sending it twice does no harm; unless given, the method decides."""
+    """Whether sending it twice is harmless; by default the method decides."""
 
     def __repr__(self) -> str:
         return f"Request({self.method} {self.host})"
@@ -59,7 +59,7 @@ class Request:
 class Response:
     status: int
     headers: Mapping[str, str] = field(repr=False)
-    """By names in lower case; a header that was sent twice is joined by commas."""
+    """By lower-case names; values of a repeated header are joined by commas."""
     body: bytes = field(repr=False)
 
     @property
@@ -77,7 +77,7 @@ class Response:
 def host_of(url: str) -> str:
     """Host and port as the URL has them, without credentials."""
     found = re.split(r"[/?#\\]", url.partition("://")[2], maxsplit=1)[0].rpartition("@")[2]
-    # What follows a colon and is no port is part of a password that is not percent-encoded.
+    # Text after a colon that is not a port is part of a password that is not percent-encoded.
     return found if _is_host(found) else "the address"
 
 

@@ -1,13 +1,12 @@
-"""Whether a failed request is sent again, and when. Pure: the clock and the random number are passed in.
+"""Whether and when a failed request is retried. Pure: the clock and the random number are passed in.
 
-| what came back | sent again, if idempotent |
+| result | retry of an idempotent request |
 |---|---|
-| 429, 502, 503, 504 | after Retry-After, else after a wait that doubles |
-| no connection, or a connection that broke | after a wait that doubles |
+| 429, 502, 503, 504 | after Retry-After, else with exponential backoff |
+| no connection, or a broken connection | with exponential backoff |
 | any other response | never |
 
-A request that is not idempotent is never sent again. A server that asks for a longer wait than is left is not asked
-again: the caller gets its response.
+A request that is not idempotent is never retried. If Retry-After exceeds the deadline, the caller gets the response.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ _MOST_DIGITS: Final = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One attempt that did not succeed; `status` is None where no response arrived."""
+    """One failed attempt; `status` is None if no response arrived."""
 
     attempt: int
     status: int | None
     asked_s: float | None = None
-    """What Retry-After asks for."""
+    """The value of Retry-After."""
     left_s: float = 0.0
-    """Of the time for the whole request."""
+    """Time until the deadline of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class RetryPolicy:
             raise ValueError(f"{self}: expected attempts >= 1 and 0 < first_s <= cap_s")
 
     def wait_s(self, failure: Failure, chance: float) -> float | None:
-        """Seconds until the next attempt; None for no other. `chance` is uniform in [0, 1)."""
+        """Seconds until the next attempt; None for no retry. `chance` is uniform in [0, 1)."""
         if failure.attempt >= self.attempts or (failure.status is not None and failure.status not in _LATER):
             return None
         if failure.asked_s is not None:
@@ -61,9 +60,9 @@ NO_RETRY: Final = RetryPolicy()
 
 
 def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """Seconds that `Retry-After` asks for, in either of its forms; None without one that can be read.
+    """The seconds of `Retry-After`, in either of its forms; None without a valid one.
 
-    A date is compared with the server's own, if it sent one: the two clocks may differ.
+    A date is compared with the server's `Date` if it sent one, because the two clocks may differ.
     """
     text = headers.get("retry-after", "").strip()
     if text.isdecimal():

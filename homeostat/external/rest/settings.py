@@ -1,4 +1,4 @@
-"""How a client behaves: limits, retries, the breaker, proxies, and which addresses it may call."""
+"""Settings of a client: limits, retries, circuit breaker, proxies, and the addresses that it may connect to."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from homeostat.external.secrets.credentials import TlsCredentials
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSettings:
     allows_private: bool = True
-    """Whether loopback and private networks may be called; link-local ones and metadata services never are."""
+    """Whether to connect to loopback and private networks. Link-local addresses and metadata services are refused."""
     tls: TlsCredentials | None = None
-    """Whom to trust and which certificate to present; unless given, the system's authorities and none."""
+    """Trusted authorities and client certificate; by default the system's authorities and no certificate."""
     proxies: Proxies = field(default_factory=Proxies)
     connect_s: float = 10.0
     connections: int = 100
     connections_per_host: int = 16
     """More requests to one host wait for a free connection."""
     header_bytes: int = 16 << 10
-    """Of one header; at most 100 of them are read."""
+    """The limit of one header; at most 100 headers are read."""
     retry: RetryPolicy = NO_RETRY
     breaker: BreakerPolicy | None = field(default_factory=BreakerPolicy)
 
@@ -36,7 +36,7 @@ class Timing:
     """Where time and randomness come from."""
 
     seconds: Callable[[], float] = lambda: asyncio.get_running_loop().time()
-    """Never goes back."""
+    """A monotonic clock."""
     wall_s: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random

@@ -1,4 +1,4 @@
-"""TLS contexts by their credentials, each made once, and in a thread: reading certificates takes a while."""
+"""A cache of TLS contexts. Each is created in a thread, because reading certificates takes a while."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TlsContexts:
         self._made: dict[TlsCredentials, ssl.SSLContext] = {}
 
     async def get(self, credentials: TlsCredentials | None, *, is_anonymous: bool = False) -> ssl.SSLContext | None:
-        """None for the usual: the system's authorities, no certificate."""
+        """None for the default: the system's authorities, no certificate."""
         if credentials is None:
             return None
         if is_anonymous:

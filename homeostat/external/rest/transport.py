@@ -1,8 +1,8 @@
-"""One HTTP exchange on aiohttp: bounded in time and size, and honest about what may have happened.
+"""One HTTP exchange on aiohttp, bounded in time and size.
 
-aiohttp's errors become those of `errors.py` here and nowhere else. Addresses are checked where sockets are made, so
-after names are resolved. Through a proxy the proxy resolves names, and its own rules hold; the proxy itself is the
-operator's choice and may be anywhere.
+aiohttp's errors become those of `errors.py` here and nowhere else. Addresses are checked where sockets are created,
+which is after DNS resolution. A proxy resolves names itself and applies its own rules; the proxy is chosen by whoever
+runs the process and may have any address.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _CHUNK: Final = 1 << 16
 _LARGE_BODY: Final = 1 << 20
 _MOST_HEADERS: Final = 100
 _FIRST_LINE: Final = 8 << 10
-# A header with a line break would become two; a tab is allowed.
+# A line break would split a header in two. A tab is allowed.
 _breaks = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
 
 
 class _RefusedAddressError(OSError):
-    """Raised where a socket would be made; aiohttp hands it on inside of its own errors."""
+    """Raised instead of creating a socket; aiohttp wraps it in its own errors."""
 
 
 class Progress:
-    """How far a request got; `is_sent` from the moment at which its first byte may have left."""
+    """How far a request got; `is_sent` is set once its first byte may have left."""
 
     __slots__ = ("is_sent", "origin")
 
@@ -58,7 +58,7 @@ class Progress:
 
 
 class Opened:
-    """A response whose body is still to come. `close` it."""
+    """A response whose body has not been read yet. `close` it."""
 
     def __init__(self, response: aiohttp.ClientResponse, request: Request) -> None:
         self._response, self._request = response, request
@@ -131,7 +131,7 @@ class Transport:
         return Opened(response, request)
 
     def _session(self, *, is_proxied: bool) -> aiohttp.ClientSession:
-        # In the loop that uses it, and not before: a client may be made where there is none.
+        # Created at the first use, because a client may be constructed where no event loop runs.
         if is_proxied:
             self._proxied = self._proxied or self._opened(None)
             return self._proxied
@@ -142,7 +142,7 @@ class Transport:
         settings = self._settings
         tracing = aiohttp.TraceConfig()
         tracing.on_request_headers_sent.append(_note_sent)
-        # No cookies and nothing of the environment: a request carries what its sender says.
+        # No cookies, and no settings from the environment: a request carries only what its sender says.
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=settings.connections,
@@ -182,13 +182,13 @@ def _routed(headers: Mapping[str, str], scheme: str, proxy: str) -> dict[str, An
     login = BasicAuth(unquote(parts.username), unquote(parts.password or ""))
     shown = {"Proxy-Authorization": login.header}
     if scheme == "https":
-        # With the CONNECT alone: inside of the tunnel is the other side.
+        # With the CONNECT request only: inside the tunnel is the target server.
         return {"headers": headers, "proxy": bare, "proxy_headers": shown}
     return {"headers": {**headers, **shown}, "proxy": bare}
 
 
 def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
-    # aiohttp writes bytes in one piece, which holds up the loop where there are many.
+    # aiohttp writes bytes in one piece, which blocks the event loop if they are many.
     return io.BytesIO(body) if body is not None and len(body) > _LARGE_BODY else body
 
 

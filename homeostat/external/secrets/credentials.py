@@ -52,7 +52,7 @@ class BearerToken:
 
 @dataclass(frozen=True, slots=True)
 class SshKey:
-    """`known_hosts` are the only hosts that are trusted, in the form of OpenSSH's file."""
+    """Only the hosts in `known_hosts` are trusted, which has the form of OpenSSH's file."""
 
     private_key: str = field(repr=False)
     known_hosts: str = ""
@@ -61,7 +61,7 @@ class SshKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsCredentials:
-    """Certificates and keys are PEM. Without an authority those of the system are trusted."""
+    """Certificates and keys in PEM. Without an authority, those of the system are trusted."""
 
     authority: str = ""
     certificate: str = ""

@@ -1,8 +1,8 @@
 """Registry credentials in Docker's configuration: `.dockerconfigjson`, or `.dockercfg`, which is older. Pure.
 
 A registry's entry is found as the kubelet finds it: by host, with `*` for a part of it, by port, and by the beginning
-of the path; the longest that matches wins. Docker Hub's entry may have any of its names. Credential helpers are
-programs; they are refused where one would be needed.
+of the path; the longest match wins. Docker Hub's entry may have any of its names. Credential helpers are programs: an
+entry that needs one is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _IDENTITY_USER: Final = "<token>"
 
 
 class CredentialHelperError(CredentialError):
-    """The credential is with a program that is not run."""
+    """The credential is kept by a helper program, and we do not run it."""
 
     reason = "CredentialHelper"
 

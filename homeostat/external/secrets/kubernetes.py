@@ -1,7 +1,7 @@
-"""Kubernetes Secrets of one namespace: as a store, and whole, for the readers of `credentials.py`.
+"""Kubernetes Secrets of one namespace: as a secret store, and whole, for the readers of `credentials.py`.
 
-What this system or the server keeps for itself (states, keys of tokens, passwords, tokens of service accounts) is not
-there: whoever may declare an object could have it sent anywhere.
+Secrets of Homeostat itself or of the server (state, signing keys, passwords, service account tokens) are not readable:
+whoever can declare an object could have them sent anywhere.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _OWN_TYPES: Final = ("homeostat.dev/", "kubernetes.io/service-account-token", "b
 
 
 class ObjectReader(Protocol):
-    """What is needed of a client of the Kubernetes API."""
+    """The part of a Kubernetes client that is needed here."""
 
     async def get(self, path: str) -> JsonObject:
         """`NotFoundError` if there is no such object."""
 
 
 class NamespaceStore:
-    """As a store its keys are `name/key`, of the Secret and of the member in it."""
+    """As a secret store, its keys are `name/key`: the Secret and the member in it."""
 
     def __init__(self, client: ObjectReader, namespace: str) -> None:
         self._client, self._namespace = client, namespace
@@ -44,7 +44,7 @@ class NamespaceStore:
             raise SecretError(f'"{key}" of the store "{NAMESPACED}" is not text') from None
 
     async def read(self, name: str) -> SecretData:
-        """All members of a Secret; `KeyError` if there is no such Secret, or it is not for use by others."""
+        """All members of a Secret; `KeyError` if there is no such Secret, or it is reserved."""
         try:
             found = await self._client.get(SECRET.path(self._namespace, name))
         except NotFoundError:

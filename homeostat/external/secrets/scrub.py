@@ -1,8 +1,8 @@
-"""Takes secrets out of texts on their way to a status, an Event, an error or a log.
+"""Removes secrets from texts before they reach a status, an Event, an error or a log.
 
-A secret is recognised as it stands, line by line, and in the encodings that programs print: base64, also within a
-longer text such as `user:password`, URL quoting and JSON.
-Values shorter than four characters are not. Credentials in URLs go whether they are known or not.
+A secret is recognised as a whole, line by line, and in the encodings that programs print: base64 (also within a longer
+text such as `user:password`), URL quoting and JSON. Values shorter than four characters are not recognised. Credentials
+in URLs are removed even if they are not known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _password = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/?#\"'<>:@]*:)[^\s/?#\"'<>]+
 
 
 def scrub_urls(text: str) -> str:
-    """`https://user:password@host/` becomes `https://***@host/`; of `ssh://git@host/` nothing is secret."""
+    """`https://user:password@host/` becomes `https://***@host/`; `ssh://git@host/` holds no secret and stays."""
     if "://" not in text:
         return text
     return _password.sub(rf"\1{HIDDEN}@", _web_userinfo.sub(rf"\1{HIDDEN}@", text))
@@ -59,7 +59,7 @@ def _in_json(text: str) -> set[str]:
 
 
 def _in_base64(text: str) -> set[str]:
-    """Of both alphabets, whole or without padding; and what stays the same of it wherever it stands in a longer one."""
+    """In both alphabets, with and without padding, and the part that stays the same within any longer text."""
     found, data = set[str](), text.encode()
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         whole = encode(data).decode()

@@ -3,7 +3,7 @@
     headers:
       Authorization: {store: env, key: API_TOKEN, prefix: "Bearer "}
 
-`Secrets` remembers what it has handed out, and `scrub` takes it out of every text on its way to a status, an Event, an
+`Secrets` remembers what it has revealed, and `scrub` removes it from texts before they reach a status, an Event, an
 error or a log.
 """
 
@@ -19,7 +19,7 @@ from homeostat.external.secrets.scrub import Scrubber
 from homeostat.external.secrets.stores import SecretStore
 
 NAMESPACED: Final = "secret"
-"""The store that reads Secrets of the object's own namespace: the only one that an object may name by itself."""
+"""The store that reads Secrets of the object's own namespace: the only one that an object may refer to by itself."""
 
 
 class SecretReference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,7 +38,7 @@ class SecretError(Exception):
 
 
 class Secrets(Scrubber):
-    """For one job: what it hands out it also hides."""
+    """For one job: whatever it reveals is scrubbed from the job's texts."""
 
     def __init__(self, stores: Mapping[str, SecretStore]) -> None:
         super().__init__()

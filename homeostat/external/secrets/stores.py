@@ -1,5 +1,5 @@
-"""Where secrets are kept: variables of the environment and files. Further stores: Kubernetes Secrets (`kubernetes.py`)
-and a Vault (`external/vault/client.py`); `external/secret_stores.py` opens those that a process has.
+"""Secret stores: environment variables and files. Further ones are Kubernetes Secrets (`kubernetes.py`) and a Vault
+(`external/vault/client.py`); `external/secret_stores.py` opens those that are configured.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class SecretStore(Protocol):
 
 
 class EnvironmentStore:
-    """Variables of the operator's environment whose names begin with the prefix, and no others."""
+    """The variables of the operator's environment whose names begin with the prefix."""
 
     def __init__(self, environment: Mapping[str, str], prefix: str = ENV_PREFIX) -> None:
         self._environment, self._prefix = environment, prefix
@@ -29,7 +29,7 @@ class EnvironmentStore:
 
 
 class FileStore:
-    """Files below one directory, as Kubernetes mounts Secrets; one newline at the end does not count."""
+    """Files below one directory, as Kubernetes mounts Secrets. One newline at the end is removed."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory.resolve()
@@ -40,6 +40,6 @@ class FileStore:
             if path.is_relative_to(self._directory) and path.is_file() and path.stat().st_size <= LARGEST_SECRET:
                 return path.read_text().removesuffix("\n")
         except (OSError, ValueError):
-            # A name that no file can have, a file that may not be read, or one that is not text.
+            # An invalid file name, an unreadable file, or one that is not text.
             raise KeyError(key) from None
         raise KeyError(key)

@@ -1,7 +1,7 @@
-"""Secrets of a Vault, or an OpenBao: in its key-value engine, version 2 or 1.
+"""Secrets in the key-value engine (version 2 or 1) of HashiCorp Vault or OpenBao.
 
-A key is a path, `team/database`, with the field `value`, or another one: `team/database#password`. `KeyError` if there
-is none; a `VaultError` says what is wrong and never a secret. A secret that was read is kept for half a minute.
+A key is a path, `team/database`, for the field `value`, or names another field: `team/database#password`. `KeyError` if
+there is none. The text of a `VaultError` never holds a secret. Secrets are cached for half a minute.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _REFUSALS: Final = (400, 401, 403)
 
 
 class VaultError(RestError):
-    """No useful response: the Vault is unreachable, sealed, or refuses. `status` is 0 where no response arrived."""
+    """The Vault is unreachable, sealed, or refuses the request. `status` is 0 if no response arrived."""
 
     reason = "VaultUnavailable"
 
@@ -63,9 +63,9 @@ class _Lease(msgspec.Struct, frozen=True):
 
 
 class Vault:
-    """As a context: while it is open the token is kept alive. Two that log in at once are no harm: either token does.
+    """A context manager: while it is open, the token is renewed.
 
-    There is no circuit breaker: a secret is needed as soon as the Vault is back.
+    There is no circuit breaker: secrets are needed as soon as the Vault is reachable again.
     """
 
     def __init__(self, settings: VaultSettings, *, seconds: Callable[[], float] | None = None) -> None:
@@ -98,17 +98,17 @@ class Vault:
         return value if isinstance(value, str) else encode(value).decode()
 
     async def check(self) -> None:
-        """`VaultError` if the login is not accepted."""
+        """`VaultError` if the login fails."""
         await self._token()
 
     async def write_secret(self, path: str, fields: JsonObject) -> None:
-        """All fields of the secret; with version 2 as a new version."""
+        """Replaces all fields of the secret; engine version 2 keeps the old ones as a version."""
         body = {"data": fields} if self._settings.version == 2 else fields
         await self._authorized("POST", self._path(path, "data"), body)
         self._kept.pop(path.strip("/"), None)
 
     async def delete_secret(self, path: str) -> None:
-        """With version 2 its newest version. A secret that is not there is no error."""
+        """With engine version 2, deletes the newest version. A secret that does not exist is not an error."""
         await self._authorized("DELETE", self._path(path, "data"))
         self._kept.pop(path.strip("/"), None)
 
@@ -130,7 +130,7 @@ class Vault:
         try:
             response = await self._authorized("LIST", inner)
         except VaultError as error:
-            # Some proxies in front of a Vault know no LIST.
+            # Some proxies in front of a Vault do not pass LIST.
             if error.status not in (400, 405):
                 raise
             response = await self._authorized("GET", f"{inner}?list=true")
@@ -164,7 +164,7 @@ class Vault:
         return found if isinstance(found, dict) else None
 
     def _path(self, path: str, area: str, *, is_folder: bool = False) -> str:
-        """Below the mount; a path that would lead out of it is refused."""
+        """The path below the mount; `VaultError` for a path that would leave it."""
         path = path.strip("/")
         if not _is_path(path) and not (is_folder and not path):
             raise VaultError(f'invalid path "{path}"; expected names joined by single slashes, without "." and ".."')
@@ -227,17 +227,17 @@ class Vault:
         return _Lease(token, ttl_s, renewable is True, self._seconds() + ttl_s)
 
     async def _keep(self) -> None:
-        """Logs in at once, and renews when two thirds of the token's time are over."""
-        told = ""
+        """Logs in at once, and renews the token after two thirds of its lifetime."""
+        reported = ""
         while True:
             try:
                 lease = await self._token()
-                told = ""
+                reported = ""
                 await asyncio.sleep(lease.ttl_s * 2 / 3 if lease.ttl_s else _LOOK_AGAIN_S)
                 await self._renew(lease)
             except RestError as error:
-                if told != (told := str(error)):
-                    log.warning("failed to obtain a Vault token; retrying", extra={"error": told})
+                if reported != (reported := str(error)):
+                    log.warning("failed to obtain a Vault token; retrying", extra={"error": reported})
                 await asyncio.sleep(_RETRY_S)
 
     async def _renew(self, lease: _Lease) -> None:
@@ -249,7 +249,7 @@ class Vault:
             auth = _member(await self._ask("POST", "auth/token/renew-self", {}, token=lease.token), "auth")
             self._lease = self._granted(auth, lease.token)
         except VaultRefusedError:
-            # A token reaches its maximum age in the end: then there is another one, if we know how to get it.
+            # A token has a maximum lifetime: after it we log in again, if the settings allow it.
             if isinstance(self._settings.login, Token):
                 raise
             self._lease = await self._log_in()
@@ -273,9 +273,9 @@ class Vault:
         )
         if response.is_success or (response.status == 404 and method != "POST"):
             return response
-        told = f"the Vault answered with HTTP {response.status}: {_errors(response)}"
+        text = f"the Vault answered with HTTP {response.status}: {_errors(response)}"
         kind = VaultRefusedError if response.status in _REFUSALS else VaultError
-        raise kind(told, response.status)
+        raise kind(text, response.status)
 
 
 class _Refusal(msgspec.Struct, frozen=True):
@@ -284,10 +284,10 @@ class _Refusal(msgspec.Struct, frozen=True):
 
 def _errors(response: Response) -> str:
     try:
-        told = "; ".join(msgspec.json.decode(response.body, type=_Refusal).errors)
+        text = "; ".join(msgspec.json.decode(response.body, type=_Refusal).errors)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        told = ""
-    return " ".join(told.split())[:_LONGEST_SHOWN] or "it does not say why"
+        text = ""
+    return " ".join(text.split())[:_LONGEST_SHOWN] or "it gives no reason"
 
 
 def _member(response: Response, name: str) -> JsonObject:

@@ -1,19 +1,19 @@
-"""How a Vault is reached, as the environment says.
+"""The settings of a Vault, from environment variables.
 
-| variable | what | unless given |
+| variable | meaning | default |
 |---|---|---|
-| `VAULT_ADDR` | where it is; without it there is no Vault | |
-| `VAULT_TOKEN` | a token, or else one of the next three | |
+| `VAULT_ADDR` | its URL; without it there is no Vault | |
+| `VAULT_TOKEN` | a token, instead of one of the next three | |
 | `VAULT_ROLE_ID`, `VAULT_SECRET_ID` | to log in by AppRole | |
 | `VAULT_USERNAME`, `VAULT_PASSWORD` | to log in by user name and password | |
 | `VAULT_KUBERNETES_ROLE` | to log in by the token of a service account | |
-| `VAULT_KUBERNETES_TOKEN` | the file that it is in | where Pods have it |
-| `VAULT_AUTH_MOUNT` | where the way to log in is mounted | `approle`, `userpass`, `kubernetes` |
-| `VAULT_NAMESPACE`, `VAULT_MOUNT`, `VAULT_KV_VERSION` | whose secrets, where, of which engine | none, `secret`, 2 |
+| `VAULT_KUBERNETES_TOKEN` | the file of that token | the usual path in a Pod |
+| `VAULT_AUTH_MOUNT` | the mount of the login method | `approle`, `userpass`, `kubernetes` |
+| `VAULT_NAMESPACE`, `VAULT_MOUNT`, `VAULT_KV_VERSION` | namespace, mount, version of the engine | none, `secret`, 2 |
 | `VAULT_CACERT` | a file with the authority to trust | the system's |
 | `VAULT_CLIENT_CERT`, `VAULT_CLIENT_KEY` | files with the certificate to present, and its key | none |
 
-`HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` hold too.
+`HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` apply too.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ Login = Token | AppRole | UserPass | ServiceAccount
 class VaultSettings:
     address: str
     login: Login | None
-    """None: an address alone is often there for other programs."""
+    """None: an address alone is often set for other programs."""
     namespace: str = ""
     mount: str = "secret"
     prefix: str = ""
-    """Below which path of the mount all keys are."""
+    """The path below the mount that all keys are relative to."""
     version: int = 2
     tls: TlsCredentials | None = None
     proxies: Proxies = field(default_factory=Proxies)

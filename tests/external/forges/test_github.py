@@ -34,7 +34,7 @@ async def client(fake: FakeGitHub) -> AsyncIterator[GitHub]:
         yield GitHub(http, TOKEN, api=fake.url, now_s=lambda: NOW_S)
 
 
-async def test_a_dispatch_tells_which_run_it_started(client: GitHub, fake: FakeGitHub) -> None:
+async def test_a_dispatch_returns_the_run_that_it_started(client: GitHub, fake: FakeGitHub) -> None:
     started = await client.dispatch(INFRA, "apply.yml", "main", {"spec": "{}"})
     assert started is not None
     assert list(fake.runs) == [started.workflow_run_id]
@@ -73,7 +73,7 @@ async def test_a_server_that_fails_is_uncertain(client: GitHub, fake: FakeGitHub
         await client.run(INFRA, 1)
 
 
-async def test_where_nobody_listens_nothing_was_started() -> None:
+async def test_a_refused_connection_means_that_nothing_was_started() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         async with RestClient() as http:

@@ -156,7 +156,7 @@ async def test_a_repository_that_takes_more_than_its_share_starts_anew(cache: Pa
     assert size(cache) < 400_000
 
 
-async def test_what_an_interrupted_eviction_left_is_removed_and_blocks_nobody(cache: Path, tmp_path: Path) -> None:
+async def test_leftovers_of_an_interrupted_eviction_are_removed(cache: Path, tmp_path: Path) -> None:
     origins = [Origin(tmp_path / "served" / f"{at}.git") for at in range(3)]
     small = GitCache(cache, protocols=FILES, largest_bytes=300_000)
     for origin in origins:

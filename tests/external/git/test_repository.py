@@ -251,7 +251,7 @@ async def test_a_directory_cannot_lead_outside(repository: Repository, origin: O
         repository.at("--output=x")
 
 
-async def test_an_object_that_nobody_has_is_an_error(repository: Repository, origin: Origin) -> None:
+async def test_a_missing_object_is_an_error(repository: Repository, origin: Origin) -> None:
     commit = await _committed(repository, origin, {"x": "1"})
     with pytest.raises(GitError, match='"x" cannot be read'):
         await repository.at(commit).read([TreeEntry("x", "100644", "1" * 40)])

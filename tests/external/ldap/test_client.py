@@ -60,7 +60,7 @@ async def test_all_are_found_in_pages(slapd: Slapd) -> None:
     assert len({each.name for each in found}) == MANY
 
 
-async def test_a_search_that_is_refused_is_told(slapd: Slapd) -> None:
+async def test_a_refused_search_is_an_error(slapd: Slapd) -> None:
     with pytest.raises(LdapError, match="code 32"):
         await search(Server(slapd.url), "(uid=*)", base="dc=elsewhere")
     with pytest.raises(FilterError):
@@ -77,14 +77,14 @@ async def test_it_works_under_tls_from_the_start_or_from_then_on(slapd: Slapd) -
         assert not await connection.bind(ANNA, "wrong")
 
 
-async def test_a_directory_that_is_not_trusted_is_told_nothing(slapd: Slapd) -> None:
+async def test_an_untrusted_directory_gets_no_password(slapd: Slapd) -> None:
     with pytest.raises(LdapError, match="not trusted"):
         async with open_ldap(Server(slapd.tls_url)):
             pass
 
 
 async def test_a_directory_elsewhere_is_asked_under_tls_only(slapd: Slapd, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("homeostat.external.ldap.client._is_here", lambda host: False)
+    monkeypatch.setattr("homeostat.external.ldap.client._is_loopback", lambda host: False)
     with pytest.raises(LdapError, match="not trusted"):
         async with open_ldap(Server(slapd.url)):
             pass
@@ -102,14 +102,14 @@ def result(tag: int, code: int) -> bytes:
 
 MISBEHAVIOURS = {
     "it hangs up": (b"", "cannot reach"),
-    "no LDAP": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak LDAP"),
-    "a message without an end": (b"\x30\x84\x7f\xff\xff\xff", "does not speak LDAP"),
-    "an indefinite length": (b"\x30\x80\x00\x00", "does not speak LDAP"),
-    "nothing inside": (b"\x30\x00", "does not speak LDAP"),
+    "no LDAP": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not valid LDAP"),
+    "a message without an end": (b"\x30\x84\x7f\xff\xff\xff", "not valid LDAP"),
+    "an indefinite length": (b"\x30\x80\x00\x00", "not valid LDAP"),
+    "nothing inside": (b"\x30\x00", "not valid LDAP"),
     "half an answer": (b"\x30\x0c\x02\x01\x01\x61\x07\x0a", "cannot reach"),
-    "something else": (message(1, result(0x65, 0)), "something else"),
+    "something else": (message(1, result(0x65, 0)), "unexpected response"),
     "an error": (message(1, result(0x61, 52)), "code 52 because"),
-    "no result": (message(1, element(0x61)), "does not speak LDAP"),
+    "no result": (message(1, element(0x61)), "not valid LDAP"),
     "a farewell": (message(0, element(0x78)), "closed the connection"),
 }
 
@@ -145,7 +145,7 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://example.com", "ldap://", "example.com"])
-async def test_what_is_no_url_of_a_directory_is_told(url: str) -> None:
+async def test_an_invalid_directory_url_is_an_error(url: str) -> None:
     with pytest.raises(LdapError, match="looks like"):
         async with open_ldap(Server(url)):
             pass

@@ -40,7 +40,7 @@ def test_a_filter_is_sent_as_the_standard_says(text: str, expected: str) -> None
 
 
 @pytest.mark.parametrize("text", NO_FILTERS)
-def test_what_is_no_filter_is_told(text: str) -> None:
+def test_an_invalid_filter_is_an_error(text: str) -> None:
     with pytest.raises(FilterError):
         encode_filter(text)
 
@@ -55,7 +55,7 @@ def test_an_escaped_value_means_itself(value: str) -> None:
 
 
 @given(st.text(alphabet="()&|!=*\\:ab>", max_size=30))
-def test_whatever_is_written_is_a_filter_or_told(text: str) -> None:
+def test_any_text_is_a_filter_or_an_error(text: str) -> None:
     try:
         encoded = encode_filter(text)
     except FilterError:

@@ -26,7 +26,7 @@ async def test_an_answer_comes_whole() -> None:
     assert (answer.headers["x-method"], answer.headers["x-given"]) == ("POST", "1")
 
 
-async def test_where_nobody_listens_nothing_was_sent() -> None:
+async def test_a_refused_connection_means_that_nothing_was_sent() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
@@ -35,7 +35,7 @@ async def test_where_nobody_listens_nothing_was_sent() -> None:
                 await http.send(Request("POST", f"http://127.0.0.1:{port}/x"))
 
 
-async def test_where_the_answer_breaks_off_nobody_knows() -> None:
+async def test_a_truncated_response_leaves_the_outcome_unknown() -> None:
     async with RestClient() as http, hanging_up() as url:
         with pytest.raises(ResponseLostError) as error:
             await http.send(Request("POST", url, body=b"x"))

@@ -66,7 +66,7 @@ async def test_all_pages_come_in_order() -> None:
     assert found == [1, 2, 3, 4, 5]
 
 
-async def test_the_next_page_may_be_told_by_the_body() -> None:
+async def test_the_next_page_may_come_from_the_body() -> None:
     def by_number(request: Request, response: Response) -> Request | None:
         following = response.decode(dict[str, int | None])["next"]
         return None if following is None else Request("GET", f"{request.url.partition('?')[0]}?p={following}")

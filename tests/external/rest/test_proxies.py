@@ -124,7 +124,7 @@ async def test_https_is_tunnelled_and_the_proxy_sees_the_host_alone(proxy: tuple
     assert "path" not in proxy[0].heads[0]
 
 
-async def test_a_proxy_that_refuses_or_is_away_is_told_apart_from_the_host(proxy: tuple[Proxy, str]) -> None:
+async def test_a_failed_proxy_is_distinguished_from_a_failed_host(proxy: tuple[Proxy, str]) -> None:
     async with RestClient(
         RestSettings(proxies=Proxies(https=proxy[1], http="http://user:s3cret@127.0.0.1:1"))
     ) as client:

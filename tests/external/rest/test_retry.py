@@ -175,7 +175,7 @@ async def test_that_the_last_attempt_was_not_sent_does_not_hide_that_one_before_
     await server.wait_closed()
 
 
-async def test_where_nobody_listens_each_attempt_is_made(sleeps: Sleeps) -> None:
+async def test_a_refused_connection_is_retried_until_the_last_attempt(sleeps: Sleeps) -> None:
     async with client(sleeps) as rest:
         with pytest.raises(NotSentError, match="cannot connect"):
             await rest.send(Request("GET", "http://127.0.0.1:1/"))

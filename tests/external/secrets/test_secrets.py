@@ -40,7 +40,7 @@ async def test_a_reference_becomes_its_value(tmp_path: Path) -> None:
         pytest.param(SecretReference("x", "nowhere"), id="unknown-store"),
     ],
 )
-async def test_what_cannot_be_had_is_told_by_its_reference(tmp_path: Path, reference: SecretReference) -> None:
+async def test_an_unavailable_secret_is_named_by_its_reference(tmp_path: Path, reference: SecretReference) -> None:
     inside = tmp_path / "secrets"
     inside.mkdir()
     (tmp_path / "outside").write_text("secret")
@@ -70,7 +70,7 @@ async def test_each_line_of_a_long_secret_is_hidden(tmp_path: Path) -> None:
     assert here.scrub("error near second-line-of-the-key") == "error near ***"
 
 
-def test_a_reference_is_told_from_a_text_by_its_form() -> None:
+def test_a_reference_is_distinguished_from_a_text_by_its_form() -> None:
     read = msgspec.convert({"a": "text", "b": {"key": "DB"}}, dict[str, SecretText])
     assert read == {"a": "text", "b": SecretReference("DB")}
 

@@ -90,7 +90,7 @@ async def test_a_token_is_checked_at_the_start_and_renewed(served: Served) -> No
     assert served.fake.requests[0] == ("GET", "/v1/auth/token/lookup-self", "root-token")
 
 
-async def test_a_token_that_is_not_taken_is_told_without_it(served: Served) -> None:
+async def test_a_refused_token_is_reported_without_the_token(served: Served) -> None:
     async with served.vault({"VAULT_TOKEN": "wrong-token"}) as vault:
         with pytest.raises(VaultRefusedError, match="HTTP 403: permission denied") as error:
             await vault.get_secret("db")
@@ -191,7 +191,7 @@ async def test_a_token_that_cannot_be_renewed_any_more_is_replaced(served: Serve
 FAULTS = {
     "sealed": (web.Response(status=503, body=b'{"errors":["Vault is sealed"]}'), "HTTP 503: Vault is sealed"),
     "odd": (web.Response(status=200, body=b"<html>"), 'has no "data"'),
-    "standby": (web.Response(status=307), "HTTP 307: it does not say why"),
+    "standby": (web.Response(status=307), "HTTP 307: it gives no reason"),
     "list": (web.Response(status=200, body=b'{"data": []}'), 'has no "data"'),
 }
 

@@ -21,7 +21,7 @@ def token_in(cookie: str) -> str:
     return f"Bearer {cookie.partition('=')[2]}"
 
 
-async def test_nobody_is_led_to_the_login_and_back(guarded: Site) -> None:
+async def test_a_visitor_without_credentials_is_redirected_to_the_login_and_back(guarded: Site) -> None:
     page = await guarded.open("/resources?phase=failed")
     assert page.status == 303
     assert page.headers["Location"] == "/dashboard/login?next=%2Fdashboard%2Fresources%3Fphase%3Dfailed"

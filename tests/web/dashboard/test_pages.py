@@ -177,7 +177,7 @@ async def test_no_secret_is_shown(site: Site, monkeypatch: pytest.MonkeyPatch) -
         assert shown in page.text
 
 
-async def test_pages_are_guarded_and_kept_by_nobody(site: Site) -> None:
+async def test_pages_have_security_headers_and_are_not_cached(site: Site) -> None:
     page = await site.open()
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -209,7 +209,7 @@ async def test_files_are_kept_for_ever_under_their_own_address(site: Site) -> No
     assert (await site.open("/static/0/dashboard.css")).headers["Cache-Control"] == "no-store"
 
 
-async def test_what_is_not_there_is_told_on_a_page(site: Site) -> None:
+async def test_a_missing_resource_is_a_404_page(site: Site) -> None:
     for path, status in (("/resources/7", 404), ("/resources/x", 422), ("/resources?page=0", 422)):
         page = await site.open(path)
         assert (page.status, page.headers["Content-Type"]) == (status, "text/html; charset=utf-8"), path

@@ -65,7 +65,7 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
     assert "strict" in (await site.open()).text
 
 
-async def test_a_policy_that_is_not_there_is_told(site: Site) -> None:
+async def test_a_missing_policy_is_a_404_page(site: Site) -> None:
     assert (await site.open("/policies/default/none")).status == 404
     assert (await site.open("/cluster-policies/none")).status == 404
 

@@ -60,7 +60,7 @@ async def test_a_hash_is_in_no_object_but_its_secret_and_goes_with_its_user(api:
         assert secret["type"] == "homeostat.dev/rest-password"
 
 
-async def test_a_misfit_is_refused_by_the_server(api: Api) -> None:
+async def test_an_invalid_object_is_refused_by_the_server(api: Api) -> None:
     async with open_face(api.client, ADMIN, namespace=api.namespace):
         kind = REST_WEBHOOK.kind
         spec = {"name": "w", "url": "https://example.com", "type": "watching"}

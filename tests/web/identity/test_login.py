@@ -129,7 +129,7 @@ BAD_SETTINGS: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("variable", BAD_SETTINGS)
-async def test_a_setting_that_is_no_good_is_named_and_its_secret_is_not_told(plane: Plane, variable: str) -> None:
+async def test_an_invalid_setting_is_named_without_its_secret(plane: Plane, variable: str) -> None:
     with pytest.raises(SettingError, match=variable) as caught:
         async with open_face(plane.client, BAD_SETTINGS[variable]):
             pass

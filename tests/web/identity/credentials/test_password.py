@@ -42,7 +42,7 @@ def test_a_usual_hash_takes_32_mib_three_times_and_says_so() -> None:
     assert is_match("swordfish", kept)
 
 
-def test_nobody_has_the_hash_of_nobody() -> None:
+def test_no_password_matches_the_hash_of_no_password() -> None:
     assert not is_match("", nobodys_hash(CHEAP))
 
 

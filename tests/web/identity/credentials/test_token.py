@@ -85,7 +85,7 @@ async def test_a_key_that_can_be_guessed_is_refused(plane: Plane) -> None:
 
 
 @pytest.mark.parametrize("data", [{}, {"key": "AAAA"}])
-async def test_a_secret_without_a_good_key_is_told(plane: Plane, data: dict[str, str]) -> None:
+async def test_a_secret_without_a_valid_key_is_an_error(plane: Plane, data: dict[str, str]) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": KEY_SECRET}, "data": data}
     await plane.client.create(SECRET.path("default"), secret)
     with pytest.raises(SettingError, match="delete the Secret to generate"):

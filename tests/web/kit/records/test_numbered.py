@@ -16,7 +16,7 @@ def filled(*objects: tuple[int, str]) -> Numbered[str]:
     return found
 
 
-def test_the_oldest_has_the_number_and_the_others_are_told() -> None:
+def test_the_oldest_owns_the_number_and_the_others_are_reported() -> None:
     found = filled((1, "a"), (1, "b"), (1, "c"), (2, "d"))
     assert found.get(1) == "a"
     assert found.disputed(1) == ["b", "c"]

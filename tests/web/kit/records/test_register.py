@@ -63,7 +63,7 @@ async def test_a_write_that_returned_is_seen(roles: Register[Role]) -> None:
         assert roles.find(number) is None
 
 
-async def test_a_name_that_is_taken_is_told(roles: Register[Role]) -> None:
+async def test_a_taken_name_is_a_conflict(roles: Register[Role]) -> None:
     await roles.add("a", RestRoleSpec(name="a"), number=1)
     with pytest.raises(AlreadyExistsError):
         await roles.add("a", RestRoleSpec(name="b"), number=2)
