@@ -1,0 +1,1 @@
+"""Writes the newest image tag of an application into its manifests repository."""

@@ -1,0 +1,1 @@
+"""Annotations, image references and edits of manifests, as pure functions."""
