@@ -85,13 +85,7 @@ def check_preconditions(kind: Kind, new: JsonObject, old: JsonObject) -> list[Ca
     name = former["name"]
     uid = metadata.get("uid")
     if uid and uid != former["uid"]:
-        raise ConflictError(
-            f'Operation cannot be fulfilled on {kind.group_resource} "{name}": Precondition failed: '
-            f"UID in precondition: {uid}, UID in object meta: {former['uid']}",
-            kind=kind.plural,
-            group=kind.group,
-            name=name,
-        )
+        raise unmet_precondition(kind, name, "UID", uid, former["uid"])
     version = metadata.get("resourceVersion")
     if not version:
         if kind.unconditional_update and not kind.custom:
@@ -109,9 +103,18 @@ def check_preconditions(kind: Kind, new: JsonObject, old: JsonObject) -> list[Ca
 
 
 def stale(kind: Kind, name: str) -> ConflictError:
+    reason = "the object has been modified; please apply your changes to the latest version and try again"
+    return conflict(kind, name, reason)
+
+
+def unmet_precondition(kind: Kind, name: str, field: str, wanted: str, found: str) -> ConflictError:
+    reason = f"Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {found}"
+    return conflict(kind, name, reason)
+
+
+def conflict(kind: Kind, name: str, reason: str) -> ConflictError:
     return ConflictError(
-        f'Operation cannot be fulfilled on {kind.group_resource} "{name}": the object has been modified; '
-        "please apply your changes to the latest version and try again",
+        f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {reason}',
         kind=kind.plural,
         group=kind.group,
         name=name,

@@ -38,7 +38,7 @@ async def grant(api: Api, *verbs: str, resources: list[str] | None = None) -> No
     assert (await api("POST", f"{RBAC}/namespaces/default/rolebindings", binding())).status == 201
 
 
-async def test_nobody_is_told_what_they_may_not_do(api: Api) -> None:
+async def test_a_user_without_permissions_is_forbidden(api: Api) -> None:
     answer = await api("GET", f"{CONFIGMAPS}/a", user=NOBODY)
     assert (answer.status, answer.reason) == (403, "Forbidden")
     assert answer.json["message"] == (
@@ -122,14 +122,14 @@ async def test_health_and_version_are_public(api: Api, path: str) -> None:
     assert (await api("GET", path, user=NOBODY)).status == 200
 
 
-async def test_what_a_plane_runs_is_not_told_to_strangers(api: Api) -> None:
+async def test_anonymous_users_do_not_see_which_operators_run(api: Api) -> None:
     told, public = [(await api("GET", "/version", user=user)).json for user in (ALICE, NOBODY)]
     assert "operators" in told.pop("homeostat")
     assert public == told
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/openapi/v3", "/apis"])
-async def test_what_is_not_public_asks_who_is_there(api: Api, path: str) -> None:
+async def test_paths_that_are_not_public_require_authentication(api: Api, path: str) -> None:
     assert (await api("GET", path, user=NOBODY)).status == 403
     assert (await api("GET", path)).status == 200
 

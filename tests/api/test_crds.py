@@ -37,7 +37,7 @@ async def test_a_definition_is_established_and_served_at_once(api: Api) -> None:
         ({"spec": {"names": {"plural": "Widgets", "kind": "Widget"}}}, "spec.names.plural"),
     ],
 )
-async def test_a_bad_definition_is_told_where(api: Api, change: dict[str, Any], field: str) -> None:
+async def test_an_invalid_definition_names_the_field(api: Api, change: dict[str, Any], field: str) -> None:
     bad = definition()
     for part, values in change.items():
         bad[part] = {**bad[part], **values}

@@ -8,7 +8,7 @@ from tests.api.conftest import JSON_PATCH, MERGE_PATCH, Api
 from tests.api.objects import CONFIGMAPS, CRDS, WIDGETS, configmap, definition, widget
 
 
-async def test_a_deleted_object_is_gone_and_told_of(api: Api) -> None:
+async def test_a_deleted_object_is_gone_and_the_response_says_so(api: Api) -> None:
     uid = (await api("POST", CONFIGMAPS, configmap())).json["metadata"]["uid"]
     answer = await api("DELETE", f"{CONFIGMAPS}/a")
     assert (answer.status, answer.json["status"]) == (200, "Success")

@@ -208,7 +208,7 @@ async def test_unknown_and_repeated_fields_are_treated_as_asked(api: Api, valida
 
 
 @pytest.mark.parametrize(("method", "type_"), [("POST", "application/yaml"), ("PATCH", "application/apply-patch+yaml")])
-async def test_a_large_yaml_body_holds_nobody_up(api: Api, method: str, type_: str) -> None:
+async def test_a_large_yaml_body_does_not_block_others(api: Api, method: str, type_: str) -> None:
     lines = b"".join(b"  key%d: value\n" % number for number in range(60_000))
     body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: large\ndata:\n" + lines
     path = CONFIGMAPS if method == "POST" else f"{CONFIGMAPS}/large"

@@ -9,7 +9,7 @@ from math import inf
 from time import monotonic
 
 from tests.consistency.cluster import Cluster, Connection
-from tests.consistency.messages import Answer, Failed, Found, Read, Refused, Stored, Told, Watch, Write
+from tests.consistency.messages import Answer, Delivered, Failed, Found, Read, Refused, Stored, Watch, Write
 
 NAMES = [f"object-{number}" for number in range(6)]
 _REST_S = 0.02
@@ -36,7 +36,7 @@ class Writer:
         self.is_over = False
 
     async def run(self) -> None:
-        """Until told that it is over, and to the end of the step under way then."""
+        """Run until `is_over` is set, and finish the current step."""
         while not self.is_over:
             try:
                 connection = await self._cluster.connect(self._chance)
@@ -90,7 +90,7 @@ class Watcher:
 
     def __init__(self, cluster: Cluster, chance: random.Random) -> None:
         self._cluster, self._chance = cluster, chance
-        self.told: list[Told] = []
+        self.delivered: list[Delivered] = []
         self.resumed = 0
 
     async def run(self) -> None:
@@ -101,9 +101,9 @@ class Watcher:
                 await asyncio.sleep(_REST_S)
                 continue
             try:
-                connection.send(Watch(self.told[-1].revision if self.told else 0))
-                while isinstance(event := await connection.receive(), Told):
-                    self.told.append(event)
+                connection.send(Watch(self.delivered[-1].revision if self.delivered else 0))
+                while isinstance(event := await connection.receive(), Delivered):
+                    self.delivered.append(event)
             except OSError:
                 self.resumed += 1
                 await asyncio.sleep(_REST_S)

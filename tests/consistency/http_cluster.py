@@ -18,7 +18,7 @@ from homeostat.objects.errors import AlreadyExistsError, ApiError, ConflictError
 from homeostat.objects.json import JsonObject
 from tests.consistency.clients import NAMES
 from tests.consistency.cluster import Cluster, Connection, Member
-from tests.consistency.messages import Answer, Failed, Found, Read, Refused, Request, Stored, Told, Watch, Write
+from tests.consistency.messages import Answer, Delivered, Failed, Found, Read, Refused, Request, Stored, Watch, Write
 from tests.replicas.replica import Replica, open_clients
 
 NAMESPACE = "check"
@@ -123,7 +123,7 @@ class Conversation(Connection):
         try:
             async for event in self._events:
                 if event.obj["metadata"]["name"] in NAMES:
-                    return told(event)
+                    return delivered(event)
         except (UnreachableError, UnavailableError) as error:
             raise ConnectionResetError(str(error)) from error
         raise ConnectionResetError("the watch has ended")
@@ -164,8 +164,8 @@ async def _refused(client: Client, asked: Write, refusal: ApiError) -> Answer:
     return Failed(str(refusal)) if found.revision == asked.expect == 0 else Refused(found.revision)
 
 
-def told(event: Event) -> Told:
-    return Told(revision_of(event.obj), event.type, event.obj["metadata"]["name"], text_of(event.obj))
+def delivered(event: Event) -> Delivered:
+    return Delivered(revision_of(event.obj), event.type, event.obj["metadata"]["name"], text_of(event.obj))
 
 
 def revision_of(obj: JsonObject) -> int:

@@ -2,7 +2,7 @@
 
 Revisions are counted from 1 without those of other objects. A deletion has no text of its own on the wire, so the one
 that expected the revision it took the place of gives it its own: one that was acknowledged, else the first that was
-never answered. So a second one acknowledged for the same revision has none in the log, and is told of as lost.
+never answered. So a second one acknowledged for the same revision has none in the log, and is reported as lost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from tests.consistency.clients import NAMES, Step
 from tests.consistency.http_cluster import NAMESPACE, text_of
-from tests.consistency.messages import Answer, Found, Read, Refused, Stored, Told, Write
+from tests.consistency.messages import Answer, Delivered, Found, Read, Refused, Stored, Write
 
 _TYPES = ("ADDED", "MODIFIED", "DELETED")
 _NOWHERE = 1 << 40
@@ -27,7 +27,7 @@ _ROWS = """
 
 
 class Row(NamedTuple):
-    told: Told
+    event: Delivered
     previous: int
 
 
@@ -38,30 +38,30 @@ async def read_log(url: str) -> list[Row]:
     finally:
         await connection.close()
     return [
-        Row(Told(revision, _TYPES[operation - 1], name, text_of(msgspec.json.decode(value))), previous)
+        Row(Delivered(revision, _TYPES[operation - 1], name, text_of(msgspec.json.decode(value))), previous)
         for revision, operation, name, previous, value in found
     ]
 
 
 class Translation:
     def __init__(self, rows: Sequence[Row], writers: Iterable[Sequence[Step]]) -> None:
-        self._ranks = {row.told.revision: rank for rank, row in enumerate(rows, 1)}
+        self._ranks = {row.event.revision: rank for rank, row in enumerate(rows, 1)}
         self._ranks[0] = 0
         deleters = _deleters([step for steps in writers for step in steps])
         self._deletions: dict[tuple[str, int], int] = {}
-        self._known: dict[Told, Told] = {}
-        self.log: list[Told] = []
-        for rank, (told, previous) in enumerate(rows, 1):
-            text = told.text
-            if told.type == "DELETED":
-                text = deleters.get((told.name, previous), f"nobody's deletion {rank}")
-                self._deletions[told.name, previous] = rank
-            self._known[told] = Told(rank, told.type, told.name, text)
-            self.log.append(self._known[told])
+        self._known: dict[Delivered, Delivered] = {}
+        self.log: list[Delivered] = []
+        for rank, (event, previous) in enumerate(rows, 1):
+            text = event.text
+            if event.type == "DELETED":
+                text = deleters.get((event.name, previous), f"nobody's deletion {rank}")
+                self._deletions[event.name, previous] = rank
+            self._known[event] = Delivered(rank, event.type, event.name, text)
+            self.log.append(self._known[event])
 
-    def watcher(self, seen: Iterable[Told]) -> list[Told]:
+    def watcher(self, seen: Iterable[Delivered]) -> list[Delivered]:
         """What is in the log in other words, and what is not as it is."""
-        return [self._known.get(told, told) for told in seen]
+        return [self._known.get(event, event) for event in seen]
 
     def writer(self, steps: Iterable[Step]) -> list[Step]:
         return [self._step(step) for step in steps]

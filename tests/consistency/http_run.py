@@ -19,7 +19,7 @@ from tests.consistency.http_cluster import PlaneCluster
 from tests.consistency.http_faults import PlaneFaults
 from tests.consistency.http_log import Row, Translation, read_log
 from tests.consistency.proxy import running_proxy
-from tests.consistency.run import Report
+from tests.consistency.run import Report, load_while
 from tests.consistency.verdict import violations
 from tests.postgres import Postgres, running_postgres
 
@@ -46,22 +46,14 @@ async def check(
             authors = [Writer(each, cluster, random.Random(chance.random())) for each in range(writers)]
             readers = [Watcher(cluster, random.Random(chance.random())) for _ in range(watchers)]
             faults = PlaneFaults(server, proxy, cluster, chance)
-            async with asyncio.TaskGroup() as tasks:
-                reading = [tasks.create_task(each.run()) for each in readers]
-                writing = [tasks.create_task(each.run()) for each in authors]
-                await faults.run(seconds=seconds, every_s=fault_every_s)
-                for author in authors:
-                    author.is_over = True
-                await asyncio.gather(*writing)
-                rows = await _settled(server.url, readers)
-                for task in reading:
-                    task.cancel()
+            failing = faults.run(seconds=seconds, every_s=fault_every_s)
+            rows = await load_while(failing, authors, readers, lambda: _settled(server.url, readers))
         finally:
             await cluster.stop()
     words = Translation(rows, [author.steps for author in authors])
     steps = [words.writer(author.steps) for author in authors]
     return Report(
-        violations(words.log, steps, [words.watcher(reader.told) for reader in readers]),
+        violations(words.log, steps, [words.watcher(reader.delivered) for reader in readers]),
         operations=sum(map(len, steps)),
         revisions=len(rows),
         failures=sum(author.failures for author in authors),
@@ -76,7 +68,7 @@ async def _settled(url: str, readers: Sequence[Watcher]) -> list[Row]:
     with suppress(TimeoutError):
         async with asyncio.timeout(_SETTLE_S):
             before = -1
-            while before != len(rows) or any(len(reader.told) < len(rows) for reader in readers):
+            while before != len(rows) or any(len(reader.delivered) < len(rows) for reader in readers):
                 before = len(rows)
                 await asyncio.sleep(_LOOK_S)
                 rows = await read_log(url)
@@ -91,7 +83,7 @@ def main() -> int:
     sys.stdout.write(f"seed {given.seed}\n")
     with running_postgres() as server, tempfile.TemporaryDirectory() as folder:
         report = asyncio.run(check(server, Path(folder) / "data", seconds=given.seconds, seed=given.seed))
-    sys.stdout.write("\n".join([report.told(), *report.violations, ""]))
+    sys.stdout.write("\n".join([report.summary(), *report.violations, ""]))
     return 1 if report.violations else 0
 
 

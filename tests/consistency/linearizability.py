@@ -26,7 +26,7 @@ class Operation(Generic[S]):
     began: float
     ended: float
     apply: Callable[[S], S]
-    told: str = ""
+    description: str = ""
 
 
 class _Entry(Generic[S]):

@@ -44,7 +44,7 @@ class Failed(msgspec.Struct, tag_field="says", tag="failed"):
     is_uncertain: bool = False
 
 
-class Told(msgspec.Struct, tag_field="says", tag="told", frozen=True):
+class Delivered(msgspec.Struct, tag_field="says", tag="delivered", frozen=True):
     """One event of a watch."""
 
     revision: int
@@ -54,7 +54,7 @@ class Told(msgspec.Struct, tag_field="says", tag="told", frozen=True):
 
 
 Request = Read | Write | Watch
-Answer = Found | Stored | Refused | Failed | Told
+Answer = Found | Stored | Refused | Failed | Delivered
 
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)

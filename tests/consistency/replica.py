@@ -27,12 +27,12 @@ from homeostat.store.base import (
 from homeostat.store.postgres import PostgresStore
 from tests.consistency.messages import (
     Answer,
+    Delivered,
     Failed,
     Found,
     Read,
     Refused,
     Stored,
-    Told,
     Watch,
     Write,
     line_of,
@@ -75,7 +75,7 @@ async def watch(store: PostgresStore, since: int, writer: asyncio.StreamWriter) 
 
     def deliver(event: Event) -> None:
         record = event.record
-        writer.write(line_of(Told(record.revision, event.type, record.key.name, text_of(record.value))))
+        writer.write(line_of(Delivered(record.revision, event.type, record.key.name, text_of(record.value))))
 
     subscription = await store.subscribe(Scope("pods"), since=since, deliver=deliver)
     try:

@@ -12,9 +12,10 @@ import asyncio
 import random
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TypeVar
 from uuid import uuid4
 
 from homeostat.store.base import Event, Scope
@@ -22,11 +23,13 @@ from homeostat.store.postgres import PostgresStore
 from tests.consistency.clients import Watcher, Writer
 from tests.consistency.cluster import Cluster
 from tests.consistency.faults import Faults
-from tests.consistency.messages import Told
+from tests.consistency.messages import Delivered
 from tests.consistency.proxy import running_proxy
 from tests.consistency.replica import text_of
 from tests.consistency.verdict import violations
 from tests.postgres import Postgres, running_postgres
+
+T = TypeVar("T")
 
 _SETTLE_S = 20.0
 _LOOK_S = 0.2
@@ -41,7 +44,7 @@ class Report:
     resumed: int
     faults: Counter[str] = field(default_factory=Counter)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         faults = ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.items()))
         return (
             f"{self.operations} operations, {self.revisions} revisions, {self.failures} refused while the database was"
@@ -61,21 +64,13 @@ async def check(
             authors = [Writer(each, cluster, random.Random(chance.random())) for each in range(writers)]
             readers = [Watcher(cluster, random.Random(chance.random())) for _ in range(watchers)]
             faults = Faults(server, proxy, cluster, chance)
-            async with asyncio.TaskGroup() as tasks:
-                reading = [tasks.create_task(each.run()) for each in readers]
-                writing = [tasks.create_task(each.run()) for each in authors]
-                await faults.run(seconds=seconds, every_s=fault_every_s)
-                for author in authors:
-                    author.is_over = True
-                await asyncio.gather(*writing)
-                log = await _settled(server.url, schema, readers)
-                for task in reading:
-                    task.cancel()
+            failing = faults.run(seconds=seconds, every_s=fault_every_s)
+            log = await load_while(failing, authors, readers, lambda: _settled(server.url, schema, readers))
         finally:
             await cluster.stop()
     steps = [author.steps for author in authors]
     return Report(
-        violations(log, steps, [reader.told for reader in readers]),
+        violations(log, steps, [reader.delivered for reader in readers]),
         operations=sum(map(len, steps)),
         revisions=len(log),
         failures=sum(author.failures for author in authors),
@@ -84,20 +79,40 @@ async def check(
     )
 
 
-async def _settled(url: str, schema: str, readers: Sequence[Watcher]) -> list[Told]:
+async def load_while(
+    failing: Coroutine[object, object, None],
+    authors: Sequence[Writer],
+    readers: Sequence[Watcher],
+    settled: Callable[[], Awaitable[T]],
+) -> T:
+    """Run writers and watchers until the faults have ended, then wait for the log that they left."""
+    async with asyncio.TaskGroup() as tasks:
+        reading = [tasks.create_task(each.run()) for each in readers]
+        writing = [tasks.create_task(each.run()) for each in authors]
+        await failing
+        for author in authors:
+            author.is_over = True
+        await asyncio.gather(*writing)
+        log = await settled()
+        for task in reading:
+            task.cancel()
+    return log
+
+
+async def _settled(url: str, schema: str, readers: Sequence[Watcher]) -> list[Delivered]:
     """The whole log, when it has come to rest and every reader has as much of it or has had time enough."""
     store = await PostgresStore.open(url, schema=schema)
-    log: list[Told] = []
+    log: list[Delivered] = []
 
     def deliver(event: Event) -> None:
         record = event.record
-        log.append(Told(record.revision, event.type, record.key.name, text_of(record.value)))
+        log.append(Delivered(record.revision, event.type, record.key.name, text_of(record.value)))
 
     await store.subscribe(Scope("pods"), since=0, deliver=deliver)
     with suppress(TimeoutError):
         async with asyncio.timeout(_SETTLE_S):
             before = -1
-            while before != len(log) or any(len(reader.told) < len(log) for reader in readers):
+            while before != len(log) or any(len(reader.delivered) < len(log) for reader in readers):
                 before = len(log)
                 await asyncio.sleep(_LOOK_S)
                 await store.sync()
@@ -113,7 +128,7 @@ def main() -> int:
     sys.stdout.write(f"seed {given.seed}\n")
     with running_postgres() as server:
         report = asyncio.run(check(server, seconds=given.seconds, seed=given.seed))
-    sys.stdout.write("\n".join([report.told(), *report.violations, ""]))
+    sys.stdout.write("\n".join([report.summary(), *report.violations, ""]))
     return 1 if report.violations else 0
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.consistency.clients import Step
 from tests.consistency.http_log import Row, Translation
 from tests.consistency.http_run import check
-from tests.consistency.messages import Answer, Found, Read, Stored, Told, Write
+from tests.consistency.messages import Answer, Delivered, Found, Read, Stored, Write
 from tests.consistency.verdict import violations
 from tests.postgres import Postgres, running_postgres
 
@@ -34,9 +34,9 @@ async def test_clients_of_any_plane_see_one_order_while_planes_and_the_database_
 
 
 ROWS = [
-    Row(Told(40, "ADDED", "a", "one"), 0),
-    Row(Told(43, "DELETED", "a", "one"), 40),
-    Row(Told(47, "ADDED", "a", "two"), 0),
+    Row(Delivered(40, "ADDED", "a", "one"), 0),
+    Row(Delivered(43, "DELETED", "a", "one"), 40),
+    Row(Delivered(47, "ADDED", "a", "two"), 0),
 ]
 
 
@@ -48,12 +48,12 @@ ONE = Step(Write("a", 0, "one"), Stored(40), 0, 1)
 TWO = Step(Write("a", 0, "two"), Stored(47), 6, 7)
 
 
-def verdict(*steps: Step, seen: list[Told]) -> list[str]:
+def verdict(*steps: Step, seen: list[Delivered]) -> list[str]:
     words = Translation(ROWS, [steps])
     return violations(words.log, [words.writer(steps)], [words.watcher(seen)])
 
 
-ALL = [row.told for row in ROWS]
+ALL = [row.event for row in ROWS]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_run_is_judged_as_one_on_stores_is(steps: list[Step]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "seen", "told"),
+    ("steps", "seen", "expected"),
     [
         pytest.param([ONE, deletion(40, "x", None, 2, inf), TWO], ALL[:2], "watcher 0", id="unseen"),
         pytest.param([ONE, deletion(99, "x", Stored(0), 2, 3), TWO], ALL, "acknowledged", id="lost-deletion"),
@@ -87,5 +87,5 @@ def test_a_run_is_judged_as_one_on_stores_is(steps: list[Step]) -> None:
         ),
     ],
 )
-def test_what_no_order_explains_is_named_over_http_too(steps: list[Step], seen: list[Told], told: str) -> None:
-    assert told in "\n".join(verdict(*steps, seen=seen))
+def test_what_no_order_explains_is_named_over_http_too(steps: list[Step], seen: list[Delivered], expected: str) -> None:
+    assert expected in "\n".join(verdict(*steps, seen=seen))

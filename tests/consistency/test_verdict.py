@@ -7,10 +7,10 @@ from math import inf
 import pytest
 
 from tests.consistency.clients import Step
-from tests.consistency.messages import Answer, Failed, Found, Read, Refused, Stored, Told, Write
+from tests.consistency.messages import Answer, Delivered, Failed, Found, Read, Refused, Stored, Write
 from tests.consistency.verdict import violations
 
-LOG = [Told(1, "ADDED", "a", "one"), Told(2, "MODIFIED", "a", "two"), Told(3, "ADDED", "b", "three")]
+LOG = [Delivered(1, "ADDED", "a", "one"), Delivered(2, "MODIFIED", "a", "two"), Delivered(3, "ADDED", "b", "three")]
 
 
 def write(name: str, expect: int, text: str, answer: Answer | None, began: float, ended: float) -> Step:
@@ -39,7 +39,7 @@ def test_what_one_order_explains_is_no_violation(steps: list[Step]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "expected"),
     [
         pytest.param([write("a", 2, "x", Stored(4), 6, 7)], "acknowledged at 4, and the log has None", id="lost"),
         pytest.param([write("a", 1, "two", Refused(1), 2, 3)], "was refused, and the log has", id="refused-and-stored"),
@@ -53,8 +53,8 @@ def test_what_one_order_explains_is_no_violation(steps: list[Step]) -> None:
         ),
     ],
 )
-def test_an_answer_that_no_order_explains_is_named(steps: list[Step], told: str) -> None:
-    assert told in "\n".join(violations(LOG, [steps], []))
+def test_an_answer_that_no_order_explains_is_named(steps: list[Step], expected: str) -> None:
+    assert expected in "\n".join(violations(LOG, [steps], []))
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,17 @@ def test_an_answer_that_no_order_explains_is_named(steps: list[Step], told: str)
         pytest.param([LOG[1], LOG[0], LOG[2]], id="turned-two"),
     ],
 )
-def test_a_watcher_that_saw_another_log_is_named(seen: list[Told]) -> None:
-    (told,) = violations(LOG, [], [LOG, seen])
-    assert told.startswith("watcher 1 was told")
+def test_a_watcher_that_saw_another_log_is_named(seen: list[Delivered]) -> None:
+    (expected,) = violations(LOG, [], [LOG, seen])
+    assert expected.startswith("watcher 1 received")
 
 
 @pytest.mark.parametrize(
-    ("log", "told"),
+    ("log", "expected"),
     [
         pytest.param([LOG[0], LOG[2]], "gaps or repeats", id="gap"),
-        pytest.param([LOG[0], Told(2, "ADDED", "b", "one")], "2 times", id="stored-twice"),
+        pytest.param([LOG[0], Delivered(2, "ADDED", "b", "one")], "2 times", id="stored-twice"),
     ],
 )
-def test_a_log_that_is_not_one_order_of_writes_is_named(log: list[Told], told: str) -> None:
-    assert told in "\n".join(violations(log, [], []))
+def test_a_log_that_is_not_one_order_of_writes_is_named(log: list[Delivered], expected: str) -> None:
+    assert expected in "\n".join(violations(log, [], []))

@@ -1,4 +1,4 @@
-"""What must hold of a run: the log it left, what each writer was answered, what each watcher was told."""
+"""What must hold of a run: the log it left, what each writer was answered, what each watcher received."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import inf
 
 from tests.consistency.clients import Step
 from tests.consistency.linearizability import ImpossibleError, Operation, is_linearizable
-from tests.consistency.messages import Failed, Found, Read, Refused, Stored, Told, Write
+from tests.consistency.messages import Delivered, Failed, Found, Read, Refused, Stored, Write
 
 State = tuple[int, str]
 """Revision and text of an object; (0, "") for none."""
@@ -16,7 +16,9 @@ NOTHING: State = (0, "")
 Effect = Callable[[State], State]
 
 
-def violations(log: Sequence[Told], writers: Iterable[Sequence[Step]], watchers: Iterable[Sequence[Told]]) -> list[str]:
+def violations(
+    log: Sequence[Delivered], writers: Iterable[Sequence[Step]], watchers: Iterable[Sequence[Delivered]]
+) -> list[str]:
     """In words; empty if everything holds."""
     steps = [step for each in writers for step in each]
     return [
@@ -28,7 +30,7 @@ def violations(log: Sequence[Told], writers: Iterable[Sequence[Step]], watchers:
     ]
 
 
-def _faults_of_log(log: Sequence[Told]) -> Iterable[str]:
+def _faults_of_log(log: Sequence[Delivered]) -> Iterable[str]:
     if [event.revision for event in log] != list(range(1, len(log) + 1)):
         yield "the log's revisions have gaps or repeats"
     for text, count in Counter(event.text for event in log).items():
@@ -36,15 +38,15 @@ def _faults_of_log(log: Sequence[Told]) -> Iterable[str]:
             yield f"the write of {text} is in the log {count} times"
 
 
-def _faults_of_watchers(log: Sequence[Told], watchers: Iterable[Sequence[Told]]) -> Iterable[str]:
-    for number, told in enumerate(watchers):
-        if list(told) != list(log):
-            odd = next((i for i, (one, other) in enumerate(zip(told, log, strict=False)) if one != other), None)
-            seen = "nothing more" if odd is None else told[odd]
-            yield f"watcher {number} was told {len(told)} of {len(log)} events; at {odd}: {seen}"
+def _faults_of_watchers(log: Sequence[Delivered], watchers: Iterable[Sequence[Delivered]]) -> Iterable[str]:
+    for number, events in enumerate(watchers):
+        if list(events) != list(log):
+            odd = next((i for i, (one, other) in enumerate(zip(events, log, strict=False)) if one != other), None)
+            seen = "nothing more" if odd is None else events[odd]
+            yield f"watcher {number} received {len(events)} of {len(log)} events; at {odd}: {seen}"
 
 
-def _faults_of_answers(log: Sequence[Told], steps: Iterable[Step]) -> Iterable[str]:
+def _faults_of_answers(log: Sequence[Delivered], steps: Iterable[Step]) -> Iterable[str]:
     stored = {event.text: event for event in log}
     for step in steps:
         if isinstance(step.asked, Read):
@@ -74,7 +76,7 @@ def _faults_of_order(steps: Iterable[Step]) -> Iterable[str]:
             yield f"revision {revision} was asked for after {newest} had been acknowledged"
 
 
-def _faults_of_objects(log: Sequence[Told], steps: Iterable[Step]) -> Iterable[str]:
+def _faults_of_objects(log: Sequence[Delivered], steps: Iterable[Step]) -> Iterable[str]:
     stored = {event.text: event.revision for event in log}
     histories: dict[str, list[Operation[State]]] = defaultdict(list)
     for step in steps:
@@ -96,7 +98,7 @@ def _operation(step: Step, stored: dict[str, int]) -> Operation[State] | None:
         case Refused(revision=revision):
             return Operation(step.began, step.ended, _refusal(asked, revision))
         case None if asked.text in stored:
-            # Nobody was told, so it may have happened at any time since; the log says that it did.
+            # Nobody was answered, so it may have happened at any time since; the log says that it did.
             return Operation(step.began, inf, _write(asked, stored[asked.text]))
     return None
 

@@ -204,7 +204,7 @@ async def test_a_refusal_arrives_although_the_peer_goes_on_sending() -> None:
         assert (await client.answer()).status == 413
 
 
-async def test_a_handler_that_raises_is_500_logged_once_and_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_handler_that_raises_is_a_500_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     def handler(request: Request) -> Reply:
         raise RuntimeError("secret")
 

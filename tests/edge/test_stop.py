@@ -45,7 +45,7 @@ async def test_idle_connections_are_closed_at_once() -> None:
         assert await client.rest() == b""
 
 
-async def test_running_requests_are_finished_and_told_to_go() -> None:
+async def test_running_requests_finish_and_their_connections_close() -> None:
     server = await serve(handler)
     async with connected(server) as client:
         client.send(request("GET", "/slow"))

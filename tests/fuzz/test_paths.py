@@ -60,7 +60,7 @@ NOWHERE = {
 @pytest.mark.parametrize(
     ("path", "code"), NOWHERE.items(), ids=[path[:60].encode("unicode_escape").decode() for path in NOWHERE]
 )
-def test_a_path_to_nowhere_is_told_so(driver: Driver, path: str, code: int) -> None:
+def test_an_unknown_path_is_not_found(driver: Driver, path: str, code: int) -> None:
     answer = driver.send("GET", path)
     assert_answered_well(answer)
     assert answer.status == code

@@ -169,7 +169,7 @@ async def test_watchers_that_do_not_read_are_cut_off_and_writers_do_not_wait(pla
         await eventually(lambda: len(plane.watches) == 0)
 
 
-async def test_there_are_so_many_connections_and_the_next_are_told(plane: Plane) -> None:
+async def test_connections_beyond_the_limit_get_503(plane: Plane) -> None:
     server = plane.server
     assert server is not None
     async with AsyncExitStack() as stack:

@@ -12,6 +12,7 @@ import msgspec
 
 from homeostat.objects.errors import BadRequestError, ConflictError, NotFoundError, invalid_object, unsupported
 from homeostat.objects.json import JsonObject, encode
+from homeostat.server import strategy
 from homeostat.server.namespaces import UNDELETABLE_NAMESPACES
 from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Answer, Call
@@ -132,13 +133,7 @@ def _check_preconditions(call: Call, options: DeleteOptions, obj: JsonObject) ->
         ("ResourceVersion", wanted.resource_version, metadata["resourceVersion"]),
     ):
         if asked is not None and asked != found:
-            raise ConflictError(
-                f'Operation cannot be fulfilled on {call.kind.group_resource} "{call.name}": Precondition failed: '
-                f"{label} in precondition: {asked}, {label} in object meta: {found}",
-                kind=call.kind.plural,
-                group=call.kind.group,
-                name=call.name,
-            )
+            raise strategy.unmet_precondition(call.kind, call.name, label, asked, found)
 
 
 def mark_deleted(call: Call, obj: JsonObject, policy: str) -> None:

@@ -10,7 +10,6 @@ from homeostat.objects.errors import (
     ApiError,
     BadRequestError,
     Cause,
-    ConflictError,
     InvalidError,
     UnsupportedMediaTypeError,
     invalid_object,
@@ -20,6 +19,7 @@ from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch.json import json_patch, merge_patch
 from homeostat.objects.patch.strategic import strategic_merge_patch
+from homeostat.server import strategy
 from homeostat.server.request.body import StrictDecodingError, check_kind, conform, duplicate_keys, report
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
@@ -131,13 +131,8 @@ def _refuse_uid(call: Call, configuration: JsonObject) -> None:
     """A configuration with a uid means an existing object, so it must not create one."""
     uid = configuration["metadata"].get("uid")
     if uid:
-        raise ConflictError(
-            f'Operation cannot be fulfilled on {call.kind.group_resource} "{call.name}": uid mismatch: '
-            f"the provided object specified uid {uid}, and no existing object was found",
-            kind=call.kind.plural,
-            group=call.kind.group,
-            name=call.name,
-        )
+        reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise strategy.conflict(call.kind, call.name, reason)
 
 
 def _apply_body(call: Call) -> JsonObject:

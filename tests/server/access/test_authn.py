@@ -107,7 +107,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("authorization", REFUSED.values(), ids=REFUSED)
-def test_a_wrong_token_is_refused_and_not_told_why(plane: Plane, authorization: str) -> None:
+def test_a_wrong_token_is_refused_without_a_reason(plane: Plane, authorization: str) -> None:
     with pytest.raises(UnauthorizedError, match=r"^Unauthorized$"):
         plane.user(authorization)
 

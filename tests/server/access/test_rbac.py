@@ -82,7 +82,7 @@ def test_the_reason_names_binding_role_and_subject() -> None:
     )
 
 
-def test_the_first_subject_that_means_the_user_is_told() -> None:
+def test_the_first_subject_that_matches_the_user_is_named() -> None:
     rbac = Rbac()
     put(rbac, "ClusterRole", role("held", GET_PODS))
     put(rbac, "ClusterRoleBinding", binding("holds", "ClusterRole:held", "Group:x", "Group:devs", "User:alice"))

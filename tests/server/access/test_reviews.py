@@ -69,7 +69,7 @@ def test_may_they() -> None:
     assert not answered("SubjectAccessReview", {**on_pods("get"), "groups": ["x"]})["status"]["allowed"]
 
 
-def test_a_denial_tells_of_roles_that_were_not_found() -> None:
+def test_a_denial_names_roles_that_were_not_found() -> None:
     status = answered("SubjectAccessReview", {**on_pods("get"), "user": "carol"})["status"]
     assert status == {"allowed": False, "reason": 'RBAC: clusterrole.rbac.authorization.k8s.io "lost" not found'}
 
@@ -157,13 +157,13 @@ def test_what_may_i_do() -> None:
     }
 
 
-def test_masters_may_do_everything_and_are_told_so() -> None:
+def test_the_rules_review_of_masters_shows_all_permissions() -> None:
     status = answered("SelfSubjectRulesReview", {"namespace": "a"}, who=SELF)["status"]
     assert status["resourceRules"] == [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
     assert status["nonResourceRules"] == [{"verbs": ["*"], "nonResourceURLs": ["*"]}]
 
 
-def test_rules_that_could_not_be_resolved_are_told() -> None:
+def test_rules_that_could_not_be_resolved_are_reported() -> None:
     status = answered("SelfSubjectRulesReview", {"namespace": "a"}, who=user("carol"))["status"]
     assert status["evaluationError"] == 'clusterrole.rbac.authorization.k8s.io "lost" not found'
 

@@ -140,7 +140,7 @@ def test_a_token_dies_with_what_it_is_of(bound: Bound | None, objects: dict[tupl
         account_tokens(objects).verify(minted(bound=bound), now=NOW)
 
 
-def test_a_bound_token_tells_its_pod() -> None:
+def test_a_bound_token_names_its_pod() -> None:
     user = account_tokens().verify(minted(bound=Bound("Pod", "web", "pod-uid")), now=NOW).user
     assert user.extra["authentication.kubernetes.io/pod-name"] == ("web",)
     assert user.extra["authentication.kubernetes.io/pod-uid"] == ("pod-uid",)

@@ -27,5 +27,5 @@ ACCOUNTS = {
 
 
 @pytest.mark.parametrize(("name", "expected"), ACCOUNTS.values(), ids=ACCOUNTS)
-def test_a_user_name_tells_its_service_account(name: str, expected: tuple[str, str] | None) -> None:
+def test_a_user_name_identifies_its_service_account(name: str, expected: tuple[str, str] | None) -> None:
     assert split_service_account(name) == expected

@@ -53,7 +53,7 @@ async def test_each_operation_is_asked_about_and_nothing_else_is(plane: Plane) -
     assert seen.asked == [("CREATE", False, True), ("UPDATE", True, True), ("DELETE", True, False)]
 
 
-async def test_what_is_refused_is_not_written_and_the_reason_is_told(plane: Plane) -> None:
+async def test_a_denied_write_is_not_stored_and_says_why(plane: Plane) -> None:
     seen, client = Seen(), plane.client
     await client.create(SECRETS, named("a"))
     plane.admission.guards.put("the gardener", {"secrets": seen.check})

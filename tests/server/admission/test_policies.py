@@ -146,7 +146,7 @@ async def test_a_binding_narrows_its_policy(plane: Plane) -> None:
     assert await refusal(plane, "8", labels={"a": "b"}) is not None
 
 
-async def test_policies_have_no_say_in_the_rules_of_admission(plane: Plane) -> None:
+async def test_policies_do_not_apply_to_admission_configuration(plane: Plane) -> None:
     everything = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
     await bind(plane, policy({"expression": "false"}, matchConstraints={"resourceRules": [everything]}))
     assert await refusal(plane) is not None

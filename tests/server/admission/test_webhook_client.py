@@ -137,7 +137,7 @@ async def test_a_service_is_reached_only_by_an_external_name(api: Api, hooks: Ho
     assert hooks.raw[0].headers["host"] == "hooks.default.svc"
 
 
-async def test_a_webhook_of_old_reviews_only_is_told_apart(api: Api, hooks: Hooks) -> None:
+async def test_a_webhook_that_supports_only_old_reviews_is_reported(api: Api, hooks: Hooks) -> None:
     await configure(api, VALIDATING, hooks.webhook("/v", admissionReviewVersions=["v1beta1"]))
     refused = await api("POST", CONFIGMAPS, configmap(), type=JSON)
     assert "does not accept AdmissionReview v1" in refused.json["message"]

@@ -35,7 +35,7 @@ def answer(**response: Any) -> dict[str, Any]:
     ],
     ids=["none", "bare", "forbidden", "reason", "success", "beyond", "busy", "nonsense"],
 )
-def test_a_refusal_is_told_in_the_webhooks_words(status: Any, code: int, reason: str, told: str) -> None:
+def test_a_denial_has_the_webhooks_message(status: Any, code: int, reason: str, told: str) -> None:
     refusal = read(answer(allowed=False, status=status)).refusal
     assert refusal is not None
     assert (refusal.code, refusal.reason) == (code, reason)

@@ -38,7 +38,7 @@ async def create(api: Api, obj: dict[str, Any] | None = None, **query: Any) -> A
     return await api("POST", CONFIGMAPS, obj or configmap(), type=JSON, **query)
 
 
-async def test_a_review_tells_all_of_a_write(api: Api, hooks: Hooks) -> None:
+async def test_a_review_describes_the_whole_write(api: Api, hooks: Hooks) -> None:
     await configure(api, VALIDATING, hooks.webhook("/v", timeoutSeconds=7))
     user = User("ada", groups=("dev", "system:masters"), extra={"team": ("a",)})
     answer = await api("POST", CONFIGMAPS, configmap(), type=JSON, user=user, fieldManager="me")
@@ -203,7 +203,7 @@ async def test_warnings_of_webhooks_reach_the_client_once(api: Api, hooks: Hooks
     assert (await create(api)).headers["warning"] == ['299 - "it is late"']
 
 
-async def test_a_dry_run_is_told_to_webhooks_and_stores_nothing(api: Api, hooks: Hooks) -> None:
+async def test_webhooks_see_a_dry_run_and_it_stores_nothing(api: Api, hooks: Hooks) -> None:
     await configure(api, MUTATING, hooks.webhook("/m", set_data("a", "1"), sideEffects="NoneOnDryRun"))
     made = await create(api, dryRun="All")
     assert made.json["data"]["a"] == "1"
@@ -231,7 +231,7 @@ async def as_stored_by_an_older_server(plane: Plane, change: dict[str, Any]) -> 
     await plane.store.write(Put(record.key, draft_of(kind, obj), record.revision))
 
 
-async def test_webhooks_have_no_say_in_the_rules_of_admission(api: Api, hooks: Hooks) -> None:
+async def test_webhooks_do_not_apply_to_admission_configuration(api: Api, hooks: Hooks) -> None:
     await configure(api, VALIDATING, hooks.webhook("/v", deny("never"), rules=[ALL]))
     await configure(api, MUTATING, hooks.webhook("/m", deny("never"), rules=[ALL]))
     assert (await api("DELETE", f"{VALIDATING}/hooks")).status == 200

@@ -154,7 +154,7 @@ def test_the_etag_moves_with_the_kinds_and_not_with_their_order() -> None:
     ("sent", "is_known"),
     [('"AB"', True), ('"X", "AB"', True), ('W/"AB"', True), ("*", True), ('"X"', False), ("", False), ("AB", False)],
 )
-def test_a_client_that_has_the_document_is_told_so(sent: str, is_known: bool) -> None:
+def test_a_client_with_the_current_document_gets_304(sent: str, is_known: bool) -> None:
     assert Document(b"{}", etag='"AB"').is_known(sent) is is_known
 
 

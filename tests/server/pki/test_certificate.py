@@ -42,7 +42,7 @@ def test_times_of_any_century_are_read(year: int) -> None:
     assert (read.not_before, read.not_after) == (end - timedelta(days=1), end)
 
 
-def test_a_server_certificate_tells_hosts_and_who_signed_it() -> None:
+def test_a_server_certificate_has_hosts_and_issuer() -> None:
     key = new_key()
     authority = Authority(make_authority(key, now=NOW), key)
     hosts = frozenset({"localhost", "127.0.0.1", "::1", "kubernetes.default.svc"})

@@ -236,7 +236,7 @@ def test_a_lost_key_of_the_authority_matters_only_when_something_must_be_signed(
         prepared(tmp_path, now=NOW + 300 * DAY)
 
 
-def test_a_key_that_does_not_fit_its_certificate_is_told(tmp_path: Path) -> None:
+def test_a_key_that_does_not_match_its_certificate_is_reported(tmp_path: Path) -> None:
     pki = prepared(tmp_path)
     pki.server.with_suffix(".key").write_bytes(new_key())
     with pytest.raises(PkiError, match=r"server\.crt is invalid"):

@@ -22,7 +22,7 @@ async def begun(lane: Lane, order: list[str], names: str) -> list[asyncio.Task[N
     return tasks
 
 
-async def test_who_comes_when_all_room_is_taken_is_served_in_order_of_coming() -> None:
+async def test_calls_beyond_the_limit_are_served_in_order() -> None:
     lane, order = Lane("writes", 2, 10), list[str]()
     await begun(lane, order, "abcd")
     assert order == ["a", "b"]
@@ -32,7 +32,7 @@ async def test_who_comes_when_all_room_is_taken_is_served_in_order_of_coming() -
     assert order == ["a", "b", "c", "d"]
 
 
-async def test_room_that_was_left_by_all_is_there_again() -> None:
+async def test_finished_calls_free_their_places() -> None:
     lane, order = Lane("writes", 2, 10), list[str]()
     await begun(lane, order, "abc")
     for _ in range(3):
@@ -48,7 +48,7 @@ async def test_a_full_queue_refuses_and_says_when_to_come_back() -> None:
     assert refused.value.retry_after_s == 1
 
 
-async def test_who_gives_up_waiting_is_passed_over() -> None:
+async def test_a_cancelled_waiter_is_skipped() -> None:
     lane, order = Lane("writes", 1, 10), list[str]()
     tasks = await begun(lane, order, "abc")
     tasks[1].cancel()
@@ -58,7 +58,7 @@ async def test_who_gives_up_waiting_is_passed_over() -> None:
     assert order == ["a", "c"]
 
 
-async def test_who_gives_up_just_as_its_turn_comes_hands_the_room_on() -> None:
+async def test_a_waiter_cancelled_at_its_turn_passes_its_place_on() -> None:
     lane, order = Lane("writes", 1, 10), list[str]()
     tasks = await begun(lane, order, "abc")
     lane.leave()

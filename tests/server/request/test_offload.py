@@ -202,7 +202,7 @@ async def test_while_a_call_waits_the_thread_is_there_for_others(plane: Plane) -
     assert order == ["waits", "another", "goes on"]
 
 
-async def test_who_gives_up_a_call_has_written_nothing(plane: Plane) -> None:
+async def test_a_cancelled_call_writes_nothing(plane: Plane) -> None:
     has_begun, may_go_on, has_ended = threading.Event(), threading.Event(), threading.Event()
 
     @offloaded
@@ -255,7 +255,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-async def test_a_large_object_in_another_form_holds_nobody_up(plane: Plane, form: Representation) -> None:
+async def test_a_large_object_in_another_form_does_not_block_others(plane: Plane, form: Representation) -> None:
     call = call_of(plane, b"")
     obj: dict[str, Any] = {
         "metadata": {"name": call.name, "namespace": "default", "uid": "u"},
@@ -270,7 +270,7 @@ async def test_a_large_object_in_another_form_holds_nobody_up(plane: Plane, form
     assert answer.status == 200
 
 
-async def test_many_rows_that_nobody_has_prepared_hold_nobody_up(plane: Plane) -> None:
+async def test_many_unprepared_rows_do_not_block_others(plane: Plane) -> None:
     call = call_of(plane, b"")
     text = "x" * 40_000
     for at in range(30):

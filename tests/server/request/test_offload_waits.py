@@ -88,7 +88,7 @@ async def test_a_check_is_asked_in_the_context_of_the_call(plane: Plane) -> None
     assert seen == ["this test"]
 
 
-async def test_who_gives_up_while_a_check_is_asked_has_written_nothing(plane: Plane) -> None:
+async def test_a_call_cancelled_during_a_check_writes_nothing(plane: Plane) -> None:
     is_asked, has_ended = asyncio.Event(), asyncio.Event()
 
     async def check(*_: object) -> None:
@@ -110,7 +110,7 @@ async def test_who_gives_up_while_a_check_is_asked_has_written_nothing(plane: Pl
     assert await found(plane.client) == []
 
 
-async def test_who_is_given_up_is_told_nothing_more(plane: Plane) -> None:
+async def test_a_cancelled_call_gets_no_further_results(plane: Plane) -> None:
     """Else it would wait for a loop that may have ended, and the process for it."""
     has_begun, may_go_on = threading.Event(), threading.Event()
     told: list[object] = []

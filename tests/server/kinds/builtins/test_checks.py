@@ -28,7 +28,7 @@ def test_a_job_without_a_uid_yet_is_accepted() -> None:
     assert check("batch", "Job", defaulted("batch", "Job", GOOD["batch", "Job"])) == []
 
 
-def test_every_fault_is_told() -> None:
+def test_every_problem_is_reported() -> None:
     pod = defaulted("", "Pod", {"spec": {"containers": [{"ports": [{}]}, {}]}})
     assert [each.field for each in check("", "Pod", pod)] == [
         "spec.containers[0].name",

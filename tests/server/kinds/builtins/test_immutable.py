@@ -152,13 +152,13 @@ def test_a_toleration_may_be_added_and_never_taken_away() -> None:
     assert len(refusals("", "Pod", put(old, "spec.tolerations", []), old)) == 1
 
 
-def test_a_gated_pod_may_still_be_told_where_to_run() -> None:
+def test_scheduling_fields_of_a_gated_pod_may_change() -> None:
     gated = put(stored("", "Pod"), "spec.schedulingGates", [{"name": "g"}])
     freed = put(put(gated, "spec.schedulingGates", []), "spec.nodeSelector", {"zone": "a"})
     assert refusals("", "Pod", freed, gated) == []
 
 
-def test_a_suspended_job_may_still_be_told_where_to_run() -> None:
+def test_scheduling_fields_of_a_suspended_job_may_change() -> None:
     old = put(stored("batch", "Job"), "spec.suspend", True)
     new = put(old, "spec.template.spec.nodeSelector", {"zone": "a"})
     assert refusals("batch", "Job", new, old) == []
