@@ -1,16 +1,58 @@
-"""Commands under a common word. Each is a module with a `command`, imported only when it is used."""
+"""Groups of commands. A command is a module with a `command`, imported only when it is used.
+
+A group prints what goes wrong in one form, and suggests a name for one that does not exist.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
 
 import click
 
+from homeostat.cli.console.colour import colour_of_one_run, colour_option
+from homeostat.cli.console.failure import INTERRUPTED, print_error, usage_text
 
-class LazyGroup(click.Group):
+
+class Group(click.Group):
+    """Adds `--color` to its commands, suggests names, and prints errors in the one form."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = super().get_command(ctx, cmd_name)
+        return _with_colour_option(command) if command is not None else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(_unknown(args[0], self.list_commands(ctx)), ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        with colour_of_one_run():
+            try:
+                code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            except click.ClickException as error:
+                code = _shown(error)
+            except click.Abort:
+                code = INTERRUPTED
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+class LazyGroup(Group):
     """The commands of one package.
 
     `members` has the help of each command. A command is the module of `package` with its name, or the one that
@@ -38,8 +80,28 @@ class LazyGroup(click.Group):
             return None
         module = self._modules.get(name) or name.replace("-", "_") + ("_" if iskeyword(name) else "")
         command: click.Command = import_module(f"{self._package}.{module}").command
-        return command
+        return _with_colour_option(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self._members.items()))
+
+
+def _with_colour_option(command: click.Command) -> click.Command:
+    if not any("--color" in each.opts for each in command.params):
+        command.params.append(colour_option())
+    return command
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f'there is no command "{name}"' + (f'; did you mean "{near[0]}"?' if near else "")
+
+
+def _shown(error: click.ClickException) -> int:
+    """Print the error; returns the exit code."""
+    if isinstance(error, click.UsageError) and not isinstance(error, click.exceptions.NoArgsIsHelpError):
+        print_error(usage_text(error))
+    else:
+        error.show()
+    return error.exit_code

@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from homeostat import __version__
+from homeostat.cli.console.colour import colour_option
 from homeostat.cli.group import LazyGroup
 
 _COMMANDS = {
@@ -43,10 +44,12 @@ _MODULES = {name: f"{package}.{name.replace('-', '_')}" for package, names in _P
 
 
 @click.command(
+    "homeostat",
     cls=LazyGroup,
     package="homeostat.cli",
     members=_COMMANDS,
     modules=_MODULES,
+    params=[colour_option()],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")

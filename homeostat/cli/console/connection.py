@@ -14,15 +14,13 @@ from typing import Any
 
 import click
 
-from homeostat.cli.console.failure import Failure, UnreachableFailure, one_line
+from homeostat.cli.console.failure import INTERRUPTED, Failure, UnreachableFailure, print_warning
 from homeostat.cli.console.permissions import HintingTransport
 from homeostat.cli.plane.data_directory import default_data
 from homeostat.client.base import Client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
 from homeostat.client.http.transport import UnreachableError, open_transport
 from homeostat.objects.errors import ApiError, UnauthorizedError
-
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
     def command(*, namespace: str, context: str, kubeconfig: str, **arguments: Any) -> None:
         async def run() -> None:
             endpoint = load_endpoint(kubeconfig_paths(kubeconfig), context=context)
-            async with open_transport(endpoint, on_warning=_warn) as transport:
+            async with open_transport(endpoint, on_warning=print_warning) as transport:
                 connection = Connection(Client(HintingTransport(transport)), namespace or endpoint.namespace)
                 await function(connection, **arguments)
 
@@ -104,7 +102,3 @@ def error_text(error: ApiError) -> str:
     if isinstance(error, UnauthorizedError):
         return f"{error.message}: the server does not accept this credential; choose another with --context"
     return error.message
-
-
-def _warn(text: str) -> None:
-    click.echo(f"warning: {one_line(text)}", err=True)

@@ -1,10 +1,18 @@
-"""Errors of commands: one line on standard error that says what to do next, and an exit code."""
+"""Errors of commands: one line on standard error that says what to do next, and an exit code.
+
+Everything that goes wrong is printed by `print_error`, the mistakes in a command line that click finds included.
+"""
 
 from __future__ import annotations
 
-from typing import IO, Any
+import sys
+from typing import IO, Any, Final
 
 import click
+
+from homeostat.cli.console.colour import is_coloured, paint
+
+INTERRUPTED: Final = 130
 
 
 class Failure(click.ClickException):
@@ -13,13 +21,53 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"error: {one_line(self.message)}", err=True)
+        print_error(self.message)
 
 
 class UnreachableFailure(Failure):
     """The server cannot be reached."""
 
     exit_code = 3
+
+
+class Refusals:
+    """Counts what a command could not do for some objects, while it continues with the others."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, message: str) -> None:
+        self.count += 1
+        print_error(message)
+
+    def exit_if_any(self) -> None:
+        """Exit with 1 if there was one. Call it last."""
+        if self.count:
+            raise click.exceptions.Exit(Failure.exit_code)
+
+
+def print_error(text: str) -> None:
+    _print("error", "red", text)
+
+
+def print_warning(text: str) -> None:
+    _print("warning", "yellow", text)
+
+
+def _print(label: str, colour: str, text: str) -> None:
+    label = paint(f"{label}:", colour, sys.stderr)
+    click.echo(f"{label} {one_line(text)}", err=True, color=is_coloured(sys.stderr))
+
+
+def usage_text(error: click.UsageError) -> str:
+    """The message of a mistake in the command line, with the help that explains it."""
+    text = error.format_message().removesuffix(".")
+    if isinstance(error, click.NoSuchOption):
+        near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        text = f"there is no option {error.option_name}{near}"
+    if error.ctx is None:
+        return text
+    return f"{text}{' See' if text.endswith('?') else '; see'}: {error.ctx.command_path} --help"
 
 
 def one_line(text: str) -> str:

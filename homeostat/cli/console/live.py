@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Final
 
+from homeostat.cli.console.colour import is_coloured
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.table import Table, cell_text
 from homeostat.client.base import Event
@@ -50,7 +51,7 @@ async def _on_terminal(view: View, changes: Sequence[Changes]) -> None:
     from rich.live import Live
 
     found: dict[tuple[str, ...], JsonObject] = {}
-    console = Console()
+    console = Console(no_color=not is_coloured(sys.stdout))
 
     def table() -> RichTable:
         # Another thread draws it while objects are added and removed.

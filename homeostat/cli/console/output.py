@@ -1,22 +1,65 @@
-"""Objects as JSON, YAML or names, for other programs."""
+"""The option `-o` of all commands that list or show, and the forms for other programs: JSON, YAML, names, JSONPath."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
 
+from homeostat.cli.console.template import Template, TemplateError
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
-def output_option(*forms: str) -> Callable[[F], F]:
-    return click.option("-o", "--output", type=click.Choice(forms), help="How to print.  [default: a table]")
+TABLE: Final = "table"
+_TABLES: Final = (TABLE, "wide")
+_FORMS: Final = (*_TABLES, "json", "yaml", "name")
+_JSONPATH: Final = "jsonpath="
+
+
+class OutputForm(click.ParamType[str]):
+    """`table`, `wide`, `json`, `yaml`, `name` or `jsonpath=TEMPLATE`."""
+
+    name = "form"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        if text.startswith(_JSONPATH):
+            try:
+                Template(text.removeprefix(_JSONPATH))
+            except TemplateError as error:
+                self.fail(f"{text!r}: {error}", param, ctx)
+        elif text not in _FORMS:
+            self.fail(f"{text!r} is not one of {', '.join(_FORMS)}, {_JSONPATH}TEMPLATE", param, ctx)
+        return text
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(each) for each in (*_FORMS, _JSONPATH) if each.startswith(incomplete)]
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=OutputForm(),
+    default=TABLE,
+    show_default=True,
+    metavar="|".join([*_FORMS, f"{_JSONPATH}TEMPLATE"]),
+    help="How to print.",
+)
+"""Of every command that lists or shows."""
+
+
+def is_table(form: str) -> bool:
+    """Whether people read it, and not another program."""
+    return form in _TABLES
 
 
 documents_option = click.option(
@@ -26,8 +69,12 @@ documents_option = click.option(
 
 
 def print_object(obj: JsonObject, form: str, *, is_first: bool = True) -> None:
-    """`form` is json, yaml or name. A YAML document that is not the first starts with a separator."""
+    """`form` is one for programs. A YAML document that is not the first starts with a separator."""
     write = sys.stdout.buffer.write
+    if form.startswith(_JSONPATH):
+        write(Template(form.removeprefix(_JSONPATH)).render(obj).encode())
+        sys.stdout.buffer.flush()
+        return
     match form:
         case "json":
             write(msgspec.json.format(msgspec.json.encode(obj, order="sorted"), indent=4) + b"\n")
@@ -61,8 +108,8 @@ def name_of(obj: JsonObject) -> str:
 def print_list(
     objects: Sequence[JsonObject], form: str, *, is_single: bool = False, name: Callable[[JsonObject], str] = title
 ) -> None:
-    """Print names, one a line, or one `List` in JSON or YAML, as `kubectl get` does. If `is_single`, print the only
-    object itself instead of a list.
+    """Print names, one a line, or one `List` in another form for programs, as `kubectl get` does. If `is_single`, print
+    the only object itself instead of a list.
     """
     if form == "name":
         click.echo("".join(f"{name(each)}\n" for each in objects), nl=False)

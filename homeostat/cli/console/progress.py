@@ -8,9 +8,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from homeostat.cli.console.colour import is_coloured
 from homeostat.cli.console.failure import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Advance = Callable[[int], None]
 Text = Callable[[float], str]
@@ -25,11 +29,10 @@ def progress(what: str, total: int, *, worth: int = 0) -> Iterator[Advance]:
     if total < worth or not sys.stderr.isatty():
         yield _pass
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=_console(), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
 
@@ -40,11 +43,10 @@ def counting(names: Sequence[str], unit: str) -> Iterator[dict[str, Advance]]:
     if not sys.stderr.isatty():
         yield dict.fromkeys(names, _pass)
         return
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn(f"{{task.completed:,}} {unit}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as counters:
+    with Progress(*columns, console=_console(), transient=True) as counters:
 
         def advance_of(name: str) -> Advance:
             task = counters.add_task(one_line(name), total=None)
@@ -56,7 +58,6 @@ def counting(names: Sequence[str], unit: str) -> Iterator[dict[str, Advance]]:
 @contextmanager
 def status_lines() -> Iterator[Show]:
     """Lines by title, each shown until its text is None. For a terminal only."""
-    from rich.console import Console
     from rich.live import Live
     from rich.text import Text as RichText
 
@@ -68,7 +69,7 @@ def status_lines() -> Iterator[Show]:
         more = [f"and {len(shown) - _MOST_LINES} more"] if len(shown) > _MOST_LINES else []
         return RichText("\n".join([*texts_shown, *more]), style="dim")
 
-    with Live(console=Console(stderr=True), get_renderable=lines, refresh_per_second=2, transient=True) as live:
+    with Live(console=_console(), get_renderable=lines, refresh_per_second=2, transient=True) as live:
 
         def show(title: str, text: Text | None) -> None:
             if text is None:
@@ -78,6 +79,12 @@ def status_lines() -> Iterator[Show]:
             live.refresh()
 
         yield show
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True, no_color=not is_coloured(sys.stderr))
 
 
 def _pass(count: int) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
+from homeostat.cli.console.colour import colour_of, is_coloured, paint
 from homeostat.cli.console.failure import one_line
 
 _GAP = 3
@@ -36,10 +37,14 @@ class Table:
             self._write([*headings, *cells])
         sys.stdout.flush()
 
+    def _colours(self, row: Sequence[str]) -> list[str]:
+        return [colour_of(heading.strip(), text) for heading, text in zip(self._headings, row, strict=True)]
+
     def _write(self, rows: Sequence[Sequence[str]]) -> None:
         margin = " " * self._indent
         for row in rows:
-            padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, self._widths, strict=True))
+            cells = zip(row, self._colours(row), self._widths, strict=True)
+            padded = [paint(text, colour, sys.stdout) + " " * (width - cell_len(text)) for text, colour, width in cells]
             sys.stdout.write(f"{margin}{(' ' * _GAP).join(padded)}".rstrip() + "\n")
 
     def _draw(self, headings: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], style: str) -> None:
@@ -48,7 +53,7 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        console = Console(file=sys.stdout, highlight=False)
+        console = Console(file=sys.stdout, highlight=False, no_color=not is_coloured(sys.stdout))
         room = console.width = max(console.width - self._indent, 1)
         table = RichTable(box=None, show_header=False, padding=(0, _GAP, 0, 0), pad_edge=False)
         for width in self._widths:
@@ -57,7 +62,8 @@ class Table:
         for row in headings:
             table.add_row(*(Text(each, style="bold") for each in row))
         for row in rows:
-            table.add_row(*(Text(each, style=style) for each in row))
+            colours = self._colours(row)
+            table.add_row(*(Text(each, style=colour or style) for each, colour in zip(row, colours, strict=True)))
         with console.capture() as capture:
             console.print(table)
         for line in capture.get().splitlines():

@@ -12,7 +12,8 @@ from collections.abc import Callable
 import click
 
 from homeostat.cli.console.live import EVENT
-from homeostat.cli.console.output import print_object, without_managed_fields
+from homeostat.cli.console.output import TABLE as TABLE_FORM
+from homeostat.cli.console.output import is_table, print_object, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.objects.rows import TABLE, Columns, as_table, fetch_table
@@ -27,7 +28,13 @@ _STYLES = {"ADDED": "green", "DELETED": "red"}
 
 
 async def follow(
-    client: Client, target: Target, namespace: str, *, selector: str = "", output: str = "", with_event: bool = False
+    client: Client,
+    target: Target,
+    namespace: str,
+    *,
+    selector: str = "",
+    output: str = TABLE_FORM,
+    with_event: bool = False,
 ) -> None:
     """`output` is that of `get`; `with_event` puts ADDED, MODIFIED or DELETED before each row."""
     query = {"labelSelector": selector}
@@ -36,7 +43,7 @@ async def follow(
     path = target.kind.path(namespace)
     if target.name:
         await client.get(target.kind.path(namespace, target.name))
-    if output in {"json", "yaml", "name"}:
+    if not is_table(output):
         await _follow_objects(client, target, path, query, output)
         return
     printer = _RowPrinter(target, is_wide=output == "wide", with_namespace=not namespace, with_event=with_event)

@@ -7,7 +7,7 @@ import asyncio
 import click
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.console.output import output_option, print_list, without_managed_fields
+from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.follow import follow
 from homeostat.cli.objects.kinds import discover, with_type_meta
@@ -22,7 +22,7 @@ from homeostat.objects.json import JsonObject
 @click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
 @click.option("-w", "--watch", "is_followed", is_flag=True, help="Keep printing objects as they change.")
 @click.option("--show-managed-fields", is_flag=True, help="Print metadata.managedFields with JSON and YAML.")
-@output_option("wide", "json", "yaml", "name")
+@output_option
 @connected
 async def command(
     connection: Connection,
@@ -31,7 +31,7 @@ async def command(
     selector: str,
     is_followed: bool,
     show_managed_fields: bool,
-    output: str | None,
+    output: str,
 ) -> None:
     """Print objects. KIND is a plural, singular, short name or Kind, with .group where it is needed.
 
@@ -41,6 +41,7 @@ async def command(
       homeostat get deployments.apps web -o yaml
       homeostat get cm,secret -A -l app=web
       homeostat get pod/web cm/settings -o name
+      homeostat get deploy web -o jsonpath='{.status.readyReplicas}'
       homeostat get leases -w
     """
     targets = parse_targets(await discover(connection.client), words)
@@ -52,8 +53,8 @@ async def command(
     if is_followed:
         if len(targets) > 1:
             raise click.UsageError("--watch follows one kind or one object")
-        await follow(connection.client, targets[0], namespace, selector=selector, output=output or "")
-    elif output in {"json", "yaml", "name"}:
+        await follow(connection.client, targets[0], namespace, selector=selector, output=output)
+    elif not is_table(output):
         found = await _objects(connection, targets, namespace, selector)
         if not show_managed_fields:
             found = [without_managed_fields(obj) for obj in found]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.console.output import output_option, print_object
+from homeostat.cli.console.output import is_table, output_option, print_object
 from homeostat.cli.objects.manifests import files_option, read_manifests
 from homeostat.cli.plan.declared import as_stored, changes_between, schema_of_type
 from homeostat.cli.plan.plugins import ask, plugins_of_this_machine, read_only
@@ -45,7 +45,7 @@ _AT_ONCE: Final = 4
 )
 @click.option("--allow-vault", is_flag=True, help="Also pass secrets of the Vault at $VAULT_ADDR to plugins.")
 @click.option("--detailed-exitcode", "is_detailed", is_flag=True, help=f"Exit with {CHANGES} if something may change.")
-@output_option("json", "yaml")
+@output_option
 @connected
 async def command(
     connection: Connection,
@@ -54,7 +54,7 @@ async def command(
     allow_programs: bool,
     allow_vault: bool,
     is_detailed: bool,
-    output: str | None,
+    output: str,
 ) -> None:
     """Print what `homeostat resource apply` of the same files would do, and do nothing.
 
@@ -84,7 +84,9 @@ async def command(
         ) as dependencies:
             planned = [await planner.plan_type(each, there) for each in types]
             planned += await planner.plan(resources, dependencies)
-    if output is not None:
+    if output == "name":
+        click.echo("".join(f"{each.title}\n" for each in planned), nl=False)
+    elif not is_table(output):
         print_object(report_of(planned), output)
     else:
         print_plan(planned)

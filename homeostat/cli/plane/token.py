@@ -11,11 +11,15 @@ from pathlib import Path
 import click
 
 from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.output import is_table, output_option, print_list
+from homeostat.cli.group import Group
 from homeostat.cli.plane.data_directory import data_option
 from homeostat.client.endpoint.kubeconfig import Endpoint, KubeconfigError, load_endpoint
 from homeostat.objects import yaml
+from homeostat.objects.json import JsonObject
 from homeostat.objects.time.duration import DurationError, parse_duration
-from homeostat.server.access.tokens import TokenFileError, Tokens
+from homeostat.objects.time.timestamp import format_time
+from homeostat.server.access.tokens import Token, TokenFileError, Tokens
 from homeostat.server.pki.kubeconfig import kubeconfig
 
 _DAY_S = 86400
@@ -50,7 +54,7 @@ class Lifetime(click.ParamType[int]):
         return seconds
 
 
-@click.group(short_help="Create, list and revoke bearer tokens.")
+@click.group(cls=Group, short_help="Create, list and revoke bearer tokens.")
 def command() -> None:
     """Create, list and revoke bearer tokens of users. Only hashes are stored; a plane reads changes within seconds.
 
@@ -111,8 +115,9 @@ def create(name: str, groups: tuple[str, ...], ttl: int, output: str, data: Path
 
 
 @command.command("list")
+@output_option
 @data_option
-def list_tokens(data: Path) -> None:
+def list_tokens(data: Path, output: str) -> None:
     """List the ids, users and lifetimes of tokens, never the tokens themselves.
 
     \b
@@ -125,6 +130,9 @@ def list_tokens(data: Path) -> None:
         found = _tokens(data).list()
     except (TokenFileError, OSError) as error:
         raise Failure(str(error)) from error
+    if not is_table(output):
+        print_list([_record(each) for each in found], output, name=lambda each: str(each["id"]))
+        return
     if not found:
         click.echo("No tokens. Create one: homeostat token create NAME", err=True)
         return
@@ -174,6 +182,17 @@ def _endpoint(data: Path) -> Endpoint:
         return load_endpoint([data / "kubeconfig"])
     except KubeconfigError as error:
         raise Failure(f"{error}; the plane writes it when it starts: homeostat up") from error
+
+
+def _record(token: Token) -> JsonObject:
+    expires = format_time(datetime.fromtimestamp(token.expires, UTC)) if token.expires else None
+    return {
+        "id": token.id,
+        "user": token.user,
+        "groups": list(token.groups),
+        "created": format_time(datetime.fromtimestamp(token.created, UTC)),
+        "expires": expires,
+    }
 
 
 def _day(at: float) -> str:

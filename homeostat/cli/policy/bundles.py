@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 import msgspec
 
-from homeostat.cli.console.output import output_option
+from homeostat.cli.console.output import is_table, output_option, print_list
 from homeostat.cli.console.table import Table
 from homeostat.operators.policy.bundle import NAMES, Bundle, load_bundle
 
 
 @click.command(short_help="List the policies that ship with the operator.")
-@output_option("json")
-def command(output: str | None) -> None:
+@output_option
+def command(output: str) -> None:
     """List the policies that ship with the operator.
 
     \b
@@ -21,8 +21,8 @@ def command(output: str | None) -> None:
       homeostat policy bundle hardened
     """
     found = [load_bundle(name) for name in NAMES]
-    if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    if not is_table(output):
+        print_list([msgspec.to_builtins(each) for each in found], output, name=lambda each: str(each["name"]))
         return
     Table(("NAME", "CHECKS", "MODE", "DESCRIPTION")).print(map(_row, found))
 

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.console.output import output_option, print_list, without_managed_fields
+from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
@@ -35,7 +35,7 @@ _PAGE: Final = 500
 @click.option("--gone", "is_gone", is_flag=True, help="Only of resources that are gone.")
 @click.option("--failed", "is_failed", is_flag=True, help="Only those that failed.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Newest so many; 0 for all.")
-@output_option("wide", "json", "yaml")
+@output_option
 @connected
 async def command(
     connection: Connection,
@@ -44,7 +44,7 @@ async def command(
     is_gone: bool,
     is_failed: bool,
     limit: int,
-    output: str | None,
+    output: str,
 ) -> None:
     """List past reconciliations, the newest first. Resources may be named that are gone, with their type too.
 
@@ -127,8 +127,8 @@ def _moment(entry: JsonObject) -> tuple[str, int, str]:
     return entry["spec"]["finished"], int(number) if number.isdigit() else 0, entry["metadata"]["name"]
 
 
-def _print(entries: Sequence[JsonObject], output: str | None, *, is_across: bool) -> None:
-    if output in {"json", "yaml"}:
+def _print(entries: Sequence[JsonObject], output: str, *, is_across: bool) -> None:
+    if not is_table(output):
         print_list([without_managed_fields(each) for each in entries], output)
         return
     if not entries:

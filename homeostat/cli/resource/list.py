@@ -11,7 +11,7 @@ import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
-from homeostat.cli.console.output import output_option, print_list, without_managed_fields
+from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.objects.targets import Target
@@ -33,7 +33,7 @@ HEADINGS: Final = ("TYPE", "NAME", "PHASE", "READY", "NEXT", "AGE", "MESSAGE")
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 @click.option("-l", "--selector", default="", help="Labels that resources must have: app=web,tier!=db")
 @click.option("--phase", type=click.Choice(get_args(Phase)), help="Only those in this phase.")
-@output_option("json", "yaml", "name")
+@output_option
 @connected
 async def command(
     connection: Connection,
@@ -41,7 +41,7 @@ async def command(
     all_namespaces: bool,
     selector: str,
     phase: str | None,
-    output: str | None,
+    output: str,
 ) -> None:
     """List resources: their phase, whether they are ready, their next reconciliation, and the last message.
 
@@ -56,7 +56,7 @@ async def command(
     fetch = _objects if words else _allowed_objects
     lists = await asyncio.gather(*(fetch(connection.client, each, namespace, selector) for each in targets))
     found = [obj for each in lists for obj in each if phase is None or status_of(obj).phase == phase]
-    if output is not None:
+    if not is_table(output):
         print_list([without_managed_fields(obj) for obj in found], output, name=title_of)
     elif not found:
         click.echo(f"No resources found{f' in namespace {namespace}' if namespace else ''}.", err=True)

@@ -8,7 +8,7 @@ import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
-from homeostat.cli.console.output import output_option, print_object
+from homeostat.cli.console.output import is_table, output_option, print_object
 from homeostat.cli.console.table import Table
 from homeostat.cli.resource.complete import complete_resources
 from homeostat.cli.resource.kinds import named_resources, resource_title
@@ -20,9 +20,9 @@ from homeostat.objects.json import Json
 @click.command(short_help="Print the outputs of a resource.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
 @click.option("--key", default="", metavar="NAME", help="Print only this output; a text as it is, for scripts.")
-@output_option("json", "yaml")
+@output_option
 @connected
-async def command(connection: Connection, words: tuple[str, ...], key: str, output: str | None) -> None:
+async def command(connection: Connection, words: tuple[str, ...], key: str, output: str) -> None:
     """Print the outputs of a resource: addresses, identifiers, whatever its plugin reports. They are not secret.
 
     \b
@@ -40,7 +40,9 @@ async def command(connection: Connection, words: tuple[str, ...], key: str, outp
         if key not in outputs:
             raise Failure(f'{title} has no output "{key}"; it has: {", ".join(sorted(outputs)) or "none"}')
         _print_value(outputs[key])
-    elif output is not None:
+    elif output == "name":
+        click.echo("".join(f"{each}\n" for each in sorted(outputs)), nl=False)
+    elif not is_table(output):
         print_object(outputs, output)
     elif not outputs:
         click.echo(f"{title} has no outputs.", err=True)

@@ -10,7 +10,7 @@ import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
-from homeostat.cli.console.output import output_option, print_object, without_managed_fields
+from homeostat.cli.console.output import is_table, output_option, print_object, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
@@ -25,9 +25,9 @@ from homeostat.operators.actions.runs.run import Run
 
 @click.command(short_help="Describe a resource: declaration, state, run, outputs.")
 @click.argument("words", nargs=-1, required=True, metavar="TYPE/NAME", shell_complete=complete_resources)
-@output_option("json", "yaml")
+@output_option
 @connected
-async def command(connection: Connection, words: tuple[str, ...], output: str | None) -> None:
+async def command(connection: Connection, words: tuple[str, ...], output: str) -> None:
     """Print a resource: its spec, its plugin, its conditions, the current run, its outputs, and the time of its next
     reconciliation.
 
@@ -39,7 +39,7 @@ async def command(connection: Connection, words: tuple[str, ...], output: str | 
     targets = await named_resources(connection.client, words)
     for at, (kind, name) in enumerate(targets):
         obj = with_type_meta(kind, await connection.client.get(kind.path(connection.namespace, name)))
-        if output is not None:
+        if not is_table(output):
             print_object(without_managed_fields(obj), output, is_first=not at)
             continue
         if at:

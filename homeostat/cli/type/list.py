@@ -7,7 +7,7 @@ import time
 import click
 
 from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.console.output import output_option, print_list, without_managed_fields
+from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.type.stored import FoundType, found_type, list_types
 from homeostat.objects.conditions import READY, find
@@ -18,9 +18,9 @@ from homeostat.operators.actions.types.naming import resource_kind
 
 
 @click.command(short_help="List resource types.")
-@output_option("json", "yaml", "name")
+@output_option
 @connected
-async def command(connection: Connection, output: str | None) -> None:
+async def command(connection: Connection, output: str) -> None:
     """List resource types: what they are called, which plugin keeps their resources, and whether resources can be made.
 
     \b
@@ -29,7 +29,7 @@ async def command(connection: Connection, output: str | None) -> None:
       homeostat type list -o name
     """
     found = await list_types(connection.client)
-    if output is not None:
+    if not is_table(output):
         print_list([without_managed_fields(each.obj) for each in found], output, name=_title)
     elif not found:
         click.echo("No resource types found; to add one: homeostat type add -f FILE", err=True)

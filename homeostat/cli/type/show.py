@@ -9,7 +9,7 @@ import click
 
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
-from homeostat.cli.console.output import output_option, print_object, without_managed_fields
+from homeostat.cli.console.output import is_table, output_option, print_object, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.resource.complete import complete_types
 from homeostat.cli.type.stored import FoundType, list_types, one_type
@@ -27,9 +27,9 @@ _LIMITS = ("minimum", "maximum", "minLength", "maxLength", "pattern", "format", 
 
 @click.command(short_help="Describe a resource type: fields, plugin, state.")
 @click.argument("word", metavar="TYPE[/VERSION]", shell_complete=complete_types)
-@output_option("json", "yaml")
+@output_option
 @connected
-async def command(connection: Connection, word: str, output: str | None) -> None:
+async def command(connection: Connection, word: str, output: str) -> None:
     """Describe a resource type: the fields of its resources, its plugin, its interval, and its state.
 
     \b
@@ -38,7 +38,7 @@ async def command(connection: Connection, word: str, output: str | None) -> None
       homeostat type show databaseclusters/v1 -o yaml
     """
     found = one_type(await list_types(connection.client), word)
-    if output is not None:
+    if not is_table(output):
         print_object(without_managed_fields(found.obj), output)
         return
     for heading, text in _facts(found):
