@@ -21,7 +21,7 @@ from homeostat.testing.eventually import eventually
 from tests.docs.documents import EXAMPLES, table_rows, text_of
 from tests.docs.signatures import look_up, signature_of
 
-_RUNTIME, _OPERATING = text_of("docs/runtime.md"), text_of("docs/operating.md")
+_RUNTIME, _OPERATORS = text_of("docs/runtime.md"), text_of("docs/running-operators.md")
 _modules = re.compile(r"^\| `(homeostat[\w.]+)` \| what for \|$")
 _codes = re.compile(r"`([^`]+)`")
 _samples = re.compile(r"^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? ", re.MULTILINE)
@@ -61,7 +61,7 @@ def test_the_table_of_ends_is_the_controllers_own() -> None:
 
 
 async def test_every_metric_of_operators_told_is_served_and_every_one_served_is_told(tmp_path: Path) -> None:
-    rows = table_rows(_OPERATING, "| metric of operators | labels | what |")
+    rows = table_rows(_OPERATORS, "| metric of operators | labels | what |")
     told = {name: set(_codes.findall(f"`{labels}`")) if labels else set() for name, labels, _ in rows}
     greeter = load_operator(str(EXAMPLES / "greeter" / "greeter.py"))
     async with open_plane(Settings(data=tmp_path, port=0, operators=frozenset())) as plane:
@@ -84,7 +84,7 @@ def _served(text: str) -> dict[str, set[str]]:
 
 
 def test_every_outcome_told_is_one_of_a_look() -> None:
-    told = {name for name, _ in table_rows(_OPERATING, "| outcome | what |")}
+    told = {name for name, _ in table_rows(_OPERATORS, "| outcome | what |")}
     source = getsource(controller)
     assert told == {*re.findall(r'return "(\w+)"', source), *re.findall(r'reconciled\(self\.name, "(\w+)"', source)}
 
@@ -102,7 +102,7 @@ class _Remembering(dict[str, str]):
 
 
 def test_every_otel_variable_told_is_read_and_every_one_read_is_told() -> None:
-    rows = table_rows(_OPERATING, "| variable | what |")
+    rows = table_rows(_OPERATORS, "| variable | what |")
     environ = _Remembering({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x:4318", "OTEL_TRACES_SAMPLER": "traceidratio"})
     TelemetrySettings.of(environ)
     assert {code for name, _ in rows for code in _codes.findall(f"`{name}`")} == environ.asked
