@@ -63,7 +63,7 @@ async def _typed(cli: Cli, *words: str, stdin: str = "") -> str:
     ("section", "config"), [("git", GitConfig), ("url", UrlConfig), ("amqp", AmqpConfig)], ids=["git", "url", "amqp"]
 )
 def test_every_field_of_a_configuration_is_told(section: str, config: type[msgspec.Struct]) -> None:
-    rows = table_rows(_section(section), "| config | what | unless given |")
+    rows = table_rows(_section(section), "| config | what | default |")
     told = {name for names, *_ in rows for name in re.findall(r"\w+", names)}
     assert told == {each.encode_name for each in msgspec.structs.fields(config)}
 
