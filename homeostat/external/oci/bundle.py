@@ -6,7 +6,6 @@ anything is in memory. The same files always pack to the same bytes.
 
 from __future__ import annotations
 
-import gzip
 import io
 import tarfile
 import zlib
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Final, cast
 
+from homeostat.external.oci.deflate import gzip_bytes
 from homeostat.external.oci.errors import InvalidBundleError, TooLargeError
 
 _FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
@@ -92,11 +92,14 @@ def unpack_bundle(layer: bytes, limits: BundleLimits | None = None) -> dict[str,
 
 
 def pack_bundle(files: Mapping[str, bytes]) -> bytes:
+    """A layer whose bytes, and with them its digest, are the same on every machine."""
+    return gzip_bytes(pack_tar(files))
+
+
+def pack_tar(files: Mapping[str, bytes]) -> bytes:
+    """The files in the order of their paths, without times and owners: what a layer holds, uncompressed."""
     packed = io.BytesIO()
-    with (
-        gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as zipped,
-        tarfile.open(fileobj=zipped, mode="w|", format=tarfile.PAX_FORMAT) as tar,
-    ):
+    with tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar:
         for path in sorted(files):
             member = tarfile.TarInfo(path)
             member.size, member.mode = len(files[path]), 0o644
