@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import msgspec
 
 from homeostat.operators.contracts.engine.document.contract import Contract
@@ -11,9 +13,21 @@ from homeostat.operators.contracts.engine.files import Files
 class Bundle(msgspec.Struct, frozen=True):
     contract: Contract
     files: Files
+    digest: str = ""
+    """Of the manifest that it was pulled by; empty for a directory."""
 
 
 class Unresolved(msgspec.Struct, frozen=True):
     """A reference that led to no bundle."""
 
     problem: str
+
+
+def content_hash(files: Files) -> str:
+    """A digest of paths and contents: the same for the same tree, wherever it lies."""
+    found = sha256()
+    for path in sorted(files):
+        name, data = path.encode(), files[path]
+        found.update(len(name).to_bytes(8, "big") + name + len(data).to_bytes(8, "big"))
+        found.update(data)
+    return f"sha256:{found.hexdigest()}"
