@@ -10,8 +10,8 @@ from homeostat.external.rest.errors import NotSentError, ResponseLostError, Rest
 from homeostat.external.rest.request import Request, Response
 from homeostat.external.secrets.secrets import SecretError, SecretReference, Secrets, SecretText
 from homeostat.external.secrets.stores import SecretStore
-from homeostat.operators.actions.inputs.plugin import Desk, Feed, InputError, InputJob, Source
-from homeostat.operators.actions.inputs.reading import Broken, Declaration, Reading, RefusedError
+from homeostat.operators.actions.inputs.plugins.plugin import Desk, Feed, InputError, InputJob, Source
+from homeostat.operators.actions.inputs.plugins.reading import Broken, Declaration, Reading, RefusedError
 from homeostat.operators.actions.plugins.configuration import Tools
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Local, Plugin, Reconciler, Remote, State
 from homeostat.operators.actions.runs.run import Changes, Outcome

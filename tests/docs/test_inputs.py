@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from homeostat.objects.crd.custom_kind import Status
-from homeostat.operators.actions.inputs.amqp import AmqpConfig
 from homeostat.operators.actions.inputs.api import ResourceInputStatus
-from homeostat.operators.actions.inputs.git import GitConfig
-from homeostat.operators.actions.inputs.url import UrlConfig
+from homeostat.operators.actions.inputs.plugins.amqp import AmqpConfig
+from homeostat.operators.actions.inputs.plugins.git import GitConfig
+from homeostat.operators.actions.inputs.plugins.url import UrlConfig
 from homeostat.testing.eventually import eventually
 from tests.cli.running import Cli, make_cli, running
 from tests.cli.shelf import serving_shelf

@@ -15,7 +15,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from homeostat.operators.actions.inputs.plugin import Desk, Feed, Source
+from homeostat.operators.actions.inputs.plugins.plugin import Desk, Feed, Source
 from homeostat.operators.actions.plugins.plugin import Job, Local, Remote, Tools
 from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.world import Plan

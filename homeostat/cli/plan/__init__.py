@@ -27,7 +27,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time
-from homeostat.operators.actions.shared import Dependencies
+from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.types.definition import InvalidTypeError
 from homeostat.operators.actions.types.naming import resource_kind
 

@@ -24,12 +24,11 @@ from homeostat.external.vault.client import VaultError, VaultRefusedError
 from homeostat.objects.decision import Wait
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec
-from homeostat.operators.actions.dependencies import open_dependencies
+from homeostat.operators.actions.dependencies import Dependencies, open_dependencies
 from homeostat.operators.actions.operator import ResourceOperator
 from homeostat.operators.actions.plugins.catalog import PluginOffError, UnknownPluginError
 from homeostat.operators.actions.runs.jobs import effective_action
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, read_settings
-from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault, Plan
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.control.writes import Scope, Watched, writing_in

@@ -13,6 +13,7 @@ from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import RECONCILIATION, Resource, ResourceStatus, ResourceTypeSpec
+from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.plugins.plugin import Job, Local, Plugin, Remote
 from homeostat.operators.actions.runs.assignment import Assignment, Assignments
 from homeostat.operators.actions.runs.conclusion import Action
@@ -20,7 +21,6 @@ from homeostat.operators.actions.runs.history import Prune, Record, entry_object
 from homeostat.operators.actions.runs.jobs import called
 from homeostat.operators.actions.runs.output import publishing
 from homeostat.operators.actions.runs.run import Outcome, Run
-from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.world import Fault, Underway
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import (
@@ -18,7 +18,7 @@ from homeostat.operators.actions.api import (
     Resource,
     ResourceType,
 )
-from homeostat.operators.actions.dependencies import equipped
+from homeostat.operators.actions.dependencies import Dependencies, open_in_setup
 from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.types.effective import Versions, kept_by, newest, versions_in_force
 from homeostat.operators.actions.types.naming import kind_name, resource_kind
@@ -26,9 +26,6 @@ from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.reconcile import Options
 from homeostat.runtime.setup import Setup
-
-if TYPE_CHECKING:
-    from homeostat.operators.actions.operator import Dependencies
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +82,7 @@ class ResourceControls:
         async with AsyncExitStack() as stack:
             while not versions_in_force(self._types):
                 await self._wait()
-            dependencies = await stack.enter_async_context(equipped(self._setup, self._settings))
+            dependencies = await stack.enter_async_context(open_in_setup(self._setup, self._settings))
             stack.push_async_callback(self._close)
             self._changed.set()
             while True:

@@ -1,15 +1,19 @@
-"""What resources are kept with: plugins, secret stores and a way out over HTTP.
+"""What the controllers of all resource types share: plugins, secret stores, and a client for HTTP.
 
-Made when the first type wants it, and anew in each term of leading: a plane without types does not pay for it, and
-nothing that was recorded in an earlier term is taken for something that nobody else can have started since.
+It is opened when the first type needs it, and again each time that this process becomes leader. A plane without types
+does not pay for it, and a run that was recorded under an earlier leadership is never taken for one that only this
+process can have started.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +23,35 @@ from homeostat.operators.actions.settings import ActionSettings
 from homeostat.runtime.setup import Setup
 
 if TYPE_CHECKING:
-    from homeostat.operators.actions.operator import Dependencies
+    from homeostat.external.secrets.stores import SecretStore
     from homeostat.operators.actions.plugins.catalog import Catalog
     from homeostat.operators.actions.plugins.plugin import Plugin
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependencies:
+    """Valid while this process is the leader: the next leader may start the runs that this one recorded."""
+
+    client: Client
+    plugins: Catalog[Plugin[Any]]
+    stores: Mapping[str, SecretStore]
+    directory: Path
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """Which plugin claims a type, by the type's name."""
+    disputes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which plugins claim the same type."""
+    settings: ActionSettings = ActionSettings()  # noqa: RUF009
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    chance: Callable[[], float] = random.random
+    fresh: set[str] = field(default_factory=set)
+    """Tickets of runs that this process has recorded and not started."""
+
+
 @asynccontextmanager
-async def equipped(setup: Setup, settings: ActionSettings) -> AsyncIterator[Dependencies]:
-    # Some tenths of a second of imports, which would hold up everybody else in this process.
+async def open_in_setup(setup: Setup, settings: ActionSettings) -> AsyncIterator[Dependencies]:
+    # The imports take some tenths of a second and would block the event loop.
     await asyncio.to_thread(_import_all)
     async with open_dependencies(setup.client, setup.environment, setup.directory, settings) as dependencies:
         yield dependencies
@@ -38,11 +61,10 @@ async def equipped(setup: Setup, settings: ActionSettings) -> AsyncIterator[Depe
 async def open_dependencies(
     client: Client, environment: Mapping[str, str], directory: Path, settings: ActionSettings
 ) -> AsyncIterator[Dependencies]:
-    """Also for a process that only asks what would be done."""
+    """Also for a process that only makes plans."""
     from homeostat.edge.proxies import read_proxies
     from homeostat.external.rest.client import RestClient
     from homeostat.external.rest.settings import RestSettings
-    from homeostat.operators.actions.operator import Dependencies
     from homeostat.operators.actions.plugins.catalog import (
         ACTIONS,
         claimed_types,

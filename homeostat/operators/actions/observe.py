@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from homeostat.operators.actions.api import Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.decide import need_of
+from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.plugins.plugin import Remote
 from homeostat.operators.actions.runs.assignment import Assignments, Wanted
 from homeostat.operators.actions.runs.jobs import called
 from homeostat.operators.actions.runs.run import Outcome, Run
-from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Seen, Underway, World
 
 

@@ -8,13 +8,11 @@ from homeostat.objects.decision import Decision, Receipt
 from homeostat.operators.actions.act import Actor
 from homeostat.operators.actions.api import Resource, ResourceTypeSpec
 from homeostat.operators.actions.decide import decide
+from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.observe import Observer
 from homeostat.operators.actions.runs.assignment import Assignments
 from homeostat.operators.actions.runs.conclusion import Action
-from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault, Plan, World
-
-__all__ = ["Dependencies", "ResourceOperator"]
 
 
 class ResourceOperator:

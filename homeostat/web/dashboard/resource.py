@@ -18,7 +18,6 @@ from homeostat.operators.actions.api import DEGRADED, REQUESTED, Reconciliation,
 from homeostat.operators.actions.runs.run import Run
 from homeostat.web.actions.bodies import plugin_of
 from homeostat.web.actions.face import Face
-from homeostat.web.actions.history import History
 from homeostat.web.actions.index.entry import phase_of
 from homeostat.web.actions.index.lookup import Found, find_numbered, no_resource
 from homeostat.web.dashboard.history import durations, history, printed

@@ -29,7 +29,7 @@ from tests.cli.rights import Noting, Used, acting_as, granted_by
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
 from tests.external.servers import serving
-from tests.operators.actions.inputs.test_url import Inventory
+from tests.operators.actions.inputs.plugins.test_url import Inventory
 
 ACCOUNT = "homeostat"
 GREETER = Path(__file__).parents[1] / "greeter.py"

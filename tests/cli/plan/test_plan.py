@@ -18,9 +18,9 @@ from homeostat.client.base import Client
 from homeostat.objects.decision import Wait
 from homeostat.objects.errors import ApiError
 from homeostat.operators.actions.api import ActionReference, ResourceTypeSpec
+from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.plugins.catalog import Catalog
 from homeostat.operators.actions.plugins.plugin import Job, Plugin
-from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Plan
 from homeostat.runtime.control.writes import RefusedWriteError
 from tests.cli.running import Cli, Ended, Up, make_cli

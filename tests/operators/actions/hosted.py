@@ -12,8 +12,9 @@ from homeostat.client.base import Client, Response, UnreachableError
 from homeostat.external.secrets.stores import SecretStore
 from homeostat.objects.decision import Receipt, Wait
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
+from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.digest import declaration_digest
-from homeostat.operators.actions.operator import Dependencies, ResourceOperator
+from homeostat.operators.actions.operator import ResourceOperator
 from homeostat.operators.actions.plugins.catalog import Catalog
 from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.runs.conclusion import Action

@@ -19,8 +19,8 @@ from homeostat.objects.errors import InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
 from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep
+from homeostat.operators.actions.plugins.secret_state import SecretState
 from homeostat.operators.actions.runs.sweep import sweep_history, sweep_regularly
-from homeostat.operators.actions.secret_state import SecretState
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually

@@ -10,7 +10,7 @@ from homeostat.cli.operators import programs
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
 from homeostat.operators.actions.api import Keep, ResourceTypeSpec, Retry
-from homeostat.operators.actions.dependencies import equipped
+from homeostat.operators.actions.dependencies import open_in_setup
 from homeostat.operators.actions.plugins.catalog import PluginOffError
 from homeostat.operators.actions.schedule import Delays
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, ActionSettings, SettingsError, read_settings
@@ -96,19 +96,19 @@ def test_the_switch_of_the_command_line_is_the_one_that_is_read() -> None:
 async def test_what_is_off_says_the_switch(tmp_path: Path, environment: dict[str, str], off: dict[str, str]) -> None:
     async with open_test_plane(tmp_path) as plane:
         setup = Manager(plane.client, environment=environment).add("none", lambda _: None)
-        async with equipped(setup, read_settings(environment)) as dependencies:
+        async with open_in_setup(setup, read_settings(environment)) as dependencies:
             assert dependencies.plugins.off.keys() == off.keys()
             for name, switch in off.items():
                 with pytest.raises(PluginOffError, match=switch):
                     dependencies.plugins.get(name)
 
 
-async def test_each_term_is_equipped_anew(tmp_path: Path) -> None:
+async def test_dependencies_are_opened_again_for_each_leadership(tmp_path: Path) -> None:
     async with open_test_plane(tmp_path) as plane:
         setup = Manager(plane.client).add("none", lambda _: None)
-        async with equipped(setup, ActionSettings()) as first:
+        async with open_in_setup(setup, ActionSettings()) as first:
             first.fresh.add("u-1-1")
-        async with equipped(setup, ActionSettings()) as second:
+        async with open_in_setup(setup, ActionSettings()) as second:
             assert second.fresh == set()
 
 

@@ -16,7 +16,8 @@ from homeostat.objects.conditions import Condition
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
 from homeostat.operators.actions.api import FINALIZER, KINDS, ActionReference, Resource, ResourceTypeSpec
-from homeostat.operators.actions.operator import Dependencies, ResourceOperator
+from homeostat.operators.actions.dependencies import Dependencies
+from homeostat.operators.actions.operator import ResourceOperator
 from homeostat.operators.actions.plugins.catalog import ACTIONS, Catalog, discover
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Tools
 from homeostat.operators.actions.runs.run import Changes, Outcome

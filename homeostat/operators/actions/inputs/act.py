@@ -6,7 +6,7 @@ from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import InputAction, Remove, Write
 from homeostat.operators.actions.inputs.jobs import InputDependencies
 from homeostat.operators.actions.inputs.memory import Memories, Memory, version_of
-from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
+from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest
 from homeostat.operators.actions.inputs.writer import Writer, all_of
 

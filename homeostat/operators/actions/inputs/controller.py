@@ -82,7 +82,7 @@ class InputControl:
         from homeostat.external.rest.client import RestClient
         from homeostat.external.rest.settings import RestSettings
         from homeostat.operators.actions.inputs.jobs import InputDependencies
-        from homeostat.operators.actions.inputs.plugin import Tools
+        from homeostat.operators.actions.inputs.plugins.plugin import Tools
         from homeostat.operators.actions.plugins.catalog import INPUTS, discover
 
         # Some tens of milliseconds of imports, which would hold up everybody else in this process.

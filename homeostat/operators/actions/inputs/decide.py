@@ -19,7 +19,7 @@ from homeostat.objects.decision import Decision, Notice, Wait
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
-from homeostat.operators.actions.inputs.reading import Declaration, Reading
+from homeostat.operators.actions.inputs.plugins.reading import Declaration, Reading
 from homeostat.operators.actions.inputs.wanted import Live
 
 _TOGETHER: Final = 200

@@ -19,8 +19,8 @@ from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
 from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
 from homeostat.operators.actions.inputs.jobs import InputDependencies, prepare, trouble_of
-from homeostat.operators.actions.inputs.plugin import Feed, InputError
-from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
+from homeostat.operators.actions.inputs.plugins.plugin import Feed, InputError
+from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest, live_of
 from homeostat.runtime.control.reconcile import is_paused
 

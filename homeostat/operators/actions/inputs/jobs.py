@@ -26,7 +26,7 @@ from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import Unread
-from homeostat.operators.actions.inputs.plugin import Input, InputError, InputJob
+from homeostat.operators.actions.inputs.plugins.plugin import Input, InputError, InputJob
 from homeostat.operators.actions.inputs.writer import Writer
 from homeostat.operators.actions.plugins.catalog import Catalog, UnknownPluginError
 from homeostat.runtime.control.writes import RefusedWriteError

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import Key
-from homeostat.operators.actions.inputs.reading import Reading
+from homeostat.operators.actions.inputs.plugins.reading import Reading
 from homeostat.operators.actions.inputs.wanted import Found
 
 Version = tuple[str, int, str]

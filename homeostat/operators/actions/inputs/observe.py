@@ -10,8 +10,8 @@ from homeostat.operators.actions.inputs.api import ResourceInput
 from homeostat.operators.actions.inputs.decide import EndWorld, FeedWorld, InputWorld, Key, SourceWorld, Unread
 from homeostat.operators.actions.inputs.jobs import InputDependencies, prepare, trouble_of
 from homeostat.operators.actions.inputs.memory import Memories, Memory, version_of
-from homeostat.operators.actions.inputs.plugin import Feed, Source
-from homeostat.operators.actions.inputs.reading import Declaration, Reading
+from homeostat.operators.actions.inputs.plugins.plugin import Feed, Source
+from homeostat.operators.actions.inputs.plugins.reading import Declaration, Reading
 from homeostat.operators.actions.inputs.wanted import Found, Live, declared_digest, live_of
 from homeostat.operators.actions.inputs.writer import Writer, all_of
 

@@ -9,7 +9,7 @@ from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.inputs.api import DIGEST, INPUT, SOURCE
-from homeostat.operators.actions.inputs.reading import Declaration
+from homeostat.operators.actions.inputs.plugins.reading import Declaration
 from homeostat.operators.actions.plugins.difference import differences
 
 _LONGEST_SOURCE = 1024

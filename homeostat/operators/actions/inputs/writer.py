@@ -17,7 +17,7 @@ from homeostat.client.requests import Selection, Writing
 from homeostat.objects.errors import ApiError, ConflictError, NotFoundError
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.inputs.api import INPUT
-from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
+from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import Found, wanted_object
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@
 |---|---|
 | `homeostat.actions` | plugins that keep resources at their declared state (`plugin.py`) |
 | `homeostat.reconcilers` | such plugins that claim types of resources: what names no plugin is theirs |
-| `homeostat.inputs` | ways for resources to come in (`inputs/plugin.py`) |
+| `homeostat.inputs` | ways for resources to come in (`inputs/plugins/plugin.py`) |
 | `homeostat.secrets` | secret stores (`external/secrets/stores.py`) |
 
 What cannot be imported is told in `troubles`, and everything else works. Of two of one name the package's wins over
@@ -35,7 +35,7 @@ ACTIONS: Final[Mapping[str, str]] = {
     "terraform": f"{_PLUGINS}.terraform:TerraformPlugin",
 }
 
-_INPUTS = "homeostat.operators.actions.inputs"
+_INPUTS = "homeostat.operators.actions.inputs.plugins"
 INPUTS: Final[Mapping[str, str]] = {
     "amqp": f"{_INPUTS}.amqp:AmqpInput",
     "git": f"{_INPUTS}.git:GitInput",

@@ -1,6 +1,6 @@
-"""What all plugins have, those that keep resources (`plugin.py`) and those that bring them in (`inputs/plugin.py`).
+"""What action plugins (`plugin.py`) and input plugins (`inputs/plugins/plugin.py`) have in common.
 
-One instance serves all resources or inputs, and holds nothing of any: what belongs to one of them is in its job.
+One instance of a plugin serves all resources or inputs and stores nothing of any: what belongs to one is in its job.
 """
 
 from __future__ import annotations

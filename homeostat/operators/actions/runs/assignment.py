@@ -17,13 +17,13 @@ from homeostat.external.secrets.secrets import NAMESPACED, Secrets
 from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.time.timestamp import parse_time
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
+from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.digest import declaration_digest
 from homeostat.operators.actions.plugins.catalog import UnknownPluginError
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Remote
+from homeostat.operators.actions.plugins.secret_state import SecretState
 from homeostat.operators.actions.runs.jobs import Effective, effective_action, read_config
 from homeostat.operators.actions.runs.run import Run
-from homeostat.operators.actions.secret_state import SecretState
-from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault
 
 

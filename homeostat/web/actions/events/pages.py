@@ -25,8 +25,8 @@ from homeostat.web.actions.events.feed import Feed
 from homeostat.web.actions.events.follower import KEEP_ALIVE_S, Follower, Wanted
 from homeostat.web.actions.events.position import Position, read_position
 from homeostat.web.actions.face import Face, check_right
-from homeostat.web.actions.history import History
 from homeostat.web.actions.index.lookup import find_numbered
+from homeostat.web.actions.pages.history import History
 from homeostat.web.kit.form import read_number, read_query
 from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.refusal import RefusalError

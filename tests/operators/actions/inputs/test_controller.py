@@ -9,7 +9,7 @@ import pytest
 
 from homeostat.objects.errors import InvalidError
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
-from homeostat.operators.actions.inputs.reading import Reading
+from homeostat.operators.actions.inputs.plugins.reading import Reading
 from homeostat.runtime import catalog
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of

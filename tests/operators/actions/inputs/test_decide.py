@@ -22,7 +22,7 @@ from homeostat.operators.actions.inputs.decide import (
     Write,
     decide_input,
 )
-from homeostat.operators.actions.inputs.reading import Broken, Declaration, Reading
+from homeostat.operators.actions.inputs.plugins.reading import Broken, Declaration, Reading
 from homeostat.operators.actions.inputs.wanted import Live
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

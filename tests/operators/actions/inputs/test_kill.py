@@ -10,8 +10,8 @@ import pytest
 from homeostat.objects.json import encode
 from homeostat.testing.eventually import eventually
 from tests.cli.running import Up, make_cli, running
+from tests.operators.actions.inputs.plugins.test_amqp import message, post_at
 from tests.operators.actions.inputs.rabbitmq import RabbitMq
-from tests.operators.actions.inputs.test_amqp import message, post_at
 
 _MESSAGES = 200
 _DECLARED = """

@@ -17,8 +17,8 @@ from homeostat.operators.actions.inputs.api import ResourceInput, ResourceInputS
 from homeostat.operators.actions.inputs.decide import FeedWorld, Remove, SourceWorld, Unread
 from homeostat.operators.actions.inputs.jobs import InputDependencies
 from homeostat.operators.actions.inputs.operator import InputOperator
-from homeostat.operators.actions.inputs.plugin import InputJob
-from homeostat.operators.actions.inputs.reading import Declaration, Reading
+from homeostat.operators.actions.inputs.plugins.plugin import InputJob
+from homeostat.operators.actions.inputs.plugins.reading import Declaration, Reading
 from homeostat.operators.actions.plugins.catalog import Catalog
 from tests.operators.actions.inputs.estate import Estate
 

@@ -13,7 +13,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
 from tests.external.servers import serving
 from tests.operators.actions.inputs.estate import Estate, opened, thing
-from tests.operators.actions.inputs.test_url import Inventory
+from tests.operators.actions.inputs.plugins.test_url import Inventory
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.objects.declared import Metadata
 from homeostat.operators.actions.api import Resource, ResourceStatus, ResourceTypeSpec
+from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.plugins.catalog import Catalog
 from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.runs.assignment import Assignments
-from homeostat.operators.actions.shared import Dependencies
 from homeostat.operators.actions.world import Fault
 from tests.operators.actions.hosted import Nowhere
 

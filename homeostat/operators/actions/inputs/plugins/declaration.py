@@ -19,7 +19,7 @@ from homeostat.objects.identifiers import dns1123_subdomain
 from homeostat.objects.json import Json, JsonObject, type_name
 from homeostat.operators.actions.api import METADATA, RESOURCES
 from homeostat.operators.actions.inputs.api import DIGEST, INPUT, SOURCE
-from homeostat.operators.actions.inputs.reading import Broken, Declaration, RefusedError
+from homeostat.operators.actions.inputs.plugins.reading import Broken, Declaration, RefusedError
 from homeostat.operators.actions.types.naming import kind_name, version_name
 
 _OBJECT: Final = frozenset({"apiVersion", "kind", "metadata", "spec", "action", "status"})

@@ -18,9 +18,9 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.external.secrets.secrets import SecretReference
-from homeostat.operators.actions.inputs.message import Withdrawal, read_message
-from homeostat.operators.actions.inputs.plugin import Desk, InputError, InputJob, Tools
-from homeostat.operators.actions.inputs.reading import RefusedError
+from homeostat.operators.actions.inputs.plugins.message import Withdrawal, read_message
+from homeostat.operators.actions.inputs.plugins.plugin import Desk, InputError, InputJob, Tools
+from homeostat.operators.actions.inputs.plugins.reading import RefusedError
 
 if TYPE_CHECKING:
     from aiormq.abc import AbstractChannel, DeliveredMessage

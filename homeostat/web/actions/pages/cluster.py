@@ -17,7 +17,7 @@ from homeostat.objects.json import encode
 from homeostat.objects.kind import LEASE
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.web.actions.face import Face
-from homeostat.web.actions.nodes import Lease, alone_body, nodes_body
+from homeostat.web.actions.pages.nodes import Lease, alone_body, nodes_body
 from homeostat.web.kit.callers import require_admin
 from homeostat.web.kit.routing import API
 

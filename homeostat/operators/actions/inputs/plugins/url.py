@@ -18,9 +18,9 @@ from homeostat.external.rest.errors import TlsInvalidError
 from homeostat.external.rest.request import Request, Response
 from homeostat.external.secrets.credentials import TlsCredentials
 from homeostat.external.secrets.secrets import SecretText
-from homeostat.operators.actions.inputs.declaration import read_declarations
-from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Tools
-from homeostat.operators.actions.inputs.reading import Reading
+from homeostat.operators.actions.inputs.plugins.declaration import read_declarations
+from homeostat.operators.actions.inputs.plugins.plugin import InputError, InputJob, Tools
+from homeostat.operators.actions.inputs.plugins.reading import Reading
 
 _LARGEST: Final = 16 << 20
 _LONGEST_MARK: Final = 1024

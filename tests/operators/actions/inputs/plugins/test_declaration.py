@@ -6,9 +6,9 @@ import pytest
 
 from homeostat.objects.json import Json, encode
 from homeostat.operators.actions.api import METADATA
-from homeostat.operators.actions.inputs.declaration import read_declarations
-from homeostat.operators.actions.inputs.message import LARGEST, Withdrawal, read_message
-from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
+from homeostat.operators.actions.inputs.plugins.declaration import read_declarations
+from homeostat.operators.actions.inputs.plugins.message import LARGEST, Withdrawal, read_message
+from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
 from tests.operators.actions.inputs.estate import thing
 
 BODY = {

@@ -14,9 +14,9 @@ from homeostat.external.git.program import Limits
 from homeostat.external.git.snapshot import Snapshot, TreeEntry
 from homeostat.external.secrets.credentials import BasicAuth, SshKey
 from homeostat.external.secrets.secrets import SecretReference, SecretText
-from homeostat.operators.actions.inputs.declaration import Declared, read_declarations
-from homeostat.operators.actions.inputs.plugin import InputError, InputJob, Tools
-from homeostat.operators.actions.inputs.reading import Broken, Reading
+from homeostat.operators.actions.inputs.plugins.declaration import Declared, read_declarations
+from homeostat.operators.actions.inputs.plugins.plugin import InputError, InputJob, Tools
+from homeostat.operators.actions.inputs.plugins.reading import Broken, Reading
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from homeostat.objects.time.timestamp import format_micro_time
-from homeostat.web.actions.nodes import Lease, LeaseMetadata, LeaseSpec, age, nodes_body
+from homeostat.web.actions.pages.nodes import Lease, LeaseMetadata, LeaseSpec, age, nodes_body
 from tests.web.actions.calling import Api
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from homeostat.objects.errors import BadRequestError, quoted
 from homeostat.objects.json import JsonObject, decode_object
-from homeostat.operators.actions.inputs.declaration import declaration_of
-from homeostat.operators.actions.inputs.reading import Declaration, RefusedError
+from homeostat.operators.actions.inputs.plugins.declaration import declaration_of
+from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
 from homeostat.operators.actions.types.naming import kind_name
 
 LARGEST: Final = 1 << 20

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from homeostat.operators.actions.inputs.reading import Broken, Declaration, Reading, RefusedError
+from homeostat.operators.actions.inputs.plugins.reading import Broken, Declaration, Reading, RefusedError
 from homeostat.operators.actions.plugins.configuration import AnyJob, AnyPlugin, C, C_co, PluginError, Tools
 
 __all__ = [
