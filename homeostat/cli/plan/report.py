@@ -73,9 +73,9 @@ def print_plan(planned: Sequence[Planned]) -> None:
         if each.error:
             Failure(f"{each.title}: {each.error}").show()
     counts = Counter(each.change for each in planned)
-    told = [f"{counts['create']} to create", f"{counts['update']} to update", f"{counts['unchanged']} unchanged"]
+    message = [f"{counts['create']} to create", f"{counts['update']} to update", f"{counts['unchanged']} unchanged"]
     rare = {"not as declared": sum(each.is_amiss for each in planned), "refused": counts["refused"]}
-    click.echo(", ".join([*told, *(f"{count} {word}" for word, count in rare.items() if count)]))
+    click.echo(", ".join([*message, *(f"{count} {word}" for word, count in rare.items() if count)]))
 
 
 def _lines(planned: Planned) -> Iterator[str]:

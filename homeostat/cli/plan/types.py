@@ -14,7 +14,7 @@ from homeostat.cli.type.stored import FoundType
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec
 from homeostat.operators.actions.plugins.difference import Difference, differences
-from homeostat.operators.actions.types.compatibility import misfits
+from homeostat.operators.actions.types.compatibility import incompatible_resources
 from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of
 from homeostat.operators.actions.types.effective import kept_by, versions_in_force
 from homeostat.operators.actions.types.naming import resource_kind
@@ -24,8 +24,8 @@ class PlannedTypes:
     def __init__(self, there: Iterable[ResourceType], declared: Iterable[ResourceType]) -> None:
         self._types = {_key(each): each for each in there}
         for each in declared:
-            held = self._types.get(_key(each))
-            self._types[_key(each)] = replace(held, spec=each.spec) if held is not None else each
+            existing = self._types.get(_key(each))
+            self._types[_key(each)] = replace(existing, spec=each.spec) if existing is not None else each
         self._in_force = versions_in_force(self._types.values())
 
     def of(self, obj: JsonObject) -> ResourceTypeSpec:
@@ -59,15 +59,15 @@ def planned_type(manifest: JsonObject, there: Iterable[FoundType], live: Sequenc
         definition = definition_of([spec])
     except InvalidTypeError as error:
         return replace(planned, change="refused", error=str(error))
-    held = next((each for each in there if _key(each.type) == _key(declared_type(manifest))), None)
-    if held is None:
+    existing = next((each for each in there if _key(each.type) == _key(declared_type(manifest))), None)
+    if existing is None:
         return replace(planned, change="create")
-    fields = tuple(_field(each) for each in differences(manifest["spec"], held.obj["spec"]))
-    unfit = [] if spec.is_forced else misfits(definition, live)
-    if any(each.field.startswith("spec.schema") for each in fields) and unfit:
-        count = "1 live resource" if len(unfit) == 1 else f"{len(unfit)} live resources"
-        told = f"{count} would not match the schema, first {unfit[0]}; change them, or set isForced"
-        return replace(planned, change="refused", fields=fields, error=told)
+    fields = tuple(_field(each) for each in differences(manifest["spec"], existing.obj["spec"]))
+    incompatible = [] if spec.is_forced else incompatible_resources(definition, live)
+    if any(each.field.startswith("spec.schema") for each in fields) and incompatible:
+        count = "1 live resource" if len(incompatible) == 1 else f"{len(incompatible)} live resources"
+        message = f"{count} would not match the schema, first {incompatible[0]}; change them, or set isForced"
+        return replace(planned, change="refused", fields=fields, error=message)
     return replace(planned, change="update" if fields else "unchanged", fields=fields)
 
 

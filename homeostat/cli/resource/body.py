@@ -91,8 +91,8 @@ def _annotations(body: JsonObject) -> JsonObject:
     return {"annotations": {METADATA: quoted(body["metadata"])}} if body.get("metadata") else {}
 
 
-def _check(body: Mapping[str, Json], known: frozenset[str], told: frozenset[str], what: str) -> None:
-    if unknown := sorted(body.keys() - known - told):
+def _check(body: Mapping[str, Json], known: frozenset[str], message: frozenset[str], what: str) -> None:
+    if unknown := sorted(body.keys() - known - message):
         raise Failure(f'{what} has no "{unknown[0]}"; it has: {", ".join(sorted(known))}')
 
 

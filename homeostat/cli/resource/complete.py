@@ -47,11 +47,11 @@ async def _type_names(client: Client, _: str) -> list[str]:
 
 
 async def _ask(ctx: click.Context, names: _Names) -> list[str]:
-    told = {name: ctx.params.get(name) or "" for name in ("kubeconfig", "context", "namespace")}
+    message = {name: ctx.params.get(name) or "" for name in ("kubeconfig", "context", "namespace")}
     try:
-        endpoint = load_endpoint(kubeconfig_paths(told["kubeconfig"]), context=told["context"])
+        endpoint = load_endpoint(kubeconfig_paths(message["kubeconfig"]), context=message["context"])
         async with asyncio.timeout(_WITHIN_S), open_transport(endpoint) as transport:
-            return await names(Client(transport), told["namespace"] or endpoint.namespace)
+            return await names(Client(transport), message["namespace"] or endpoint.namespace)
     except (UnreachableError, KubeconfigError, ApiError, Failure, TimeoutError):
         return []
 

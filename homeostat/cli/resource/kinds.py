@@ -26,8 +26,10 @@ class ResourceKinds(Kinds):
         try:
             return super().resolve(named)
         except Failure as error:
-            told = ", ".join(each.kind for each in self.preferred()) or "none; to add one: homeostat type add -f FILE"
-            raise Failure(f'there is no resource type "{words}"; there are: {told}') from error
+            message = (
+                ", ".join(each.kind for each in self.preferred()) or "none; to add one: homeostat type add -f FILE"
+            )
+            raise Failure(f'there is no resource type "{words}"; there are: {message}') from error
 
     def preferred(self) -> list[Kind]:
         """Each type once, in the version that the server prefers."""

@@ -40,9 +40,9 @@ class Standing(NamedTuple):
     is_running: bool
 
     def text(self, now: float) -> str:
-        told = f"{self.phase}: {self.message}" if self.message else self.phase
+        message = f"{self.phase}: {self.message}" if self.message else self.phase
         age = self.age(now)
-        return f"{told}{f' ({age})' if age else ''}{f' {self.url}' if self.url else ''}"
+        return f"{message}{f' ({age})' if age else ''}{f' {self.url}' if self.url else ''}"
 
     def age(self, now: float) -> str:
         return human_duration(max(now - self.since, 0)) if self.since is not None else ""

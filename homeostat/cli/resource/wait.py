@@ -51,13 +51,13 @@ def awaited(kind: Kind, obj: JsonObject, goal: Goal) -> Awaited:
 
 def wait_options(*, is_usual: bool | None = None) -> Callable[[F], F]:
     """`is_awaited` is None where nothing is usual and nothing was said: then a person waits, and a program does not."""
-    told = "Wait for the result.  [default: wait]" if is_usual else "Wait for the result.  [default: on a terminal]"
+    message = "Wait for the result.  [default: wait]" if is_usual else "Wait for the result.  [default: on a terminal]"
 
     def add(function: F) -> F:
         timeout = click.option(
             "--timeout", "within_s", default=600, show_default=True, type=click.IntRange(1), help="Seconds to wait."
         )
-        return click.option("--wait/--no-wait", "is_awaited", default=is_usual, help=told)(timeout(function))
+        return click.option("--wait/--no-wait", "is_awaited", default=is_usual, help=message)(timeout(function))
 
     return add
 
@@ -115,8 +115,8 @@ async def _versions(client: Client, target: Awaited) -> AsyncGenerator[JsonObjec
 def _state(last: JsonObject | None) -> str:
     if last is None:
         return "it does not exist"
-    told = standing_of(last).text(time.time())
-    return told if status_of(last).observed_generation else f"{told}; is the operator actions running?"
+    message = standing_of(last).text(time.time())
+    return message if status_of(last).observed_generation else f"{message}; is the operator actions running?"
 
 
 def _end(target: Awaited, obj: JsonObject | None) -> _End | None:

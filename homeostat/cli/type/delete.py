@@ -71,5 +71,5 @@ async def _gone(client: Client, doomed: FoundType, within_s: float) -> None:
                 ready = find(found_type(obj).type.read_status(ResourceTypeStatus).conditions, READY)
                 why = ready.message if ready is not None and ready.status != "True" else ""
     except TimeoutError as error:
-        told = why or "does the operator actions run?"
-        raise Failure(f"{doomed.title} is deleted and not gone after {within_s:.0f} s; {told}") from error
+        message = why or "does the operator actions run?"
+        raise Failure(f"{doomed.title} is deleted and not gone after {within_s:.0f} s; {message}") from error

@@ -72,8 +72,8 @@ def _facts(found: FoundType) -> Iterable[tuple[str, str]]:
     yield "History", f"{keep.entries} entries a resource, for {keep.max_age_days} days"
 
 
-def _seconds(told: int | None) -> str:
-    return f"{told} s" if told is not None else "as the operator was told"
+def _seconds(message: int | None) -> str:
+    return f"{message} s" if message is not None else "as the operator was told"
 
 
 def _retries(retry: Retry) -> str:
@@ -99,14 +99,14 @@ def _fields(schema: JsonObject, path: str, depth: int = 0, *, is_required: bool 
 
 
 def _type(schema: JsonObject) -> str:
-    told = str(schema.get("type") or ("integer or string" if schema.get("x-kubernetes-int-or-string") else "any"))
-    if told == "array" and isinstance(schema.get("items"), dict):
+    message = str(schema.get("type") or ("integer or string" if schema.get("x-kubernetes-int-or-string") else "any"))
+    if message == "array" and isinstance(schema.get("items"), dict):
         return f"list of {_type(schema['items'])}"
-    return told
+    return message
 
 
 def _limits(schema: JsonObject) -> str:
     """What may be, in the words of JSON Schema."""
-    told = [f"one of {', '.join(map(quoted, schema['enum']))}"] if schema.get("enum") else []
-    told += [f"{word} {schema[word]}" for word in _LIMITS if word in schema]
-    return f"({'; '.join(told)})" if told else ""
+    message = [f"one of {', '.join(map(quoted, schema['enum']))}"] if schema.get("enum") else []
+    message += [f"{word} {schema[word]}" for word in _LIMITS if word in schema]
+    return f"({'; '.join(message)})" if message else ""

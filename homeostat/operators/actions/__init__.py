@@ -1,8 +1,8 @@
-"""Resources of types that users declare, kept at their declared state by action plugins; with a cluster or without.
+"""Keeps resources of user-declared types at their declared state by action plugins, with a cluster or without.
 
-A `ResourceType` becomes a kind of the group `resources.homeostat.dev`; what is to be done for its resources is for the
-plugin that the type names. A type in use is not deleted (`typeguard.py`); where the server does not ask, it stays until
-its last resource is gone.
+A `ResourceType` becomes a kind of the group `resources.homeostat.dev`. The plugin that the type names reconciles its
+resources. A type in use cannot be deleted (`types/guard.py`). A server that does not ask beforehand keeps it, with a
+finalizer, until its last resource is gone.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ SETTINGS = (
 """Without VAULT_ADDR no other setting of a Vault is read."""
 
 FINALIZER = "homeostat.dev/definition"
-_LONGEST_LOOK_S = 3600.0
-"""A look may rewrite every resource of a type."""
+_RECONCILE_TIMEOUT_S = 3600.0
+"""A reconciliation of a type may rewrite every resource of it."""
 
 
 def register(setup: Setup) -> None:
     settings = read_settings(setup.environment)
     types = setup.watch(RESOURCE_TYPE.kind, ResourceType)
     operator = TypeOperator(setup.client, lambda: types.cache)
-    options = Options(finalizer=FINALIZER, timeout_s=_LONGEST_LOOK_S)
+    options = Options(finalizer=FINALIZER, timeout_s=_RECONCILE_TIMEOUT_S)
     controller = setup.control(RESOURCE_TYPE.kind, ResourceType, operator, options, name="types")
-    # A type of the same kind adds a version to the definition, or stands back behind an older one.
+    # Another type of the same kind adds a version to the definition, or is a duplicate of an older one.
     siblings: Route[ResourceType] = to_mapped(RESOURCE_TYPE.kind, lambda each: _siblings(each, types.cache))
     controller.also(types, siblings, when=generation_changed)
     controls = ResourceControls(setup, types.cache, settings)
@@ -85,7 +85,7 @@ def register(setup: Setup) -> None:
 
 
 def check_environment(environment: Mapping[str, str]) -> None:
-    """`ValueError` for settings that `register`, or the first type, would refuse."""
+    """Raises `ValueError` for settings that `register`, or the first type, would refuse."""
     read_settings(environment)
     vault_settings(environment)
 

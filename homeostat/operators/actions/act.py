@@ -56,7 +56,7 @@ class Actor:
         try:
             end = await self._run(obj, run, ready)
         except Wait:
-            # It says that nothing was done.
+            # `Wait` promises that nothing was done.
             fresh.add(run.ticket)
             raise
         match end:
@@ -65,7 +65,7 @@ class Actor:
             case Outcome() as outcome:
                 return msgspec.structs.replace(run, outcome=outcome)
             case Fault(is_certain=False) if isinstance(ready.plugin, Remote):
-                # It may be under way all the same: that is for following to find out.
+                # The run may have started nevertheless; following it finds out.
                 return run
             case Fault() as fault:
                 return _ended(run, fault)

@@ -1,7 +1,7 @@
-"""What may be done for a resource: the actions of its decisions. Pure data.
+"""The actions that a decision about a resource may contain. Pure data.
 
-Only `Start` has an effect on the world. `Begin` and `Abandon` stand for what the same decision writes to the status,
-and have the object looked at again once it is written; `Adopt` is written whatever else was written meanwhile.
+Only `Start` has an effect on the world. `Begin` and `Abandon` accompany a status that the same decision writes; because
+of them the object is reconciled again after the write. `Adopt` is written even if the status has changed meanwhile.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from homeostat.operators.actions.runs.run import Run
 
 
 class Begin(msgspec.Struct, frozen=True):
-    """A run is recorded."""
+    """Record a run."""
 
     ticket: str
 
 
 class Start(msgspec.Struct, frozen=True):
-    """The plugin is to start the run."""
+    """Let the plugin start the run."""
 
     run: Run
 
 
 class Adopt(msgspec.Struct, frozen=True):
-    """What is known of the run now: its handle, or its outcome."""
+    """Store what is now known of the run: its handle, or its outcome."""
 
     run: Run
 
 
 class Abandon(msgspec.Struct, frozen=True):
-    """The run is of no use any more."""
+    """Drop a run that is no longer needed."""
 
     ticket: str

@@ -1,7 +1,8 @@
-"""The kinds of this operator: `ResourceType`, `Reconciliation`, and what all resources have in common.
+"""The kinds of this operator: `ResourceType`, `Reconciliation`, `RunOutput`, and the fields that all resources share.
 
-A resource type becomes a definition of the group `resources.homeostat.dev` (`definition.py`). A resource is an object
-of that kind: `spec` as the type's schema says, `action` beside it, and a status that is the same for all types.
+A resource type becomes a CustomResourceDefinition of the group `resources.homeostat.dev` (`types/definition.py`). A
+resource is an object of that kind: its `spec` follows the schema of the type, `action` stands beside it, and its status
+is the same for all types.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ GROUP: Final = "homeostat.dev"
 RESOURCES: Final = "resources.homeostat.dev"
 FINALIZER: Final = f"{RESOURCES}/destroy"
 REQUESTED: Final = f"{GROUP}/reconcile"
-"""An annotation: a value that was not there before asks for a reconciliation now."""
+"""An annotation: a new value triggers a reconciliation now."""
 RESOURCE_UID: Final = f"{GROUP}/resource-uid"
-"""A label of a Reconciliation: whose history it belongs to."""
+"""A label of a Reconciliation: the uid of its resource."""
 ID: Final = f"{GROUP}/id"
-"""A label of a type or a resource, and of a resource's history: the number that the REST API calls it by."""
+"""A label of types, resources and their history: the number that the REST API identifies them by."""
 TYPE_VERSION: Final = f"{GROUP}/type-version"
-"""A label of a resource: the version of its type that it was declared by. A kind has one set of objects for all."""
+"""A label of a resource: the version of its type that it was declared with. All versions share one set of objects."""
 METADATA: Final = f"{GROUP}/metadata"
-"""An annotation of types and resources: as JSON, what the bodies of the REST API call `metadata`."""
+"""An annotation of types and resources: the `metadata` of REST bodies, as JSON."""
 DEGRADED: Final = "Degraded"
 
 Phase = Literal["pending", "reconciling", "ready", "failed", "deleting"]
@@ -39,20 +40,20 @@ Seconds = Annotated[int, Meta(ge=1, le=10**9)]
 
 
 class ActionReference(msgspec.Struct, frozen=True, rename="camel"):
-    """What keeps a resource at its declared state: a plugin and its configuration."""
+    """The plugin that reconciles a resource, and its configuration."""
 
     plugin: Annotated[str, Meta(max_length=253)] = ""
     config: dict[str, Any] = {}
 
 
 class ResourceStatus(Status, frozen=True, omit_defaults=True):
-    """What was last seen of the resource, and of the run under way."""
+    """What was last observed of the resource, and its current run."""
 
     phase: Phase = "pending"
     message: str = ""
     outputs: dict[str, Any] = msgspec.field(default_factory=dict)
     reconciled_generation: Count = 0
-    """The newest metadata.generation that the world was brought to."""
+    """The newest metadata.generation that was applied."""
     attempted_digest: str = ""
     applied_digest: str = ""
     retries: Count = 0
@@ -60,11 +61,11 @@ class ResourceStatus(Status, frozen=True, omit_defaults=True):
     next_run: Time | None = None
     handled_request: str = ""
     sequence: Count = 0
-    """Counts runs: what their tickets are made of."""
+    """The number of runs so far; tickets are made of it."""
     reconciliations: Count = 0
-    """Counts what the record names its entries by."""
+    """The number of reconciliations so far; names of history entries are made of it."""
     has_effects: bool = False
-    """Whether there may be something to destroy."""
+    """Something may have been created that has to be destroyed."""
     is_destroyed: bool = False
     run: Run | None = None
 
@@ -75,9 +76,10 @@ class Resource(Declared, frozen=True):
 
 
 class Retry(msgspec.Struct, frozen=True, rename="camel"):
-    """How long a failed resource waits: twice as long each time, up to a cap, and spread.
+    """How long a failed resource waits before a retry: twice as long each time, up to a maximum, with jitter.
 
-    What is not given is as the operator was started: 60, 3600 and 0.1 unless it was told otherwise.
+    Fields that are absent have the defaults of the operator, which are 60, 3600 and 0.1 unless its settings say
+    otherwise.
     """
 
     base_seconds: Seconds | None = None
@@ -134,7 +136,7 @@ class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True
 class ResourceTypeStatus(Status, frozen=True, omit_defaults=True):
     plural: str = ""
     misfits: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
-    """Live resources that the schema does not fit, with the reason."""
+    """Live resources that do not match the schema, with the reason."""
 
 
 class ResourceType(Declared, frozen=True):
@@ -142,7 +144,7 @@ class ResourceType(Declared, frozen=True):
 
 
 class ReconciliationSpec(Part, frozen=True, kw_only=True):
-    """One reconciliation as it was; kept when the resource is gone."""
+    """The record of one reconciliation. It stays when the resource is deleted."""
 
     resource_kind: str
     resource_version: str
@@ -151,9 +153,9 @@ class ReconciliationSpec(Part, frozen=True, kw_only=True):
     generation: int
     trigger: Trigger
     purpose: Purpose | None = None
-    """Of its run; `plan` where a look found nothing to do, or failed."""
+    """The purpose of its run; `plan` if nothing had to be done, or if making the plan failed."""
     ticket: str = ""
-    """Of its run; a plan that is no run of its own has none."""
+    """The ticket of its run; empty for a plan that was made without a run."""
     is_success: bool
     phase: Literal["completed", "failed"]
     plugin: str = ""
@@ -173,7 +175,7 @@ class Reconciliation(Declared, frozen=True):
 
 
 class RunOutputSpec(Part, frozen=True, kw_only=True):
-    """What a run that takes more than a moment has printed so far; of much, the end."""
+    """The output of a run so far, if the run takes longer than a moment. Only the end of a long output is stored."""
 
     ticket: str
     purpose: Purpose
@@ -181,7 +183,7 @@ class RunOutputSpec(Part, frozen=True, kw_only=True):
     began: Time
     text: str = ""
     length: Count = 0
-    """Of all that was printed, in characters."""
+    """The length of the whole output, in characters."""
     is_ended: bool = False
 
 

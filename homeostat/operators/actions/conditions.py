@@ -1,12 +1,12 @@
-"""What the conditions of a resource say at each moment of its life. Pure.
+"""The conditions of a resource at each moment of its life. Pure.
 
 | moment | Ready | Reconciling | Degraded |
 |---|---|---|---|
-| a run begins | Unknown, ReconcileStarted | True, ReconcileStarted | as it was |
+| a run begins | Unknown, ReconcileStarted | True, ReconcileStarted | unchanged |
 | it succeeded | True, ReconcileSuccess, once nothing is left to do | False, ReconcileComplete | False, NoErrors |
 | it failed | False, ReconcileFailed | False, ReconcileFailed | True, ReconcileFailed |
-| it cannot be destroyed | False, ReconcileFailed | True, DestroyFailed: it is tried again | True, ReconcileFailed |
-| it is destroyed | Unknown, Deleting | False, Deleting | as it was |
+| it cannot be destroyed | False, ReconcileFailed | True, DestroyFailed (retrying) | True, ReconcileFailed |
+| it is destroyed | Unknown, Deleting | False, Deleting | unchanged |
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def started_message(purpose: Purpose) -> str:
 
 
 def of_start(purpose: Purpose) -> Conditions:
-    told = started_message(purpose)
-    return (Condition(READY, "Unknown", STARTED, told), Condition(RECONCILING, "True", STARTED, told))
+    message = started_message(purpose)
+    return (Condition(READY, "Unknown", STARTED, message), Condition(RECONCILING, "True", STARTED, message))
 
 
 def of_success(status: ResourceStatus, own: Iterable[Condition]) -> Conditions:
-    """All but Ready=True, which only a look that finds nothing to do may say."""
+    """All conditions but Ready=True, which only a reconciliation that finds nothing to do may set."""
     conditions = (*_own(own), *_undisturbed())
     if find(status.conditions, READY) is None:
         return (Condition(READY, "Unknown", STARTED, "Applied; verifying"), *conditions)
@@ -69,8 +69,8 @@ def of_failure(message: str, own: Iterable[Condition], *, is_deleting: bool = Fa
 
 
 def of_destruction() -> Conditions:
-    told = "Destroyed; releasing the resource"
-    return (Condition(READY, "Unknown", "Deleting", told), Condition(RECONCILING, "False", "Deleting", told))
+    message = "Destroyed; releasing the resource"
+    return (Condition(READY, "Unknown", "Deleting", message), Condition(RECONCILING, "False", "Deleting", message))
 
 
 def _undisturbed() -> Conditions:
@@ -81,11 +81,11 @@ def _undisturbed() -> Conditions:
 
 
 def is_sound_condition(condition: Condition) -> bool:
-    """Whether a server would take it: one that it refuses would keep the whole status from being written."""
+    """Returns whether a server accepts the condition: an invalid one would make the whole status write fail."""
     is_named = _is_type(condition.type) and _is_reason(condition.reason)
     return is_named is not None and len(condition.type) <= _LONGEST_TYPE and len(condition.message) <= _LONGEST_MESSAGE
 
 
 def _own(conditions: Iterable[Condition]) -> Conditions:
-    """A plugin speaks for itself and not for the resource."""
+    """Without the conditions that only the operator may set."""
     return tuple(each for each in conditions if each.type not in _OURS)

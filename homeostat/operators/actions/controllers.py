@@ -1,7 +1,7 @@
-"""One controller for each kind of resource, as resource types come, change and go.
+"""Runs one controller for each kind of resource, as resource types are created, changed and deleted.
 
-An office opens when the definition of its kind is in force and closes when the last type of the kind goes. A type that
-changes is looked at by all its resources: its plugin, its configuration or its pace may be another.
+A controller starts when the definition of its kind is established and stops when the last type of the kind is deleted.
+When a type changes, all its resources are reconciled: their plugin, configuration or interval may have changed.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from homeostat.runtime.setup import Setup
 
 log = logging.getLogger(__name__)
 
-_LONGEST_LOOK_S = 2 * 3600.0
-_NOT_BEFORE_CHANGES_S = 0.001
-"""What is due later, however little, stands back behind what somebody has just declared."""
+_RECONCILE_TIMEOUT_S = 2 * 3600.0
+_AFTER_CHANGES_S = 0.001
+"""A small delay: the queue serves resources that somebody has just changed first."""
 
 
 class _ResourceControl:
-    """`versions` are the types in force; resources are looked for at the newest."""
+    """`versions` are the types in force; resources are watched at the newest."""
 
     def __init__(self, setup: Setup, versions: Versions, dependencies: Dependencies, slots: asyncio.Semaphore) -> None:
         from homeostat.operators.actions.operator import ResourceOperator
@@ -44,7 +44,10 @@ class _ResourceControl:
         kind = resource_kind(newest(versions))
         operator = ResourceOperator(lambda each: kept_by(self.versions, each.metadata.labels), dependencies)
         options = Options(
-            finalizer=FINALIZER, concurrency=dependencies.settings.concurrency, timeout_s=_LONGEST_LOOK_S, slots=slots
+            finalizer=FINALIZER,
+            concurrency=dependencies.settings.concurrency,
+            timeout_s=_RECONCILE_TIMEOUT_S,
+            slots=slots,
         )
         self.controller: Controller[Resource, Any, Any] = setup.control(
             kind, Resource, operator, options, name=kind.plural
@@ -54,7 +57,7 @@ class _ResourceControl:
         if versions != self.versions:
             self.versions = versions
             for each in self.controller.informer.cache:
-                self.controller.enqueue(each.metadata.namespace, each.metadata.name, after_s=_NOT_BEFORE_CHANGES_S)
+                self.controller.enqueue(each.metadata.namespace, each.metadata.name, after_s=_AFTER_CHANGES_S)
 
 
 class ResourceControls:
@@ -68,7 +71,7 @@ class ResourceControls:
         self._changed.set()
 
     def keep_of(self, kind: str) -> Keep:
-        """What is kept of the history of resources, by the name of their type or kind; in force or not."""
+        """Returns the history settings of a type or kind, also of a type that is not in force."""
         wanted = kind_name(kind)
         control = self._controls.get(wanted)
         if control is not None:
@@ -77,7 +80,7 @@ class ResourceControls:
         return max(kept, key=lambda each: (each.entries, each.max_age_days), default=Keep())
 
     async def run(self) -> None:
-        """While the process leads."""
+        """Runs while this process is the leader."""
         self._changed.set()
         async with AsyncExitStack() as stack:
             while not versions_in_force(self._types):
@@ -94,7 +97,7 @@ class ResourceControls:
         self._changed.clear()
 
     async def _close(self) -> None:
-        """The controllers end with the term; the next one opens them anew."""
+        """Stops all controllers when leadership ends; the next leadership starts new ones."""
         controls, self._controls = self._controls, {}
         for control in controls.values():
             await self._setup.release(control.controller, grace_s=0.0)
@@ -115,5 +118,5 @@ class ResourceControls:
 
 
 def _is_served_alike(one: Kind, other: Kind) -> bool:
-    """Whether objects of the one are found where those of the other are: short names do not close an office."""
+    """Returns whether both are served at the same path: a change of short names needs no new controller."""
     return (one.path(""), one.kind) == (other.path(""), other.kind)

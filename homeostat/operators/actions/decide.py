@@ -1,14 +1,15 @@
 """The life of a resource: pending, reconciling, then ready or failed; deleting, then gone. Pure.
 
-Promises, each tested at every point where a process may die:
+Promises, each tested with a crash at every point:
 
-- An effect has its run recorded before it starts, and its outcome before anything else is done: nothing that was done
-  is done again, and nothing that runs is forgotten.
-- What was lost with its process is planned anew before it is applied again.
-- Only a look that finds nothing to do says Ready=True.
-- What cannot be looked at is applied once, and again when it failed or when somebody asks.
-- A declaration that changes during a run gets a run of its own afterwards; the first is judged by what it was for.
-- A resource whose destruction fails stays `deleting` and is tried again, later each time.
+- A run is recorded before it starts, and its outcome is recorded before anything else happens: no effect is repeated,
+  and no run is forgotten.
+- After a run was lost with its process, the resource is planned again before it is applied again.
+- Only a reconciliation that finds nothing to do sets Ready=True.
+- A declaration that no plan can check is applied once, and again after a failure or on request.
+- A declaration that changes during a run gets a run of its own afterwards; the first run is judged by its own
+  declaration.
+- A resource that cannot be destroyed stays `deleting` and is retried with backoff.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from homeostat.objects.time.timestamp import format_micro_time, parse_time
 from homeostat.operators.actions import conditions
 from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import REQUESTED, Resource, ResourceStatus
-from homeostat.operators.actions.runs.conclusion import Action, Look, fail, finish_destroy, succeed
+from homeostat.operators.actions.runs.conclusion import Action, Context, fail, finish_destroy, succeed
 from homeostat.operators.actions.runs.run import Outcome, Purpose, Run
-from homeostat.operators.actions.schedule import asked_s, trigger_of, wait_until
+from homeostat.operators.actions.schedule import requested_delay_s, trigger_of, wait_until
 from homeostat.operators.actions.world import Fault, Fresh, Lost, Need, Plan, Underway, World
 
 __all__ = ["decide", "need_of"]
@@ -36,7 +37,7 @@ _GIVEN_UP_AFTER = timedelta(days=1)
 
 
 def need_of(resource: Resource, status: ResourceStatus, digest: str, now: datetime) -> Need:
-    """What is to be looked at, before a decision can be made."""
+    """Returns what has to be observed before a decision can be made."""
     if status.run is not None:
         return _need_of_run(status.run, is_current=_is_current(resource, status.run, digest))
     is_terminating = resource.is_terminating
@@ -60,44 +61,44 @@ def _is_current(resource: Resource, run: Run, digest: str) -> bool:
 
 def decide(resource: Resource, world: World) -> Decision[Action]:
     status = resource.read_status(ResourceStatus)
-    look = Look(resource, status, world)
+    context = Context(resource, status, world)
     match need_of(resource, status, world.digest, world.now):
         case "nothing":
             return Decision()
         case "rest":
-            return _rest(look)
+            return _rest(context)
         case "follow":
-            return _follow(look)
+            return _follow(context)
         case "verify" | "conclude":
-            return _conclude(look)
+            return _conclude(context)
         case "destroy":
             if isinstance(world.seen, Fault):
-                return fail(look, world.seen)
-            return _begin(look, "destroy")
+                return fail(context, world.seen)
+            return _begin(context, "destroy")
         case "plan":
-            return _after_plan(look)
+            return _after_plan(context)
 
 
-def _rest(look: Look) -> Decision[Action]:
-    wait = wait_until(look.status.next_run, look.world.now)
-    if look.resource.is_terminating:
-        raise Wait(conditions.DESTROY_FAILED, wait, message=look.status.message)
-    return Decision(conditions=conditions.of_rest(look.status), requeue_after=wait)
+def _rest(context: Context) -> Decision[Action]:
+    wait = wait_until(context.status.next_run, context.world.now)
+    if context.resource.is_terminating:
+        raise Wait(conditions.DESTROY_FAILED, wait, message=context.status.message)
+    return Decision(conditions=conditions.of_rest(context.status), requeue_after=wait)
 
 
-def _after_plan(look: Look) -> Decision[Action]:
-    match look.world.seen:
+def _after_plan(context: Context) -> Decision[Action]:
+    match context.world.seen:
         case Plan(is_changed=None):
-            return _begin(look, "plan")
+            return _begin(context, "plan")
         case Plan(is_changed=True) as plan:
-            return _begin(look, "apply", plan)
-        case Plan(is_assumed=True) as plan if look.trigger == "manual":
-            # Who asks by hand has a reason to doubt it.
-            return _begin(look, "apply", plan)
+            return _begin(context, "apply", plan)
+        case Plan(is_assumed=True) as plan if context.trigger == "manual":
+            # A manual request is the only way to apply again what no plan can check.
+            return _begin(context, "apply", plan)
         case Plan() as plan:
-            return succeed(look, _unchanged(plan))
+            return succeed(context, _unchanged(plan))
         case Fault() as fault:
-            return fail(look, fault)
+            return fail(context, fault)
         case other:
             raise _unexpected("a plan", other)
 
@@ -107,17 +108,17 @@ def _unchanged(plan: Plan) -> Outcome:
     return Outcome(is_success=True, output=plan.output, again_after_seconds=again, outputs=plan.outputs)
 
 
-def _begin(look: Look, purpose: Purpose, plan: Plan | None = None) -> Decision[Action]:
-    """Records what is about to be done; it is started by the look that finds the record."""
-    run = _new_run(look, purpose, plan or Plan(None))
+def _begin(context: Context, purpose: Purpose, plan: Plan | None = None) -> Decision[Action]:
+    """Records a run. The next reconciliation finds the record and starts it."""
+    run = _new_run(context, purpose, plan or Plan(None))
     status = {
         "run": msgspec.to_builtins(run),
-        "sequence": look.status.sequence + 1,
-        "retries": look.retries_before,
+        "sequence": context.status.sequence + 1,
+        "retries": context.retries_before,
         **({"hasEffects": True} if purpose == "apply" else {}),
     }
-    if purpose == "plan" and look.status.phase == "ready":
-        # Looking for drift is no reason to doubt what was seen before.
+    if purpose == "plan" and context.status.phase == "ready":
+        # Checking for drift does not make a ready resource less ready.
         return Decision((Begin(run.ticket),), status=status)
     phase = "deleting" if purpose == "destroy" else "reconciling"
     status |= {"phase": phase, "message": conditions.started_message(purpose)}
@@ -125,49 +126,49 @@ def _begin(look: Look, purpose: Purpose, plan: Plan | None = None) -> Decision[A
     return Decision((Begin(run.ticket),), conditions.of_start(purpose), status=status, notices=notices)
 
 
-def _new_run(look: Look, purpose: Purpose, plan: Plan) -> Run:
+def _new_run(context: Context, purpose: Purpose, plan: Plan) -> Run:
     return Run(
-        ticket=f"{look.resource.metadata.uid}-{look.status.sequence + 1}",
+        ticket=f"{context.resource.metadata.uid}-{context.status.sequence + 1}",
         purpose=purpose,
-        trigger=look.trigger,
-        digest=look.world.digest,
-        generation=look.resource.metadata.generation,
-        plugin=look.world.plugin,
-        declaration=look.world.declaration,
-        began=format_micro_time(look.world.now),
-        requested=look.requested,
-        is_drift=plan.is_changed is True and _was_as_declared(look),
+        trigger=context.trigger,
+        digest=context.world.digest,
+        generation=context.resource.metadata.generation,
+        plugin=context.world.plugin,
+        declaration=context.world.declaration,
+        began=format_micro_time(context.world.now),
+        requested=context.requested,
+        is_drift=plan.is_changed is True and _was_as_declared(context),
         plan=plan.output,
         changes=plan.changes,
     )
 
 
-def _was_as_declared(look: Look) -> bool:
-    """What differs now has changed by itself: neither the declaration did, nor was it never brought about."""
-    return look.trigger == "scheduled" or (look.trigger == "manual" and look.status.phase == "ready")
+def _was_as_declared(context: Context) -> bool:
+    """The resource matched its declaration before, so a difference now is drift."""
+    return context.trigger == "scheduled" or (context.trigger == "manual" and context.status.phase == "ready")
 
 
 def _drift_notice(run: Run) -> Notice:
     counts = run.changes
-    told = f"{counts.created} to create, {counts.updated} to update, {counts.deleted} to delete"
-    return Notice("Warning", "DriftDetected", f"Drift detected: {told}")
+    message = f"{counts.created} to create, {counts.updated} to update, {counts.deleted} to delete"
+    return Notice("Warning", "DriftDetected", f"Drift detected: {message}")
 
 
-def _follow(look: Look) -> Decision[Action]:
-    run = look.status.run
+def _follow(context: Context) -> Decision[Action]:
+    run = context.status.run
     assert run is not None
-    match look.world.seen:
-        case Fresh() | Lost(is_restartable=True) if _is_wanted(look, run):
+    match context.world.seen:
+        case Fresh() | Lost(is_restartable=True) if _is_wanted(context, run):
             return Decision((Start(run),))
         case Fresh() | Lost():
-            return _abandon(look, run)
+            return _abandon(context, run)
         case Underway(handle=handle, again_after_s=after_s):
             if handle is not None and handle != run.handle:
                 return Decision((Adopt(replace(run, handle=handle)),))
-            return _wait(look, run, timedelta(seconds=asked_s(after_s, _POLL_S)))
+            return _wait(context, run, timedelta(seconds=requested_delay_s(after_s, _POLL_S)))
         case Outcome() as outcome:
             return Decision((Adopt(replace(run, outcome=outcome)),))
-        case Fault(reason=reason, message=message, is_certain=False) if not _is_given_up(look, run):
+        case Fault(reason=reason, message=message, is_certain=False) if not _is_given_up(context, run):
             raise Wait(reason, _AGAIN, message=f"Cannot read run status: {message}")
         case Fault(reason=reason, message=message):
             outcome = Outcome(is_success=False, reason=reason, message=message)
@@ -176,58 +177,58 @@ def _follow(look: Look) -> Decision[Action]:
             raise _unexpected("the state of the run", other)
 
 
-def _is_given_up(look: Look, run: Run) -> bool:
-    """What cannot be followed may still be running, so it is not taken for failed, but neither waited for for ever."""
-    return look.world.now - parse_time(run.began) >= _GIVEN_UP_AFTER
+def _is_given_up(context: Context, run: Run) -> bool:
+    """A run whose status cannot be read may still be in progress. It counts as failed only after a day."""
+    return context.world.now - parse_time(run.began) >= _GIVEN_UP_AFTER
 
 
-def _is_wanted(look: Look, run: Run) -> bool:
-    """Whether a run that was not started yet is still what the resource asks for."""
-    return run.digest == look.world.digest and look.resource.is_terminating == (run.purpose == "destroy")
+def _is_wanted(context: Context, run: Run) -> bool:
+    """A run that was not started yet still matches what the resource declares."""
+    return run.digest == context.world.digest and context.resource.is_terminating == (run.purpose == "destroy")
 
 
-def _abandon(look: Look, run: Run) -> Decision[Action]:
-    return Decision((Abandon(run.ticket),), status={"run": None, "nextRun": format_micro_time(look.world.now)})
+def _abandon(context: Context, run: Run) -> Decision[Action]:
+    return Decision((Abandon(run.ticket),), status={"run": None, "nextRun": format_micro_time(context.world.now)})
 
 
-def _wait(look: Look, run: Run, after: timedelta) -> Decision[Action]:
-    if look.resource.is_terminating:
+def _wait(context: Context, run: Run, after: timedelta) -> Decision[Action]:
+    if context.resource.is_terminating:
         raise Wait(conditions.STARTED, after, message=conditions.started_message(run.purpose))
-    is_quiet = run.purpose == "plan" and look.status.phase == "ready"
+    is_quiet = run.purpose == "plan" and context.status.phase == "ready"
     return Decision(conditions=() if is_quiet else conditions.of_start(run.purpose), requeue_after=after)
 
 
-def _conclude(look: Look) -> Decision[Action]:
-    run = look.status.run
+def _conclude(context: Context) -> Decision[Action]:
+    run = context.status.run
     assert run is not None
     outcome = run.outcome
     assert outcome is not None
     if not outcome.is_success:
-        return fail(look, Fault(outcome.reason or "Failed", outcome.message), outcome)
-    is_current = _is_current(look.resource, run, look.world.digest)
+        return fail(context, Fault(outcome.reason or "Failed", outcome.message), outcome)
+    is_current = _is_current(context.resource, run, context.world.digest)
     match run.purpose:
         case "destroy":
-            return finish_destroy(look, outcome)
+            return finish_destroy(context, outcome)
         case "plan" if not is_current:
-            return _abandon(look, run)
+            return _abandon(context, run)
         case "plan" if outcome.is_changed:
-            return _begin(look, "apply", Plan(True, outcome.changes, outcome.output))
+            return _begin(context, "apply", Plan(True, outcome.changes, outcome.output))
         case "apply" if is_current:
-            return _verify(look, outcome)
+            return _verify(context, outcome)
         case _:
-            return succeed(look, outcome)
+            return succeed(context, outcome)
 
 
-def _verify(look: Look, outcome: Outcome) -> Decision[Action]:
-    """A status is what was seen and not what was done; where seeing takes a run, the outcome of this one must do."""
-    match look.world.seen:
+def _verify(context: Context, outcome: Outcome) -> Decision[Action]:
+    """Status reports what was observed, not what was done. If observing takes a run, the outcome of this run counts."""
+    match context.world.seen:
         case Plan(is_changed=True) as plan:
-            told = "applied, but a plan made afterwards still shows changes"
-            return fail(look, Fault("NotConverged", told), outcome, plan=plan.output)
+            message = "applied, but a plan made afterwards still shows changes"
+            return fail(context, Fault("NotConverged", message), outcome, plan=plan.output)
         case Plan(again_after_seconds=again):
-            return succeed(look, outcome if again is None else replace(outcome, again_after_seconds=again))
+            return succeed(context, outcome if again is None else replace(outcome, again_after_seconds=again))
         case Fault() as fault:
-            return fail(look, fault, outcome)
+            return fail(context, fault, outcome)
         case other:
             raise _unexpected("a plan", other)
 

@@ -1,4 +1,4 @@
-"""Whether two declarations are the same: a hash that the order of keys does not matter to. Pure."""
+"""A hash of JSON that does not depend on the order of keys: equal for equal declarations. Pure."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def digest_of(value: Json) -> str:
 
 
 def declaration_digest(spec: JsonObject, plugin: str, config: JsonObject) -> str:
-    """Of all that decides what is to be there; secrets count by their references."""
+    """The hash of everything that a resource declares. Secrets are hashed as references, not as values."""
     return digest_of([plugin, config, spec])

@@ -1,7 +1,7 @@
 """Observes a resource: plans with its plugin, or follows the run that is under way.
 
-Only memory has the runs that this process recorded and has not started. A run that is not there may have been started
-by another process: then the plugin is asked for it, or the resource is planned again.
+Runs that this process has recorded and not started are kept in memory only. Any other run may have been started by
+another process: the plugin looks it up, or the resource is planned again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Observer:
         )
 
     async def plan(self, obj: Resource) -> Plan | Fault:
-        """What applying the declared resource would change, whatever run is under way. Changes nothing."""
+        """Returns what applying the declared resource would change, whatever its current run is. Changes nothing."""
         return await self._plan(obj, obj.read_status(ResourceStatus), self._assignments.wanted(obj), None)
 
     async def _seen(self, obj: Resource, status: ResourceStatus, wanted: Wanted, need: Need) -> Seen | None:

@@ -1,4 +1,4 @@
-"""Reconciles the resources of one type: its three parts put together."""
+"""Reconciles the resources of one type: puts observe, decide and act together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from homeostat.operators.actions.world import Fault, Plan, World
 
 
 class ResourceOperator:
-    """`type_of` gives a resource's type as it is now."""
+    """`type_of` returns the current type of a resource."""
 
     def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], dependencies: Dependencies) -> None:
         assignments = Assignments(type_of, dependencies)
@@ -35,5 +35,5 @@ class ResourceOperator:
         return await self._actor.act(obj, action)
 
     async def plan(self, obj: Resource) -> Plan | Fault:
-        """What applying the declared resource would change, whatever run is under way. Changes nothing."""
+        """Returns what applying the declared resource would change, whatever its current run is. Changes nothing."""
         return await self._observer.plan(obj)

@@ -1,8 +1,9 @@
-"""When a resource is due, and why: one rule for all. Pure.
+"""When a resource is due, and why: one rule for all resources. Pure.
 
-A resource is due when its declaration is not the one last attempted, when somebody asks, and when its next run has
-come. After a failure the next run is later each time, whether or not the resource was ever ready; a new declaration
-does not wait for it.
+A resource is due when its declaration differs from the last attempted one, when a reconciliation is requested, and when
+the time of its next run has come. After each failure the next run is later, whether or not the resource was ever ready;
+a new declaration does not wait for it. The jitter goes in both directions and retries are counted in the status, so
+neither `objects/backoff.py` nor `runtime/schedule.py` (recurring times) fits here.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SOONEST_S, _LATEST_S = 1.0, 366 * 86_400.0
 
 
 class Delays(msgspec.Struct, frozen=True):
-    """How long a failed resource waits: twice as long each time, up to a cap, and spread by a share of it."""
+    """How long a failed resource waits: twice as long each time, up to a maximum, with jitter as a share of it."""
 
     base_s: float = 60.0
     max_s: float = 3600.0
@@ -32,7 +33,7 @@ class Delays(msgspec.Struct, frozen=True):
 def trigger_of(
     status: ResourceStatus, *, digest: str, requested: str, is_terminating: bool, now: datetime
 ) -> Trigger | None:
-    """Why the resource is to be reconciled now; None while it is not."""
+    """Returns why the resource is due now; None if it is not due."""
     is_asked_for = bool(requested) and requested != status.handled_request
     if is_terminating:
         is_due = status.phase != "deleting" or is_asked_for or is_past(status.next_run, now)
@@ -49,7 +50,7 @@ def trigger_of(
 
 
 def retry_delay_s(delays: Delays, retries: int, chance: float) -> float:
-    """The wait after a failure that `retries` others came before; `chance` is uniform in [0, 1)."""
+    """Returns the wait after a failure that `retries` other failures precede; `chance` is uniform in [0, 1)."""
     full = min(delays.base_s * (1 << min(retries, _MOST_DOUBLINGS)), delays.max_s)
     return full * (1 + delays.jitter * (2 * chance - 1))
 
@@ -59,21 +60,21 @@ def is_past(moment: str | None, now: datetime) -> bool:
 
 
 def wait_until(moment: str | None, now: datetime) -> timedelta:
-    """How long to wait, and never no time at all."""
+    """Returns how long to wait: at least a millisecond."""
     ahead = parse_time(moment) - now if moment is not None else timedelta()
     return max(ahead, timedelta(milliseconds=1))
 
 
 def after(now: datetime, seconds: float) -> str:
-    """In tenths of a second, rounded up: what is due at about the same time is done together and shares commits, and
-    what was done together does not become due together for ever.
+    """Rounds up to tenths of a second: resources that are due at about the same time run together and share commits,
+    and those that ran together do not stay together for ever.
     """
     moment = now + timedelta(seconds=seconds)
     return format_micro_time(moment + timedelta(microseconds=-moment.microsecond % _TICK_US))
 
 
-def asked_s(seconds: float | None, usual_s: float) -> float:
-    """What a plugin asks for, within reason; `usual_s` where it asks for nothing."""
+def requested_delay_s(seconds: float | None, usual_s: float) -> float:
+    """Returns the delay that a plugin asks for, within limits; `usual_s` if it asks for none."""
     if seconds is None or math.isnan(seconds):
         return usual_s
     return min(max(seconds, _SOONEST_S), _LATEST_S)

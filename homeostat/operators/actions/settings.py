@@ -1,16 +1,16 @@
-"""What whoever starts the process says about actions: by its environment, read once, refused where it is wrong. Pure.
+"""Settings of the operator, from the environment of the process: read once, refused if invalid. Pure.
 
-| variable | what | unless given |
+| variable | what | default |
 |---|---|---|
-| `HOMEOSTAT_ALLOW_PROGRAMS` | plugins may run programs on this machine (`--allow-programs`) | they may not |
-| `ENABLED_ACTION_PLUGINS` | the only plugins that there are, with commas | all |
-| `PLUGIN_CONFIGS` | JSON: configuration by plugin, below what types and resources say | `{}` |
-| `RECONCILE_INTERVAL` | seconds between looks at a ready resource | 300 |
-| `BACKOFF_BASE_DELAY`, `BACKOFF_MAX_DELAY` | seconds that a failed resource waits, first and at most | 60, 3600 |
-| `BACKOFF_JITTER_FACTOR` | how far waits are spread, 0 to 1 | 0.1 |
-| `MAX_CONCURRENT_RECONCILES` | resources that are looked at together, of all types | 16 |
+| `HOMEOSTAT_ALLOW_PROGRAMS` | allows plugins that run programs on this machine (`--allow-programs`) | no |
+| `ENABLED_ACTION_PLUGINS` | the enabled plugins, separated by commas | all |
+| `PLUGIN_CONFIGS` | JSON: configuration by plugin; types and resources override it | `{}` |
+| `RECONCILE_INTERVAL` | seconds between two checks of a ready resource for drift | 300 |
+| `BACKOFF_BASE_DELAY`, `BACKOFF_MAX_DELAY` | first and longest delay of a failed resource, in seconds | 60, 3600 |
+| `BACKOFF_JITTER_FACTOR` | share of each delay that is random, 0 to 1 | 0.1 |
+| `MAX_CONCURRENT_RECONCILES` | resources that are reconciled at once, of all types | 16 |
 
-What a type says itself counts before the defaults of the process.
+A type may override the defaults of the process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class SettingsError(ValueError):
-    """A variable of the environment that makes no sense."""
+    """An environment variable is invalid."""
 
 
 class ActionSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ class _Numbers:
 
 
 def _read(environment: Mapping[str, str], name: str, parse: Callable[[str], T], expected: str) -> T | None:
-    """None where it is not set. The text itself is not told: it may hold a secret."""
+    """None if it is not set. The error does not quote the value: it may contain a secret."""
     text = environment.get(name, "").strip()
     if not text:
         return None

@@ -1,6 +1,6 @@
 """The secret stores of the process, by name: those of `external/secret_stores.py`, and those of installed packages.
 
-A package adds one by an entry point of the group `homeostat.secrets`: what it names is called with the environment.
+A package adds one by an entry point of the group `homeostat.secrets`, which is called with the environment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from homeostat.operators.actions.plugins.catalog import Catalog, discover
 
 @asynccontextmanager
 async def secret_stores(environment: Mapping[str, str]) -> AsyncIterator[dict[str, SecretStore]]:
-    """Open as long as the block."""
+    """The stores are open inside the block."""
     packages: Catalog[SecretStore] = discover("homeostat.secrets", environment)
     async with process_stores(environment) as stores:
         yield {**stores, **{name: packages.get(name) for name in packages}}

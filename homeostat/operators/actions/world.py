@@ -1,4 +1,4 @@
-"""What a decision about a resource depends on besides the resource: frozen values that observing made. Pure."""
+"""What a decision about a resource depends on besides the resource itself: frozen values from observing. Pure."""
 
 from __future__ import annotations
 
@@ -15,45 +15,47 @@ Need = Literal["rest", "plan", "follow", "verify", "conclude", "destroy", "nothi
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What applying would change. `is_changed` is None where only a run of the plan can tell.
+    """What applying would change. `is_changed` is None if only a run of the plan can find out.
 
-    `outputs` are those of what is there: where nothing is to be changed they replace the resource's, unless empty.
+    `outputs` are the outputs of what exists now. If nothing has to be changed, they replace the outputs of the
+    resource, unless they are empty.
     """
 
     is_changed: bool | None
     changes: Changes = Changes()
     output: str = ""
     again_after_seconds: float | None = None
-    """When to look for drift next; unless given, the type's interval."""
+    """Seconds until the next check for drift; default: the interval of the type."""
     outputs: dict[str, Any] = {}
     is_assumed: bool = False
-    """Nobody has looked, since only applying again could tell; what was applied is taken to be there still."""
+    """Nothing was checked, because only applying again could find out: the last apply is assumed to be in effect."""
 
 
 class Fresh(msgspec.Struct, frozen=True):
-    """The run was recorded by this process and not started since."""
+    """This process recorded the run and has not started it yet."""
 
 
 class Underway(msgspec.Struct, frozen=True):
-    """The run goes on. Without a handle it is not found yet, and may be still to come."""
+    """The run is in progress. Without a handle it was not found yet; it may show up later."""
 
     handle: dict[str, Any] | None
     again_after_s: float = 10.0
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """Nothing runs under the ticket: it was never started, or it died with the process that ran it.
+    """No run has the ticket: it was never started, or it ended with the process that ran it.
 
-    `is_restartable`: nothing can have happened, so the same run may be started.
+    `is_restartable`: it had no effect, so the same run may be started again.
     """
 
     is_restartable: bool
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """The plugin could not do what it was asked: told by its own reason, and without secrets.
+    """The plugin failed, with its own reason and without secrets in the message.
 
-    `is_certain`: the plugin itself says so. Otherwise it was not asked, or broke off: nobody knows what it has done.
+    `is_certain`: the plugin itself reported the failure. Otherwise it was not called, or it was interrupted, and its
+    effects are unknown.
     """
 
     reason: str
@@ -65,7 +67,7 @@ Seen = Plan | Fresh | Underway | Lost | Outcome | Fault
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """What the resource's type says of time and history, completed by the defaults of the process."""
+    """The intervals, delays and history settings of the resource's type, with the defaults of the process filled in."""
 
     interval_s: float = 300.0
     delays: Delays = Delays()
@@ -73,10 +75,10 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """`chance` is uniform in [0, 1). `seen` is what the need of the moment asked for; None where nothing was needed.
+    """`chance` is uniform in [0, 1). `seen` is the observation that `need_of` asked for; None if it asked for nothing.
 
-    The need is that of `now`, when the look began; seeing may have taken until `seen_at`. `declaration` is what a run
-    keeps where it may outlast what is declared.
+    The reconciliation began at `now` and finished observing at `seen_at`. `declaration` is what a remote run stores:
+    the declared resource may change before the run ends.
     """
 
     now: datetime

@@ -42,8 +42,10 @@ def plugin_of(entry: Entry, resource_type: TypeEntry, claimed: str = "") -> str:
     return entry.read_action().plugin or resource_type.spec.action.plugin or claimed
 
 
-def resource_body(held: IndexedResource, resource_type: TypeEntry, *, is_admin: bool, claimed: str = "") -> JsonObject:
-    entry = held.entry
+def resource_body(
+    indexed: IndexedResource, resource_type: TypeEntry, *, is_admin: bool, claimed: str = ""
+) -> JsonObject:
+    entry = indexed.entry
     metadata, status, action = entry.metadata, entry.read_status(), entry.read_action()
     plugin = plugin_of(entry, resource_type, claimed)
     body: JsonObject = {

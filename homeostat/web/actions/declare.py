@@ -89,7 +89,7 @@ async def rewrite(face: Face, request: Request, found: Found, change: Change) ->
         obj = found.read()
         change(obj)
         try:
-            whole = await face.client.fetch("PUT", found.held.path, body=obj)
+            whole = await face.client.fetch("PUT", found.indexed.path, body=obj)
             return await _seen(face, found_in(found.type, whole))
         except (ConflictError, NotFoundError) as error:
             found = await _again(face, request, found, error)
@@ -97,12 +97,14 @@ async def rewrite(face: Face, request: Request, found: Found, change: Change) ->
 
 
 async def remove(face: Face, request: Request, found: Found) -> None:
-    told = _as_asked(found)
-    await face.hooks.admit("DELETE", told, told)
+    message = _as_asked(found)
+    await face.hooks.admit("DELETE", message, message)
     for _ in range(_ATTEMPTS):
         metadata = found.entry.metadata
         version = found.version if is_conditional(request) else ""
-        wanted = Requests(found.held.kind).delete(metadata.name, metadata.namespace, uid=metadata.uid, version=version)
+        wanted = Requests(found.indexed.kind).delete(
+            metadata.name, metadata.namespace, uid=metadata.uid, version=version
+        )
         try:
             await face.client.request(wanted.method, wanted.path, wanted.query, body=wanted.body)
             return
@@ -123,7 +125,7 @@ async def check_seen(face: Face, request: Request, found: Found) -> None:
 
 async def _again(face: Face, request: Request, found: Found, error: Exception) -> Found:
     """As it is now, after somebody else has written."""
-    again = await fetch(face, found.held)
+    again = await fetch(face, found.indexed)
     if again is None or again.entry.metadata.uid != found.entry.metadata.uid:
         raise RefusalError(404, "the resource was deleted meanwhile") from error
     await check_seen(face, request, again)
@@ -145,13 +147,13 @@ async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
         except UnknownPluginError as error:
             raise RefusalError(400, f"Unknown action plugin: {error}") from error
     elif not (resource_type and resource_type.spec.action.plugin) and wanted.resource_type_name not in known.claims:
-        told = f"action_plugin is required: no reconciler has claimed the type {wanted.resource_type_name}"
-        raise RefusalError(400, f"{told}; known plugins: {', '.join(known.actions)}")
+        message = f"action_plugin is required: no reconciler has claimed the type {wanted.resource_type_name}"
+        raise RefusalError(400, f"{message}; known plugins: {', '.join(known.actions)}")
     if not wanted.spec:
         raise RefusalError(400, "spec is required and cannot be empty")
     if resource_type is None:
-        told = f"{wanted.resource_type_name}/{wanted.resource_type_version}"
-        raise RefusalError(400, f"Resource type {told} not found")
+        message = f"{wanted.resource_type_name}/{wanted.resource_type_version}"
+        raise RefusalError(400, f"Resource type {message} not found")
     return resource_type
 
 

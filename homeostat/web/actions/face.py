@@ -46,8 +46,8 @@ class Face:
             async with asyncio.timeout(_READY_WITHIN_S):
                 await self.index.synced()
         except TimeoutError:
-            told = "not ready yet: the control plane does not respond"
-            raise RefusalError(503, told, (("Retry-After", "5"),)) from None
+            message = "not ready yet: the control plane does not respond"
+            raise RefusalError(503, message, (("Retry-After", "5"),)) from None
 
     async def identify(self, request: Request) -> Caller:
         await self.ready()

@@ -97,8 +97,8 @@ class Forcing(msgspec.Struct, frozen=True):
 
 def read_applied(captured: Mapping[str, str], form: Applied) -> Declaration:
     """By the name in the path, which is held to the same rule as one in a body."""
-    told = {"name": "name", "type": "resource_type_name", "version": "resource_type_version"}
-    whole = {**asdict(form), **{field: captured[name] for name, field in told.items()}}
+    message = {"name": "name", "type": "resource_type_name", "version": "resource_type_version"}
+    whole = {**asdict(form), **{field: captured[name] for name, field in message.items()}}
     try:
         wanted = msgspec.convert(whole, Declaration)
     except msgspec.ValidationError as error:

@@ -28,10 +28,10 @@ class SpecChecker:
 
     def settle(self, spec: JsonObject) -> tuple[JsonObject, str]:
         """The spec with its defaults, and what is wrong with it; empty for nothing."""
-        held = {"spec": deepcopy(spec)}
-        prune(held, self._root)
-        apply_defaults(held, self._root)
-        return held["spec"], told(self._validator.check(held))
+        body = {"spec": deepcopy(spec)}
+        prune(body, self._root)
+        apply_defaults(body, self._root)
+        return body["spec"], told(self._validator.check(body))
 
 
 def checker_of(resource_type: ResourceType) -> SpecChecker:

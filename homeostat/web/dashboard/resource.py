@@ -72,7 +72,7 @@ class ResourcePage:
         found = await find_numbered(self._face, visit.caller, number, "UPDATE")
         try:
             await self._face.client.merge(
-                found.held.path, {"metadata": {"annotations": {REQUESTED: self._face.stamp()}}}
+                found.indexed.path, {"metadata": {"annotations": {REQUESTED: self._face.stamp()}}}
             )
         except NotFoundError as error:
             raise no_resource(number) from error

@@ -331,10 +331,10 @@ def test_the_intervals_are_the_types_own() -> None:
     assert parse_time(life.status.next_run or "") - life.now == timedelta(hours=2)
 
 
-@pytest.mark.parametrize(("asked_s", "expected_s"), [(30.0, 30), (0.0, 1), (None, 300)])
-def test_a_plugin_may_say_when_to_look_again(asked_s: float | None, expected_s: float) -> None:
+@pytest.mark.parametrize(("requested_delay_s", "expected_s"), [(30.0, 30), (0.0, 1), (None, 300)])
+def test_a_plugin_may_say_when_to_look_again(requested_delay_s: float | None, expected_s: float) -> None:
     plugin = Here()
-    plugin.again_after_s = asked_s
+    plugin.again_after_s = requested_delay_s
     life = lived(plugin)
     assert parse_time(life.status.next_run or "") - life.now == timedelta(seconds=expected_s)
 

@@ -10,7 +10,7 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.api import Keep, ResourceStatus
 from homeostat.operators.actions.digest import declaration_digest, digest_of
 from homeostat.operators.actions.runs.history import HistorySweep, Kept, KeptMetadata, KeptSpec
-from homeostat.operators.actions.schedule import Delays, after, asked_s, retry_delay_s, trigger_of
+from homeostat.operators.actions.schedule import Delays, after, requested_delay_s, retry_delay_s, trigger_of
 from tests.operators.actions.lives import START
 
 PAST, FUTURE = format_time(START - timedelta(hours=1)), format_time(START + timedelta(hours=1))
@@ -79,8 +79,8 @@ def test_plugin_and_configuration_are_part_of_a_declaration() -> None:
     [(None, 300), (30, 30), (0, 1), (-5, 1), (float("nan"), 300), (float("inf"), 366 * 86_400), (1e300, 366 * 86_400)],
 )
 def test_what_a_plugin_asks_for_is_a_time_within_reason(asked: float | None, expected: float) -> None:
-    assert asked_s(asked, 300) == expected
-    assert after(START, asked_s(asked, 300)) > format_time(START)
+    assert requested_delay_s(asked, 300) == expected
+    assert after(START, requested_delay_s(asked, 300)) > format_time(START)
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,9 @@ def test_what_is_done_to_the_definition(given: ResourceType, world: TypeWorld, e
         ),
         pytest.param(
             typed("one", going=True),
-            TypeWorld(others=(TWO,), found=stored("v1", "v2"), misfits=(IncompatibleResource("default", "x", ()),)),
+            TypeWorld(
+                others=(TWO,), found=stored("v1", "v2"), incompatible=(IncompatibleResource("default", "x", ()),)
+            ),
             Wait,
             "1 live resource does not match the schema: default/x",
             id="unfit-for-what-stays",
@@ -341,6 +343,6 @@ def test_a_definition_that_is_being_installed_is_waited_for() -> None:
 
 def test_a_schema_that_is_forced_is_put_in_force() -> None:
     forced = typed("one", is_forced=True, schema=SCHEMA)
-    world = TypeWorld(found=established(ONE.spec), misfits=(IncompatibleResource("default", "x", ()),))
+    world = TypeWorld(found=established(ONE.spec), incompatible=(IncompatibleResource("default", "x", ()),))
     assert len(decide_type(forced, world).actions) == 1
     assert decide_type(typed("one", schema=SCHEMA), world).actions == ()

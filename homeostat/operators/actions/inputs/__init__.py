@@ -1,6 +1,6 @@
-"""Ways for resources to come in: from a Git repository, from a URL, from a queue.
+"""Applies resources that are declared elsewhere: in a Git repository, at a URL, in a queue.
 
-A `ResourceInput` (`api.py`) names an input plugin (`plugin.py`), which says what is declared elsewhere. One part makes
-it so here, for all of them: a `Source` declares everything at once (`operator.py`, `decide.py`), a `Feed` one thing
-after the other (`feeds.py`); both write by `writer.py`.
+A `ResourceInput` (`api.py`) names an input plugin (`plugins/`), which reads the declarations. Writing is the same for
+all plugins (`writer.py`). A `Source` reads all declarations at once (`operator.py`, `decide.py`), a `Feed` delivers one
+after the other (`feeds.py`).
 """

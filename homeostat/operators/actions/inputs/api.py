@@ -1,4 +1,4 @@
-"""The kind `ResourceInput`: where resources of a namespace are declared besides, and how it went the last time."""
+"""The kind `ResourceInput`: a source of declarations for resources of a namespace, and the state of its last read."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from homeostat.objects.schema.schema import Rule
 from homeostat.operators.actions.runs.run import Part
 
 INPUT: Final = "homeostat.dev/input"
-"""A label of resources: the input that made them, which alone may change or delete them."""
+"""A label of resources: the input that created them. Other inputs do not change or delete them."""
 DIGEST: Final = "homeostat.dev/input-digest"
-"""An annotation of resources: of the declaration that was last applied."""
+"""An annotation of resources: the digest of the last applied declaration."""
 SOURCE: Final = "homeostat.dev/input-source"
-"""An annotation of resources: the file, or the like, that declares them."""
+"""An annotation of resources: the file or message that declares them."""
 FINALIZER: Final = "homeostat.dev/input"
 MOST_ERRORS: Final = 50
 _LONGEST_LABEL = 63
 
 
 class Prune(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """Whether resources go that are declared no more. They never go while a part of the source cannot be read."""
+    """Whether resources that are no longer declared are deleted. Nothing is deleted while a part of the source is
+    unreadable.
+    """
 
     is_enabled: bool = True
     max_percent: Annotated[
@@ -58,7 +60,7 @@ class ResourceInputSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
 
 
 class SourceError(Part, frozen=True, kw_only=True):
-    """What is wrong with one file, message or resource of the source."""
+    """An error in one file, message or resource of the source."""
 
     source: str
     message: str
@@ -66,19 +68,19 @@ class SourceError(Part, frozen=True, kw_only=True):
 
 class ResourceInputStatus(Status, frozen=True, omit_defaults=True):
     revision: str = ""
-    """A commit, an ETag or a hash: what was last read."""
+    """The last revision that was read: a commit, an ETag or a hash."""
     revision_time: Time | None = None
-    """When it was first seen."""
+    """When the revision was first seen."""
     declared: Count = 0
     applied: Count = 0
-    """Resources that are here as declared."""
+    """Resources that match their declarations."""
     failed: Count = 0
-    """Resources and files that could not be taken."""
+    """Resources and files that could not be applied."""
     pending_deletions: Count = 0
-    """Resources that are declared no more and were not deleted."""
+    """Resources that are no longer declared and were not deleted."""
     taken: Count = 0
     rejected: Count = 0
-    """Messages of a queue; a crash may lose count of some."""
+    """Messages of a queue that were applied and rejected; after a crash the numbers may be too low."""
     errors: Annotated[tuple[SourceError, ...], Meta(max_length=MOST_ERRORS)] = ()
 
 

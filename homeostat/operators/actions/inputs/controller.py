@@ -1,4 +1,4 @@
-"""Opens when the first `ResourceInput` is there, with plugins and a controller, and closes with the term."""
+"""Runs the controller of inputs while this process is the leader, from the first `ResourceInput` on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _KIND = RESOURCE_INPUT.kind
 _COUNTS: Predicate[ResourceInput] = any_of(generation_changed, annotations_changed(), turns)
-_LONGEST_LOOK_S = 3600.0
+_RECONCILE_TIMEOUT_S = 3600.0
 _CONCURRENCY = 8
 _GATHER_S = 0.5
 
@@ -43,7 +43,7 @@ class InputControl:
         self._inputs.add_handler(self._note)
 
     async def run(self) -> None:
-        """While the process leads."""
+        """Runs while this process is the leader."""
         self._changed.set()
         while not any(True for _ in self._inputs.cache):
             await self._wait()
@@ -57,11 +57,11 @@ class InputControl:
         feeds: Feeds = Feeds(
             dependencies,
             lambda: self._inputs.cache,
-            look=lambda obj: controller.enqueue(obj.metadata.namespace, obj.metadata.name, after_s=_GATHER_S),
+            enqueue=lambda obj: controller.enqueue(obj.metadata.namespace, obj.metadata.name, after_s=_GATHER_S),
             scope=lambda: writing_in(self._setup.scope()),
         )
         operator = InputOperator(dependencies, feeds.world_of)
-        options = Options(finalizer=FINALIZER, concurrency=_CONCURRENCY, timeout_s=_LONGEST_LOOK_S)
+        options = Options(finalizer=FINALIZER, concurrency=_CONCURRENCY, timeout_s=_RECONCILE_TIMEOUT_S)
         controller = self._setup.control(_KIND, ResourceInput, operator, options, name="inputs")
         controller.also(self._types, self._all_inputs)
         try:
@@ -85,7 +85,7 @@ class InputControl:
         from homeostat.operators.actions.inputs.plugins.plugin import Tools
         from homeostat.operators.actions.plugins.catalog import INPUTS, discover
 
-        # Some tens of milliseconds of imports, which would hold up everybody else in this process.
+        # The imports take some tens of milliseconds and would block the event loop.
         for each in INPUTS.values():
             await asyncio.to_thread(import_module, each.partition(":")[0])
         async with RestClient(RestSettings(proxies=read_proxies(self._setup.environment))) as http:
@@ -109,7 +109,7 @@ class InputControl:
         self._changed.clear()
 
     def _all_inputs(self, _: Change[Any]) -> list[Request]:
-        """A type that is new may be what a declaration lacked."""
+        """Reconciles all inputs when the set of kinds changes: a declaration may have waited for a new type."""
         kinds = _kinds(self._types.cache)
         if kinds == self._kinds:
             return []
@@ -122,7 +122,7 @@ def _kinds(types: Iterable[ResourceType]) -> dict[str, Kind]:
 
 
 def _sweep(directory: Path, uids: set[str]) -> None:
-    """What inputs that are gone have left on disk."""
+    """Removes the directories of deleted inputs."""
     for each in directory.iterdir() if directory.is_dir() else ():
         if each.name not in uids:
             shutil.rmtree(each, ignore_errors=True)

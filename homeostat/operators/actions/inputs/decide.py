@@ -1,8 +1,9 @@
-"""What is to be written and deleted for the sake of an input, and what its status says. Pure.
+"""Decides which resources an input applies and deletes, and what its status reports. Pure.
 
-Promises, each tested: what somebody else made, or another input, is left alone and told; nothing is deleted while a
-part of the source cannot be understood, nor more at once than the input allows; of two declarations of one resource
-neither counts, and the resource stays as it is; what the server refused is told, and asked for again later.
+Promises, each tested: resources that somebody else or another input created are not touched, and the conflict is
+reported; nothing is deleted while a part of the source is invalid, nor more at once than the input allows; if a
+resource is declared twice, neither declaration counts and the resource stays as it is; what the server refused is
+reported and retried later.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from homeostat.operators.actions.inputs.wanted import Live
 
 _TOGETHER: Final = 200
 _LONGEST_TOLD: Final = 500
-_LOOK_AGAIN: Final = timedelta(seconds=10)
+_CHECK_AGAIN: Final = timedelta(seconds=10)
 _LONGEST_RETRY_S: Final = 60.0
 
 Key = tuple[str, str]
 
 
 class Write(msgspec.Struct, frozen=True):
-    """Apply these declarations; `is_owned` says of each whether the resource is the input's already."""
+    """Apply these declarations; `is_owned` says for each whether the input already owns the resource."""
 
     declarations: tuple[Declaration, ...]
     is_owned: tuple[bool, ...]
@@ -46,44 +47,44 @@ class Remove(msgspec.Struct, frozen=True):
 InputAction = Write | Remove
 
 
-class Unread(msgspec.Struct, frozen=True):
-    """Nobody knows what is declared."""
+class ReadFailure(msgspec.Struct, frozen=True):
+    """The source could not be read, so its declarations are unknown."""
 
     reason: str
     message: str
 
 
 class SourceWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """`live` are the input's resources, and others by the names that are declared. `refused` says why, by key."""
+    """`live` are the resources of the input, and other resources with declared names. `refused` are messages by key."""
 
     now: datetime
-    reading: Reading | Unread
+    reading: Reading | ReadFailure
     kinds: frozenset[str]
-    """That are defined."""
+    """The kinds that are defined."""
     live: Mapping[Key, Live]
     refused: Mapping[Key, str]
 
 
 class FeedWorld(msgspec.Struct, frozen=True, kw_only=True):
     is_connected: bool
-    trouble: Unread | None
+    trouble: ReadFailure | None
     taken: int
     rejected: int
     errors: tuple[SourceError, ...] = ()
 
 
-class EndWorld(msgspec.Struct, frozen=True):
-    """Of an input that is being deleted."""
+class DeletionWorld(msgspec.Struct, frozen=True):
+    """The input is being deleted."""
 
     live: Mapping[Key, Live]
 
 
-InputWorld = SourceWorld | FeedWorld | EndWorld
+InputWorld = SourceWorld | FeedWorld | DeletionWorld
 
 
 def decide_input(obj: ResourceInput, world: InputWorld) -> Decision[InputAction]:
     match world:
-        case EndWorld(live):
+        case DeletionWorld(live):
             if obj.spec.deletion_policy == "Orphan":
                 return Decision()
             return Decision(tuple(_removals(_owned(obj, live))))
@@ -93,21 +94,21 @@ def decide_input(obj: ResourceInput, world: InputWorld) -> Decision[InputAction]
             return _of_source(obj, world, _known(obj, world.reading))
 
 
-def _known(obj: ResourceInput, reading: Reading | Unread) -> Reading:
-    if isinstance(reading, Unread):
+def _known(obj: ResourceInput, reading: Reading | ReadFailure) -> Reading:
+    if isinstance(reading, ReadFailure):
         after_s = min(obj.spec.interval_seconds, _LONGEST_RETRY_S)
         raise Wait(reading.reason, timedelta(seconds=after_s), message=reading.message)
     return reading
 
 
-class _Sorted:
-    """What becomes of each declaration."""
+class _Sorting:
+    """Sorts declarations: to write, applied, being deleted, or erroneous."""
 
     def __init__(self, obj: ResourceInput, world: SourceWorld, reading: Reading) -> None:
         self._owner, self._world = obj.metadata.name, world
         self.writes: list[tuple[Declaration, bool]] = []
         self.errors = [_error(each.source, each.message) for each in reading.broken]
-        self.applied = self.going = 0
+        self.applied = self.terminating = 0
         for same in _by_key(reading.declarations).values():
             if len(same) > 1:
                 files = ", ".join(sorted({each.source for each in same}))
@@ -122,8 +123,8 @@ class _Sorted:
         elif live is not None and live.owner != self._owner:
             whose = f'belongs to the input "{live.owner}"' if live.owner else "was not created by an input"
             self._wrong(one, f"a resource of this name already exists and {whose}")
-        elif live is not None and live.is_going:
-            self.going += 1
+        elif live is not None and live.is_terminating:
+            self.terminating += 1
         elif live is not None and live.is_same:
             self.applied += 1
         elif refused is not None:
@@ -140,7 +141,7 @@ def _error(source: str, message: str) -> SourceError:
 
 
 def _of_source(obj: ResourceInput, world: SourceWorld, reading: Reading) -> Decision[InputAction]:
-    found = _Sorted(obj, world, reading)
+    found = _Sorting(obj, world, reading)
     surplus = _surplus(obj, world, reading)
     kept = _why_kept(obj, world, reading, surplus)
     actions: list[InputAction] = []
@@ -155,7 +156,7 @@ def _of_source(obj: ResourceInput, world: SourceWorld, reading: Reading) -> Deci
     return Decision(
         tuple(actions),
         (ready,),
-        requeue_after=_LOOK_AGAIN if found.going else timedelta(seconds=obj.spec.interval_seconds),
+        requeue_after=_CHECK_AGAIN if found.terminating else timedelta(seconds=obj.spec.interval_seconds),
         status=status,
         notices=_notices(obj, ready),
     )
@@ -167,7 +168,7 @@ def _surplus(obj: ResourceInput, world: SourceWorld, reading: Reading) -> dict[K
 
 
 def _why_kept(obj: ResourceInput, world: SourceWorld, reading: Reading, surplus: Mapping[Key, Live]) -> str:
-    """Why what shall go does not; empty where there is nothing to say against it."""
+    """Returns why surplus resources are not deleted; empty if they may be."""
     if not surplus or not obj.spec.prune.is_enabled:
         return ""
     if reading.broken:
@@ -182,7 +183,7 @@ def _why_kept(obj: ResourceInput, world: SourceWorld, reading: Reading, surplus:
 
 def _owned(obj: ResourceInput, live: Mapping[Key, Live]) -> dict[Key, Live]:
     owner = obj.metadata.name
-    return {key: each for key, each in live.items() if each.owner == owner and not each.is_going}
+    return {key: each for key, each in live.items() if each.owner == owner and not each.is_terminating}
 
 
 def _removals(surplus: Mapping[Key, Live]) -> Iterable[InputAction]:
@@ -190,20 +191,20 @@ def _removals(surplus: Mapping[Key, Live]) -> Iterable[InputAction]:
     return (Remove(tuple(named[at : at + _TOGETHER])) for at in range(0, len(named), _TOGETHER))
 
 
-def _ready(reading: Reading, found: _Sorted, kept: str, actions: list[InputAction]) -> Condition:
+def _ready(reading: Reading, found: _Sorting, kept: str, actions: list[InputAction]) -> Condition:
     if actions:
         return Condition(READY, "Unknown", "Applying", f"Applying revision {reading.revision[:64]}")
     if found.errors:
         first = found.errors[0]
-        told = f"{len(found.errors)} declarations failed; first failure: {first.source}: {first.message}"
-        return Condition(READY, "False", "Incomplete", told)
+        message = f"{len(found.errors)} declarations failed; first failure: {first.source}: {first.message}"
+        return Condition(READY, "False", "Incomplete", message)
     if kept:
         return Condition(READY, "False", "PruneRefused", f"Resources are no longer declared; not pruned: {kept}")
     return Condition(READY, "True", "InSync", f"{found.applied} resources applied")
 
 
-def _status(obj: ResourceInput, now: datetime, reading: Reading, found: _Sorted, pending: int) -> JsonObject:
-    held = obj.read_status(ResourceInputStatus)
+def _status(obj: ResourceInput, now: datetime, reading: Reading, found: _Sorting, pending: int) -> JsonObject:
+    before = obj.read_status(ResourceInputStatus)
     status: JsonObject = {
         "revision": reading.revision,
         "declared": len(reading.declarations),
@@ -212,14 +213,14 @@ def _status(obj: ResourceInput, now: datetime, reading: Reading, found: _Sorted,
         "pendingDeletions": pending,
         "errors": [msgspec.to_builtins(each) for each in found.errors[:MOST_ERRORS]],
     }
-    if held.revision != reading.revision or held.revision_time is None:
+    if before.revision != reading.revision or before.revision_time is None:
         status["revisionTime"] = format_time(now)
     return status
 
 
 def _notices(obj: ResourceInput, ready: Condition) -> tuple[Notice, ...]:
-    held = find(obj.read_status(ResourceInputStatus).conditions, READY)
-    if ready.status == "False" and (held is None or (held.reason, held.message) != (ready.reason, ready.message)):
+    before = find(obj.read_status(ResourceInputStatus).conditions, READY)
+    if ready.status == "False" and (before is None or (before.reason, before.message) != (ready.reason, ready.message)):
         return (Notice("Warning", ready.reason, ready.message),)
     return ()
 

@@ -1,7 +1,7 @@
-"""Feeds of inputs, each a task as long as its `ResourceInput` wants it; and the desk that what they bring goes over.
+"""Runs the feeds of inputs, one task for each, and applies what they deliver.
 
-A feed that ends is begun again, sooner or later as its failures go. One whose input changes ends before the next one
-begins. What it brings is written when the desk returns: only then does a queue hear that it may forget a message.
+A feed that ends is restarted with backoff. When an input changes, its old feed stops before the new one starts. A call
+of the desk returns after the declaration is on disk; only then does a feed acknowledge the message to its queue.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Final
 from homeostat.objects.decision import Stalled
 from homeostat.objects.time.backoff import Backoff
 from homeostat.operators.actions.inputs.api import MOST_ERRORS, ResourceInput, ResourceInputStatus, SourceError
-from homeostat.operators.actions.inputs.decide import FeedWorld, Unread
-from homeostat.operators.actions.inputs.jobs import InputDependencies, prepare, trouble_of
+from homeostat.operators.actions.inputs.decide import FeedWorld, ReadFailure
+from homeostat.operators.actions.inputs.jobs import InputDependencies, failure_of, prepare
 from homeostat.operators.actions.inputs.plugins.plugin import Feed, InputError
 from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
 from homeostat.operators.actions.inputs.wanted import declared_digest, live_of
@@ -33,30 +33,30 @@ class _State:
     taken: int = 0
     rejected: int = 0
     is_connected: bool = False
-    trouble: Unread | None = None
+    trouble: ReadFailure | None = None
     errors: deque[SourceError] = field(default_factory=lambda: deque(maxlen=MOST_ERRORS))
 
 
 class FeedDesk:
-    """Of one input. `told` is called when there is something new to say of it."""
+    """The desk of one input. `changed` is called when its state has changed."""
 
     def __init__(
-        self, dependencies: InputDependencies, obj: ResourceInput, state: _State, told: Callable[[], None]
+        self, dependencies: InputDependencies, obj: ResourceInput, state: _State, changed: Callable[[], None]
     ) -> None:
-        self._dependencies, self._obj, self._state, self._told = dependencies, obj, state, told
+        self._dependencies, self._obj, self._state, self._changed = dependencies, obj, state, changed
 
     def connected(self) -> None:
         self._state.is_connected, self._state.trouble = True, None
-        self._told()
+        self._changed()
 
     def took(self) -> None:
         self._state.taken += 1
-        self._told()
+        self._changed()
 
     def rejected(self, source: str, message: str) -> None:
         self._state.rejected += 1
         self._state.errors.append(SourceError(source=source, message=message[:_LONGEST_TOLD]))
-        self._told()
+        self._changed()
 
     async def declare(self, declaration: Declaration) -> None:
         writer, owner = self._dependencies.writer(self._obj), self._obj.metadata.name
@@ -81,7 +81,7 @@ class FeedDesk:
         live = live_of(found)
         if live.owner != owner:
             raise RefusedError(f"{kind} {name} was not created by this input; not deleted")
-        if not live.is_going:
+        if not live.is_terminating:
             await writer.remove(kind, name, live.uid)
 
 
@@ -92,33 +92,33 @@ class _Running:
 
 
 class Feeds:
-    """`inputs` gives those that there are, `look` asks for a look at one, and writes go into `scope`."""
+    """`inputs` returns all inputs, `enqueue` triggers a reconciliation of one, and writes are made in `scope`."""
 
     def __init__(
         self,
         dependencies: InputDependencies,
         inputs: Callable[[], Iterable[ResourceInput]],
         *,
-        look: Callable[[ResourceInput], None],
+        enqueue: Callable[[ResourceInput], None],
         scope: Callable[[], AbstractContextManager[Any]],
     ) -> None:
-        self._dependencies, self._inputs, self._look, self._scope = dependencies, inputs, look, scope
+        self._dependencies, self._inputs, self._enqueue, self._scope = dependencies, inputs, enqueue, scope
         self._states: dict[str, _State] = {}
         self._running: dict[str, _Running] = {}
 
     def world_of(self, obj: ResourceInput) -> FeedWorld:
         state = self._states.get(obj.metadata.uid, _State())
-        held = obj.read_status(ResourceInputStatus)
+        status = obj.read_status(ResourceInputStatus)
         return FeedWorld(
             is_connected=state.is_connected,
             trouble=state.trouble,
-            taken=max(state.taken, held.taken),
-            rejected=max(state.rejected, held.rejected),
-            errors=tuple(state.errors) or held.errors,
+            taken=max(state.taken, status.taken),
+            rejected=max(state.rejected, status.rejected),
+            errors=tuple(state.errors) or status.errors,
         )
 
     async def arrange(self, tasks: asyncio.TaskGroup) -> None:
-        """Begins and ends feeds, as the inputs are now."""
+        """Starts and stops feeds according to the current inputs."""
         wanted = {each.metadata.uid: each for each in self._inputs() if self._is_wanted(each)}
         for uid, running in list(self._running.items()):
             if uid not in wanted or running.wanted != wanted[uid].spec or running.task.done():
@@ -127,8 +127,8 @@ class Feeds:
                 del self._running[uid]
         for uid, obj in wanted.items():
             if uid not in self._running:
-                held = obj.read_status(ResourceInputStatus)
-                self._states.setdefault(uid, _State(held.taken, held.rejected))
+                status = obj.read_status(ResourceInputStatus)
+                self._states.setdefault(uid, _State(status.taken, status.rejected))
                 self._running[uid] = _Running(obj.spec, tasks.create_task(self._run(obj)))
         self._states = {uid: state for uid, state in self._states.items() if uid in wanted}
 
@@ -148,14 +148,14 @@ class Feeds:
                 state.trouble = await self._feed(obj, state)
             state.is_connected = False
             failures = 1 if state.taken > taken else failures + 1
-            self._look(obj)
+            self._enqueue(obj)
             await asyncio.sleep(_BACKOFF.delay_s(failures, random.random()))  # noqa: S311
 
-    async def _feed(self, obj: ResourceInput, state: _State) -> Unread:
+    async def _feed(self, obj: ResourceInput, state: _State) -> ReadFailure:
         plugin, job = prepare(self._dependencies, obj)
         assert isinstance(plugin, Feed)
         try:
-            await plugin.feed(job, FeedDesk(self._dependencies, obj, state, lambda: self._look(obj)))
-        except Exception as error:  # Somebody else's plugin may raise anything.
-            return trouble_of(error, plugin.name, job.secrets)
-        return Unread("Ended", "the feed ended unexpectedly")
+            await plugin.feed(job, FeedDesk(self._dependencies, obj, state, lambda: self._enqueue(obj)))
+        except Exception as error:  # A plugin of a package may raise anything.
+            return failure_of(error, plugin.name, job.secrets)
+        return ReadFailure("Ended", "the feed ended unexpectedly")

@@ -1,6 +1,6 @@
-"""From a `ResourceInput` to a plugin's job, and what a plugin's errors come to.
+"""Makes the job of an input plugin from a `ResourceInput`, and maps the errors of plugins.
 
-Whoever may write a `ResourceInput` is trusted with its namespace and no further: secrets are those of the namespace.
+An author of a `ResourceInput` is trusted with its namespace only, so secrets come from that namespace.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from homeostat.objects.decision import Stalled
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.inputs.api import ResourceInput
-from homeostat.operators.actions.inputs.decide import Unread
+from homeostat.operators.actions.inputs.decide import ReadFailure
 from homeostat.operators.actions.inputs.plugins.plugin import Input, InputError, InputJob
 from homeostat.operators.actions.inputs.writer import Writer
 from homeostat.operators.actions.plugins.catalog import Catalog, UnknownPluginError
@@ -39,8 +39,8 @@ _LONGEST_MESSAGE = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputDependencies:
-    """What all inputs share. `kinds` gives the kinds of resources that there are now, and `announced` the names of
-    those that types declare, whether they are in force already or not.
+    """What all inputs share. `kinds` returns the kinds of resources that are served now, `announced` the names of all
+    kinds that types declare, served or not.
     """
 
     client: Client
@@ -58,7 +58,7 @@ class InputDependencies:
 def prepare(
     dependencies: InputDependencies, obj: ResourceInput, *, known: str = ""
 ) -> tuple[Input[Any], InputJob[Any]]:
-    """`Stalled` where no retry will help."""
+    """Raises `Stalled` if no retry can help."""
     try:
         plugin = dependencies.plugins.get(obj.spec.plugin)
         config: msgspec.Struct = msgspec.convert(obj.spec.config, plugin.config)
@@ -67,8 +67,10 @@ def prepare(
     except msgspec.ValidationError as error:
         raise Stalled("InvalidConfig", message=f"spec.config: {error}") from error
     if stores := stores_named(config) - {NAMESPACED}:
-        told = f'inputs may not read secrets of the store "{min(stores)}"; use the store "{NAMESPACED}", key "name/key"'
-        raise Stalled("InvalidConfig", message=f"spec.config: {told}")
+        message = (
+            f'inputs may not read secrets of the store "{min(stores)}"; use the store "{NAMESPACED}", key "name/key"'
+        )
+        raise Stalled("InvalidConfig", message=f"spec.config: {message}")
     metadata = obj.metadata
     job = InputJob(
         namespace=metadata.namespace,
@@ -81,12 +83,12 @@ def prepare(
     return plugin, job
 
 
-def trouble_of(error: Exception, plugin: str, secrets: Secrets) -> Unread:
-    """Without secrets: the texts are the plugin's own, and may hold anything."""
-    told = (secrets.scrub(str(error)) or type(error).__name__)[:_LONGEST_MESSAGE]
+def failure_of(error: Exception, plugin: str, secrets: Secrets) -> ReadFailure:
+    """Removes secrets: the texts of errors come from the plugin and may contain anything."""
+    message = (secrets.scrub(str(error)) or type(error).__name__)[:_LONGEST_MESSAGE]
     if isinstance(error, _EXPECTED):
-        return Unread(error.reason, told)
+        return ReadFailure(error.reason, message)
     if not isinstance(error, ApiError | UnreachableError | RefusedWriteError | TimeoutError | OSError):
-        log.error("input plugin failed", extra={"plugin": plugin, "error": type(error).__name__, "told": told})
-        return Unread("PluginBroke", f"{type(error).__name__}: {told}")
-    return Unread("Unavailable", told)
+        log.error("input plugin failed", extra={"plugin": plugin, "error": type(error).__name__, "text": message})
+        return ReadFailure("PluginBroke", f"{type(error).__name__}: {message}")
+    return ReadFailure("Unavailable", message)

@@ -1,7 +1,7 @@
-"""What is remembered of inputs between reconciliations, in memory only.
+"""What this process remembers of each input between reconciliations.
 
-A source that has not changed is not read again, but it is compared again, for the resources may have changed. The
-server's answers to each declaration are kept, too.
+An unchanged source is not read again; its declarations are compared again, because resources may have changed. The
+server's answers to each declaration are remembered too.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from homeostat.operators.actions.inputs.plugins.reading import Reading
 from homeostat.operators.actions.inputs.wanted import Found
 
 Version = tuple[str, int, str]
-"""Of a resource as it was applied: its uid, its generation, and what it was applied for."""
+"""An applied resource: its uid, its generation, and the digest of its declaration."""
 
 
 @dataclass(slots=True)
 class Memory:
-    """Of one input."""
+    """What is remembered of one input."""
 
     asked: str = ""
-    """The digest of what was asked of the source."""
+    """The digest of the plugin and its configuration."""
     reading: Reading | None = None
     digests: dict[Key, str] = field(default_factory=dict)
-    """Of what was read."""
+    """The digests of the declarations that were read."""
     settled: dict[Key, Version] = field(default_factory=dict)
     refused: dict[Key, tuple[str, str, float]] = field(default_factory=dict)
-    """What for, why and when."""
+    """Refused declarations: digest, message and time."""
 
 
 class Memories:
-    """By the uid of the input."""
+    """Memories by the uid of the input."""
 
     def __init__(self) -> None:
         self._memories: dict[str, Memory] = {}
@@ -42,7 +42,7 @@ class Memories:
         return self._memories.setdefault(obj.metadata.uid, Memory())
 
     def forget_others(self, uids: Collection[str]) -> None:
-        """All inputs but these are gone."""
+        """Forgets all inputs but these."""
         self._memories = {uid: memory for uid, memory in self._memories.items() if uid in uids}
 
 

@@ -7,8 +7,15 @@ from collections.abc import Callable
 
 from homeostat.operators.actions.digest import digest_of
 from homeostat.operators.actions.inputs.api import ResourceInput
-from homeostat.operators.actions.inputs.decide import EndWorld, FeedWorld, InputWorld, Key, SourceWorld, Unread
-from homeostat.operators.actions.inputs.jobs import InputDependencies, prepare, trouble_of
+from homeostat.operators.actions.inputs.decide import (
+    DeletionWorld,
+    FeedWorld,
+    InputWorld,
+    Key,
+    ReadFailure,
+    SourceWorld,
+)
+from homeostat.operators.actions.inputs.jobs import InputDependencies, failure_of, prepare
 from homeostat.operators.actions.inputs.memory import Memories, Memory, version_of
 from homeostat.operators.actions.inputs.plugins.plugin import Feed, Source
 from homeostat.operators.actions.inputs.plugins.reading import Declaration, Reading
@@ -28,13 +35,13 @@ class InputObserver:
     async def observe(self, obj: ResourceInput) -> InputWorld:
         if obj.is_terminating:
             owned = await self._dependencies.writer(obj).owned() if obj.spec.deletion_policy == "Delete" else {}
-            return EndWorld({key: live_of(each) for key, each in owned.items()})
+            return DeletionWorld({key: live_of(each) for key, each in owned.items()})
         memory = self._memories.of(obj)
         reading = await self._read(obj, memory)
         if isinstance(reading, FeedWorld):
             return reading
         writer = self._dependencies.writer(obj)
-        live = {} if isinstance(reading, Unread) else await self._live(writer, reading, memory)
+        live = {} if isinstance(reading, ReadFailure) else await self._live(writer, reading, memory)
         return SourceWorld(
             now=self._dependencies.now(),
             reading=reading,
@@ -43,7 +50,7 @@ class InputObserver:
             refused=self._refused(obj, reading, memory),
         )
 
-    async def _read(self, obj: ResourceInput, memory: Memory) -> Reading | Unread | FeedWorld:
+    async def _read(self, obj: ResourceInput, memory: Memory) -> Reading | ReadFailure | FeedWorld:
         asked = digest_of([obj.spec.plugin, obj.spec.config])
         if memory.asked != asked:
             memory.asked, memory.reading = asked, None
@@ -54,20 +61,20 @@ class InputObserver:
         assert isinstance(plugin, Source)
         try:
             found = await plugin.read(job)
-        except Exception as error:  # Somebody else's plugin may raise anything.
-            return trouble_of(error, plugin.name, job.secrets)
+        except Exception as error:  # A plugin of a package may raise anything.
+            return failure_of(error, plugin.name, job.secrets)
         if found is not None and len(found.declarations) > _MOST_DECLARATIONS:
-            told = f"the source declares {len(found.declarations)} resources; the limit is {_MOST_DECLARATIONS}"
-            return Unread("SourceTooLarge", told)
+            message = f"the source declares {len(found.declarations)} resources; the limit is {_MOST_DECLARATIONS}"
+            return ReadFailure("SourceTooLarge", message)
         if found is not None:
             memory.reading = found
             memory.digests = {each.key: declared_digest(each) for each in found.declarations}
         if memory.reading is None:
-            return Unread("PluginBroke", f'plugin "{plugin.name}" reports no change before its first read')
+            return ReadFailure("PluginBroke", f'plugin "{plugin.name}" reports no change before its first read')
         return memory.reading
 
     async def _live(self, writer: Writer, reading: Reading, memory: Memory) -> dict[Key, Live]:
-        """The input's own, and of what is declared and not its own whatever is there by that name."""
+        """Returns the resources of the input, and other resources that have a declared name."""
         owned = await writer.owned()
         declared = {each.key: each for each in reading.declarations}
         lacking = [key for key in declared if key not in owned and key[0] in writer.kinds]
@@ -81,13 +88,13 @@ class InputObserver:
         memory.settled = {key: version for key, version in memory.settled.items() if key in found}
         return live
 
-    def _refused(self, obj: ResourceInput, reading: Reading | Unread, memory: Memory) -> dict[Key, str]:
-        """Those that are declared as they were when they were refused, and that it is too early to ask for again."""
-        if isinstance(reading, Unread) or not memory.refused:
+    def _refused(self, obj: ResourceInput, reading: Reading | ReadFailure, memory: Memory) -> dict[Key, str]:
+        """Returns refusals of unchanged declarations that are too recent for a retry."""
+        if isinstance(reading, ReadFailure) or not memory.refused:
             return {}
         since = self._dependencies.seconds() - obj.spec.interval_seconds
-        held = memory.refused.items()
-        memory.refused = {key: why for key, why in held if memory.digests.get(key) == why[0] and why[2] > since}
+        refusals = memory.refused.items()
+        memory.refused = {key: why for key, why in refusals if memory.digests.get(key) == why[0] and why[2] > since}
         return {key: message for key, (_, message, _) in memory.refused.items()}
 
 

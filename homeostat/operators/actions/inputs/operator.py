@@ -1,4 +1,4 @@
-"""Reconciles the inputs of a namespace: its three parts put together."""
+"""Reconciles inputs: puts observe, decide and act together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from homeostat.operators.actions.inputs.observe import InputObserver
 
 
 class InputOperator:
-    """`feed_of` gives the state of an input's feed."""
+    """`feed_of` returns the state of an input's feed."""
 
     def __init__(self, dependencies: InputDependencies, feed_of: Callable[[ResourceInput], FeedWorld]) -> None:
         self._memories = Memories()
@@ -22,7 +22,7 @@ class InputOperator:
         self._actor = InputActor(dependencies, self._memories)
 
     def forget_others(self, uids: Collection[str]) -> None:
-        """All inputs but these are gone."""
+        """Forgets all inputs but these."""
         self._memories.forget_others(uids)
 
     async def observe(self, obj: ResourceInput) -> InputWorld:

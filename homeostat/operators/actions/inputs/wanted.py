@@ -1,4 +1,4 @@
-"""A declaration as the object that it wants, and whether an object that is there is it. Pure."""
+"""Makes the object that a declaration asks for, and compares it with an existing one. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FoundMetadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A resource as far as inputs have a say in it. What it holds stays encoded: most are as they were."""
+    """The fields of an existing resource that inputs set. Spec and action stay encoded, because most are unchanged."""
 
     metadata: FoundMetadata
     spec: msgspec.Raw = NOTHING
@@ -33,17 +33,17 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Live(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a resource that is there. `owner` is the input that made it; empty for somebody else."""
+    """An existing resource. `owner` is the input that created it; empty if no input did."""
 
     uid: str
     owner: str = ""
-    is_going: bool = False
+    is_terminating: bool = False
     is_same: bool = False
-    """It is as declared, or as near to that as the server lets it be."""
+    """It matches its declaration, after the changes that the server makes."""
 
 
 def wanted_object(declaration: Declaration, kind: Kind, namespace: str, owner: str) -> JsonObject:
-    """All that the input has a say in: for server-side apply."""
+    """Returns all fields that the input sets, for server-side apply."""
     body = declaration.body
     marks = {DIGEST: declared_digest(declaration), SOURCE: declaration.source[:_LONGEST_SOURCE]}
     return {
@@ -66,8 +66,8 @@ def declared_digest(declaration: Declaration) -> str:
 def live_of(
     found: Found, declaration: Declaration | None = None, *, digest: str = "", is_settled: bool = False
 ) -> Live:
-    """`digest` is the declaration's. `is_settled`: the generation is the one that the declaration was applied as, so
-    that applying it again would change neither spec nor action.
+    """`digest` is the digest of the declaration. `is_settled`: the generation has not changed since the declaration was
+    applied, so applying it again would change neither spec nor action.
     """
     metadata = found.metadata
     is_same = declaration is not None and metadata.annotations.get(DIGEST) == digest
@@ -76,18 +76,20 @@ def live_of(
     return Live(
         uid=metadata.uid,
         owner=metadata.labels.get(INPUT, ""),
-        is_going=metadata.deletion_timestamp is not None,
+        is_terminating=metadata.deletion_timestamp is not None,
         is_same=is_same,
     )
 
 
 def _is_as_declared(body: JsonObject, found: Found, *, is_settled: bool) -> bool:
-    for word, held in (("labels", found.metadata.labels), ("annotations", found.metadata.annotations)):
-        if word in body and any(differences(body[word], held)):
+    for word, existing in (("labels", found.metadata.labels), ("annotations", found.metadata.annotations)):
+        if word in body and any(differences(body[word], existing)):
             return False
     if is_settled:
         return True
     parts = (("spec", found.spec), ("action", found.action))
     return not any(
-        any(differences(body[word], decode_stored(bytes(held) or b"{}"))) for word, held in parts if word in body
+        any(differences(body[word], decode_stored(bytes(existing) or b"{}")))
+        for word, existing in parts
+        if word in body
     )

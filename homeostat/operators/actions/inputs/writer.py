@@ -1,8 +1,8 @@
-"""Creates, changes and deletes resources on behalf of inputs: the one place where that is done.
+"""Applies and deletes resources for inputs: the one place where that is done.
 
-Server-side apply with a field manager of each input's own. A resource that is new is applied without force, so that of
-two inputs that declare it at the same moment one is told; what is the input's own already is made as declared, whoever
-changed it. What is deleted is deleted by its uid.
+It uses server-side apply with a field manager for each input. A new resource is applied without force: if two inputs
+declare it at the same moment, one of them gets a conflict. A resource that the input owns is applied with force,
+whoever changed it. Deletions name the uid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LONGEST_TOLD: Final = 500
 
 
 class Writer:
-    """Of one input, for a moment: `kinds` are the kinds of resources that there are now, by name."""
+    """Writes for one input; `kinds` are the kinds of resources that are served now, by name."""
 
     def __init__(self, client: Client, kinds: Mapping[str, Kind], *, namespace: str, owner: str) -> None:
         self._client, self.kinds = client, kinds
@@ -36,10 +36,10 @@ class Writer:
         self._projections: dict[Kind, Projection[Found]] = {}
 
     async def put(self, declaration: Declaration, *, is_owned: bool) -> Found:
-        """The resource as it is then; `RefusedError` where the server will not have it."""
+        """Returns the stored resource. Raises `RefusedError` if the server refuses the declaration."""
         kind = self.kind_of(declaration.kind)
         wanted = wanted_object(declaration, kind, self._namespace, self._owner)
-        # Unknown fields are refused: left out without a word, a slip of the pen would count as applied.
+        # Unknown fields are refused: if they were dropped, a misspelt field would count as applied.
         writing = Writing(f"homeostat-input-{self._owner}", is_forced=is_owned, validation="Strict")
         objects = self._objects(_of_version(kind, declaration.version))
         try:
@@ -50,7 +50,7 @@ class Writer:
             raise RefusedError(error.message[:_LONGEST_TOLD]) from error
 
     async def remove(self, kind: str, name: str, uid: str) -> None:
-        """What is gone, with its kind or alone, or has become another, is left at that."""
+        """Does nothing if the resource or its kind is gone, or if another resource has the name now."""
         if kind not in self.kinds:
             return
         try:
@@ -65,14 +65,14 @@ class Writer:
             return None
 
     async def owned(self) -> dict[tuple[str, str], Found]:
-        """All resources that the input has made, of every kind."""
+        """Returns all resources of the input, of every kind."""
         found: dict[tuple[str, str], Found] = {}
         own = Selection(self._namespace, labels=f"{INPUT}={self._owner}")
         for name, kind in self.kinds.items():
             try:
                 found |= {(name, each.metadata.name): each async for each in self._objects(kind).list(own)}
             except NotFoundError:
-                # The definition is on its way in or out: there are none.
+                # The definition is being created or deleted: there are no resources.
                 continue
         return found
 
@@ -90,7 +90,7 @@ class Writer:
 
 
 async def all_of(items: Iterable[T], work: Callable[[T], Awaitable[R]]) -> list[R]:
-    """Many at once, but not all: answers in the order of the items, and the first error ends it."""
+    """Runs a limited number at once. Returns results in the order of the items; the first error cancels the rest."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(item: T) -> R:

@@ -2,14 +2,14 @@
 
 | group | what |
 |---|---|
-| `homeostat.actions` | plugins that keep resources at their declared state (`plugin.py`) |
-| `homeostat.reconcilers` | such plugins that claim types of resources: what names no plugin is theirs |
-| `homeostat.inputs` | ways for resources to come in (`inputs/plugins/plugin.py`) |
+| `homeostat.actions` | plugins that reconcile resources (`plugin.py`) |
+| `homeostat.reconcilers` | such plugins that claim resource types: they reconcile types that name no plugin |
+| `homeostat.inputs` | sources of declarations (`inputs/plugins/plugin.py`) |
 | `homeostat.secrets` | secret stores (`external/secrets/stores.py`) |
 
-What cannot be imported is told in `troubles`, and everything else works. Of two of one name the package's wins over
-ours, and between packages the first. What is there and may not be used is told in `off`, with the switch. A type that
-two reconcilers claim is nobody's: which one would keep it is not left to chance.
+A plugin that fails to load is listed in `troubles`; the others work. A package's plugin replaces ours of the same name,
+and of two packages the first one wins. A plugin that is installed but disabled is listed in `off`, with how to enable
+it. A type that two reconcilers claim is assigned to neither.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PluginOffError(UnknownPluginError):
 
 
 class Catalog(Generic[T]):
-    """`troubles` says by name what could not be loaded, and why; `off` what is switched off, and how."""
+    """`troubles` says why a plugin failed to load, by name; `off` why one is disabled."""
 
     def __init__(
         self, found: Mapping[str, T], troubles: Mapping[str, str], off: Mapping[str, str] | None = None
@@ -82,7 +82,7 @@ def discover(
     enabled: Iterable[str] = (),
     points: Iterable[EntryPoint] | None = None,
 ) -> Catalog[Any]:
-    """Makes what each entry point names, with these arguments. `enabled` names the only ones wanted; none for all."""
+    """Calls each entry point with these arguments. If `enabled` is not empty, the others are off."""
     wanted = frozenset(enabled)
     found: dict[str, Any] = {}
     troubles: dict[str, str] = {}
@@ -95,7 +95,7 @@ def discover(
             continue
         try:
             found[point.name] = point.load()(*arguments)
-        except Exception as error:  # Somebody else's module may do anything when it is imported.
+        except Exception as error:  # Importing a foreign module may raise anything.
             troubles[point.name] = f"{type(error).__name__}: {error}"
             log.error("failed to load plugin", extra={"plugin": point.name, "group": group}, exc_info=error)
     missing = dict.fromkeys(wanted - found.keys() - troubles.keys(), "enabled but not installed")
@@ -103,7 +103,7 @@ def discover(
 
 
 def without_programs(plugins: Catalog[T]) -> Catalog[T]:
-    """Without those that run programs on this machine, which say so by `runs_programs`."""
+    """Switches off the plugins that run programs on this machine: those with `runs_programs`."""
     found = {name: plugins.get(name) for name in plugins}
     running = {name for name, each in found.items() if getattr(each, "runs_programs", False)}
     return Catalog(
@@ -114,19 +114,21 @@ def without_programs(plugins: Catalog[T]) -> Catalog[T]:
 
 
 def joined(*catalogs: Catalog[T]) -> Catalog[T]:
-    """What all of them have; of one name the first."""
+    """Merges catalogs; of several plugins with the same name the first one counts."""
     found = {name: each.get(name) for each in reversed(catalogs) for name in each}
-    troubles = {name: told for each in reversed(catalogs) for name, told in each.troubles.items()}
-    return Catalog(found, troubles, {name: told for each in reversed(catalogs) for name, told in each.off.items()})
+    troubles = {name: message for each in reversed(catalogs) for name, message in each.troubles.items()}
+    return Catalog(
+        found, troubles, {name: message for each in reversed(catalogs) for name, message in each.off.items()}
+    )
 
 
 def claimed_types(reconcilers: Catalog[Any]) -> dict[str, str]:
-    """The plugin by the name of the resource type that it claims; without those that several claim."""
+    """Returns the plugin of each claimed resource type, without types that several plugins claim."""
     return {each: names[0] for each, names in _claimants(reconcilers).items() if len(names) == 1}
 
 
 def disputed_types(reconcilers: Catalog[Any]) -> dict[str, tuple[str, ...]]:
-    """The plugins by the name of the resource type that more than one of them claims."""
+    """Returns the plugins of each resource type that more than one of them claims."""
     return {each: tuple(names) for each, names in _claimants(reconcilers).items() if len(names) > 1}
 
 
@@ -134,7 +136,7 @@ def _claimants(reconcilers: Catalog[Any]) -> dict[str, list[str]]:
     claims: dict[str, list[str]] = {}
     for name in reconcilers:
         types = getattr(reconcilers.get(name), "resource_types", ())
-        # A tuple of one that lacks its comma is a text.
+        # A tuple of one whose comma is missing is a string.
         for each in (types,) if isinstance(types, str) else types:
             claims.setdefault(each, []).append(name)
     return claims

@@ -1,16 +1,16 @@
-"""Keeps resources by programs of your own: one to plan, one to apply, one to destroy.
+"""Reconciles resources by programs of your own: one to plan, one to apply, one to destroy.
 
-Each gets the resource as JSON on stdin and answers in JSON on stdout; what it prints on stderr is kept for people. An
-exit code other than 0 is a failure.
+Each program reads the resource as JSON from stdin and writes a JSON answer to stdout; stderr is its log. An exit code
+other than 0 is a failure.
 
-| program | answer, all of it optional |
+| program | fields of the answer, all optional |
 |---|---|
-| plan | `changed`, `created`, `updated`, `deleted`, `message`, `outputs` of what is there; it changes nothing |
+| plan | `changed`, `created`, `updated`, `deleted`, `message`, `outputs` of what exists; it changes nothing |
 | apply, destroy | `outputs`, `created`, `updated`, `deleted`, `message`, `conditions` |
 
-Without a program for the plan, what was applied once counts as unchanged until somebody asks for a look. A program runs
-in the resource's own working directory, in an environment of its own, within limits of time and memory. `apply` may be
-run again after it was cut off, and `destroy` succeeds where nothing is left.
+Without a plan program, a declaration is applied once and counts as unchanged until a reconciliation is requested. A
+program runs in the resource's own working directory, in an environment of its own, within limits of time and memory. An
+interrupted `apply` may be run again, and `destroy` has to succeed if nothing is left.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class CommandConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     memory_mebibytes: Annotated[int, Meta(ge=16, le=1 << 20)] = 1024
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What a program may answer."""
+class Answer(msgspec.Struct, frozen=True):
+    """The answer of a program."""
 
     changed: bool | None = None
     created: int = 0
@@ -73,10 +73,10 @@ class CommandPlugin:
             if not job.is_applied:
                 return Plan(True, output="not applied yet")
             return Plan(False, output="no plan program is configured", is_assumed=True)
-        told, printed = await self._run(job, "plan", job.config.plan)
-        if told.changed is None:
+        message, printed = await self._run(job, "plan", job.config.plan)
+        if message.changed is None:
             raise ActionError("UnexpectedAnswer", 'the output of the plan program must contain "changed"')
-        return Plan(told.changed, told.changes, told.message or printed, outputs=told.outputs)
+        return Plan(message.changed, message.changes, message.message or printed, outputs=message.outputs)
 
     async def apply(self, job: Job[CommandConfig]) -> Outcome:
         return _outcome(*await self._run(job, "apply", job.config.apply))
@@ -86,7 +86,7 @@ class CommandPlugin:
             return Outcome(is_success=True, message="no destroy program is configured; nothing was destroyed")
         return _outcome(*await self._run(job, "destroy", job.config.destroy))
 
-    async def _run(self, job: Job[CommandConfig], purpose: Purpose, arguments: tuple[str, ...]) -> tuple[Told, str]:
+    async def _run(self, job: Job[CommandConfig], purpose: Purpose, arguments: tuple[str, ...]) -> tuple[Answer, str]:
         enter(job.directory)
         program = Program(
             arguments=arguments,
@@ -101,9 +101,9 @@ class CommandPlugin:
         finished = await run_alone(program)
         printed = finished.stderr.decode(errors="replace")
         if finished.code != 0:
-            # Scrubbed before it is shortened: half a secret could not be recognised.
+            # Secrets are removed before the text is cut: half a secret would not be recognised.
             raise ActionError("ProgramFailed", _failure(finished, job.secrets.scrub(printed)))
-        return _told(finished.stdout, job.secrets.scrub), printed
+        return _answer(finished.stdout, job.secrets.scrub), printed
 
 
 def _question(job: Job[CommandConfig], purpose: Purpose) -> JsonObject:
@@ -122,20 +122,20 @@ def _question(job: Job[CommandConfig], purpose: Purpose) -> JsonObject:
     }
 
 
-def _told(stdout: bytes, scrub: Callable[[str], str]) -> Told:
+def _answer(stdout: bytes, scrub: Callable[[str], str]) -> Answer:
     if not stdout.strip():
-        return Told()
+        return Answer()
     try:
-        return msgspec.json.decode(stdout, type=Told)
+        return msgspec.json.decode(stdout, type=Answer)
     except msgspec.DecodeError as error:
-        # Scrubbed before it is cut, as above.
+        # As above: secrets first.
         printed = scrub(stdout.decode(errors="replace")).strip()
         begins = json.dumps(printed[:_LONGEST_QUOTE], ensure_ascii=False)
-        told = (
+        message = (
             f"the standard output of the program is invalid: {error}; it begins with {begins}; "
             "print one JSON object to standard output, and logs to standard error"
         )
-        raise ActionError("UnexpectedAnswer", told) from error
+        raise ActionError("UnexpectedAnswer", message) from error
 
 
 def _failure(finished: Finished, printed: str) -> str:
@@ -143,12 +143,12 @@ def _failure(finished: Finished, printed: str) -> str:
     return f"{how}: {shortened(printed.strip(), _LONGEST_ERROR)}".rstrip(": ")
 
 
-def _outcome(told: Told, printed: str) -> Outcome:
+def _outcome(message: Answer, printed: str) -> Outcome:
     return Outcome(
         is_success=True,
-        message=told.message,
-        changes=told.changes,
+        message=message.message,
+        changes=message.changes,
         output=printed,
-        outputs=told.outputs,
-        conditions=told.conditions,
+        outputs=message.outputs,
+        conditions=message.conditions,
     )

@@ -29,7 +29,7 @@ class PluginError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a plugin is made with: a way out over HTTP, and the environment that the operator was started in."""
+    """What a plugin is constructed with: the outbound HTTP client, and the environment of the operator."""
 
     http: RestClient
     environment: Mapping[str, str]
@@ -37,8 +37,8 @@ class Tools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyJob(Generic[C]):
-    """On behalf of one object. `directory` is the object's own on this machine; it may be empty or outdated at any
-    time, since another machine may have been at work.
+    """A call of a plugin for one object. `directory` belongs to the object, on this machine; it may be empty or out of
+    date, because another machine may have worked on the object meanwhile.
     """
 
     namespace: str

@@ -1,7 +1,7 @@
-"""How what is there differs from what is declared, in the declared fields only. Pure.
+"""Compares what exists with what is declared, in the declared fields only. Pure.
 
-What a server adds by itself is none of ours. Objects are compared member by member; lists as a whole, since without a
-key nobody can tell which item is which. A number is the same however it is written.
+Fields that a server adds are ignored. Objects are compared member by member, lists as a whole, because their items have
+no key. Numbers are compared by value.
 """
 
 from __future__ import annotations

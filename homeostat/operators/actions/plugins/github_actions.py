@@ -1,4 +1,4 @@
-"""Keeps resources by GitHub Actions workflows: one to apply, and others to plan and to destroy where there are such.
+"""Reconciles resources by GitHub Actions workflows: one to apply, and optional ones to plan and to destroy.
 
     plugin: github_actions
     config:
@@ -10,18 +10,18 @@
       ticketInput: ticket        # a workflow with `run-name: apply ${{ inputs.ticket }}`
       actionInput: action        # gets plan, apply or destroy
 
-Owner, repo, workflow, ref and inputs may also stand in the spec. Without inputs the workflow gets the spec as JSON, in
-the input `spec`. A workflow is started once for each declaration: what was applied is not applied again unless a run of
-the plan workflow finds drift, which it tells by an artifact with `{"changed": true}`. Without one it is applied again
-when somebody asks for it.
+Owner, repo, workflow, ref and inputs may also be in the spec. Without inputs the workflow gets the spec as JSON, in the
+input `spec`. A declaration is applied once. It is applied again if a run of the plan workflow reports drift, with an
+artifact that contains `{"changed": true}`; without a plan workflow, only when a reconciliation is requested.
 
-A run whose start was not answered is looked for by its ticket in the names of runs. Without a `ticketInput` it is
-looked for by its time, among those that are not known to be another's; where several might be ours, none is taken.
+If the answer to a start was lost, the run is found by its ticket in the names of runs. Without a `ticketInput` it is
+found by its time, among the runs that belong to nobody else; if several match, the run fails as ambiguous.
 """
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -29,19 +29,22 @@ from msgspec import Meta
 
 from homeostat.external.forges.github import API, Artifact, Dispatched, GitHub, Repository, WorkflowRun
 from homeostat.external.secrets.secrets import SecretText
-from homeostat.objects.json import Json, JsonObject, encode
+from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Tools
 from homeostat.operators.actions.plugins.remote_run import (
-    CANCEL_WITHIN_S,
-    Claims,
-    Sought,
+    MissingRuns,
+    RunOwners,
+    as_texts,
     bare_outputs,
+    filled,
     followed,
-    late_s,
-    sought_since,
+    overdue_s,
+    plan_of_remote,
+    reveal_token,
     started,
+    started_since,
+    unfinished,
 )
-from homeostat.operators.actions.plugins.template import TemplateError, fill
 from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.world import Lost, Plan, Underway
 
@@ -58,10 +61,10 @@ class GitHubConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     action_input: str = ""
     outputs_artifact: str = "homeostat-outputs"
     drift: Literal["artifact", "failure"] = "artifact"
-    """How a run of the plan tells of drift: by its artifact, or by failing."""
+    """How a run of the plan workflow reports drift: by its artifact, or by failing."""
     token: SecretText | None = None
     api_url: str = ""
-    """Of another GitHub than the operator's; it needs a token of its own."""
+    """The API of a GitHub other than the operator's; it requires its own token."""
     timeout_seconds: Annotated[int, Meta(ge=1, le=604_800)] | None = None
     poll_seconds: Annotated[int, Meta(ge=1, le=3600)] | None = None
 
@@ -83,15 +86,11 @@ class GitHubActionsPlugin:
         self._api = environment.get("GITHUB_API_URL") or API
         self._timeout_s = float(environment.get("GITHUB_ACTIONS_TIMEOUT") or 3600)
         self._poll_s = float(environment.get("GITHUB_ACTIONS_POLL_INTERVAL") or 10)
-        self._sought, self._claims = Sought(), Claims()
+        self._sought, self._claims = MissingRuns(), RunOwners()
 
     async def plan(self, job: Job[GitHubConfig]) -> Plan:
         _target(job, "apply")
-        if not job.is_applied:
-            return Plan(True, Changes(updated=1), "not applied yet")
-        if job.config.plan_workflow:
-            return Plan(None)
-        return Plan(False, output="planWorkflow is not set; drift is not checked", is_assumed=True)
+        return plan_of_remote(job, has_plan=bool(job.config.plan_workflow), option="planWorkflow")
 
     async def start(self, job: Job[GitHubConfig]) -> Underway | Outcome:
         if job.purpose == "destroy" and not job.config.destroy_workflow:
@@ -110,55 +109,48 @@ class GitHubActionsPlugin:
     async def follow(self, job: Job[GitHubConfig]) -> Underway | Outcome | Lost:
         target = _whereabouts(job)
         github = await self._github(job)
-        look = (
+        observation = (
             self._find(job, github, target)
             if job.handle is None
-            else self._look(job, github, target, int(job.handle["runId"]))
+            else self._check(job, github, target, int(job.handle["runId"]))
         )
-        return await followed(look, overdue_s=self._late_s(job))
+        return await followed(observation, late_s=self._overdue_s(job))
 
     async def _find(self, job: Job[GitHubConfig], github: GitHub, target: _Target) -> Underway | Outcome | Lost:
-        runs = await github.dispatched_runs(target.repository, target.workflow, sought_since(job))
-        found = [each for each in runs if not self._claims.is_anothers(each.id, job.ticket)]
+        runs = await github.dispatched_runs(target.repository, target.workflow, started_since(job))
+        found = [each for each in runs if not self._claims.is_owned_by_another(each.id, job.ticket)]
         if job.config.ticket_input:
             found = [each for each in found if _carries(each, job.ticket)]
         if len(found) == 1 or (found and job.config.ticket_input):
-            # Of several with one ticket the first counts; they are attempts of GitHub's own at one dispatch.
+            # Several runs with one ticket are retries by GitHub of one dispatch; the first one counts.
             run = min(found, key=lambda each: each.id)
             self._sought.forget(job.ticket)
             return self._underway(job, target, run.id, run.html_url)
         if found:
-            told = f"{len(found)} runs match the one that was started; set ticketInput to identify it"
-            return Outcome(is_success=False, reason="Ambiguous", message=told)
-        return self._sought.in_vain(job, self._poll(job))
+            message = f"{len(found)} runs match the one that was started; set ticketInput to identify it"
+            return Outcome(is_success=False, reason="Ambiguous", message=message)
+        return self._sought.note_missing(job, self._poll(job))
 
-    async def _look(self, job: Job[GitHubConfig], github: GitHub, target: _Target, run_id: int) -> Underway | Outcome:
+    async def _check(self, job: Job[GitHubConfig], github: GitHub, target: _Target, run_id: int) -> Underway | Outcome:
         run = await github.run(target.repository, run_id)
         if run.is_completed:
             return await self._ended(job, github, target, run)
-        late = self._late_s(job)
-        if late < 0:
-            return Underway(job.handle, self._poll(job))
-        # What has taken too long is ended, so that a retry does not run beside it.
-        await github.cancel(target.repository, run_id)
-        if late < CANCEL_WITHIN_S:
-            return Underway(job.handle, self._poll(job))
-        told = "the run timed out and did not stop after it was cancelled"
-        return Outcome(is_success=False, reason="RunTimedOut", message=told, url=run.html_url)
+        cancel = partial(github.cancel, target.repository, run_id)
+        return await unfinished(job, cancel, late_s=self._overdue_s(job), poll_s=self._poll(job), url=run.html_url)
 
     async def _ended(self, job: Job[GitHubConfig], github: GitHub, target: _Target, run: WorkflowRun) -> Outcome:
         is_success = run.conclusion == "success"
         if job.purpose == "plan" and job.config.drift == "failure" and run.conclusion in ("success", "failure"):
             return Outcome(is_success=True, is_changed=not is_success, url=run.html_url)
         if not is_success:
-            told = f"the run ended with {run.conclusion}"
-            return Outcome(is_success=False, reason="RunFailed", message=told, url=run.html_url)
+            message = f"the run ended with {run.conclusion}"
+            return Outcome(is_success=False, reason="RunFailed", message=message, url=run.html_url)
         artifacts = await github.artifacts(target.repository, run.id)
         values = await _values(job, github, target.repository, artifacts)
         if job.purpose == "plan":
             if not isinstance(values.get("changed"), bool):
-                told = f'the plan run has no artifact "{job.config.outputs_artifact}" that contains "changed"'
-                return Outcome(is_success=False, reason="NoPlan", message=told, url=run.html_url)
+                message = f'the plan run has no artifact "{job.config.outputs_artifact}" that contains "changed"'
+                return Outcome(is_success=False, reason="NoPlan", message=message, url=run.html_url)
             return Outcome(is_success=True, is_changed=values["changed"], url=run.html_url)
         jobs = await github.jobs(target.repository, run.id)
         outputs = {
@@ -170,11 +162,7 @@ class GitHubActionsPlugin:
 
     async def _github(self, job: Job[GitHubConfig]) -> GitHub:
         config = job.config
-        if config.api_url and config.token is None:
-            told = "a GitHub URL other than the operator's requires its own token"
-            raise ActionError("InvalidConfig", f"action.config.apiUrl: {told}")
-        token = self._token if config.token is None else await job.secrets.reveal(config.token)
-        job.secrets.hide(token)
+        token = await reveal_token(job, config.token, self._token, api_url=config.api_url)
         return GitHub(self._http, token, api=config.api_url or self._api, now_s=job.now.timestamp)
 
     def _underway(self, job: Job[GitHubConfig], target: _Target, run_id: int, url: str) -> Underway:
@@ -182,8 +170,8 @@ class GitHubActionsPlugin:
         where = f"{target.repository.owner}/{target.repository.name}"
         return Underway({"runId": run_id, "url": url, "repository": where}, self._poll(job))
 
-    def _late_s(self, job: Job[GitHubConfig]) -> float:
-        return late_s(job, job.config.timeout_seconds or self._timeout_s)
+    def _overdue_s(self, job: Job[GitHubConfig]) -> float:
+        return overdue_s(job, job.config.timeout_seconds or self._timeout_s)
 
     def _poll(self, job: Job[GitHubConfig]) -> float:
         return float(job.config.poll_seconds or self._poll_s)
@@ -198,49 +186,41 @@ def _target(job: Job[GitHubConfig], purpose: str) -> _Target:
     ref = config.ref or spec.get("ref") or "main"
     for name, value in (("owner", owner), ("repo", repo), ("workflow", workflow), ("ref", ref)):
         if not value or not isinstance(value, str | int):
-            told = f"required; set it here or as spec.{name}"
-            raise ActionError("InvalidConfig", f"action.config.{name}: {told}")
+            message = f"required; set it here or as spec.{name}"
+            raise ActionError("InvalidConfig", f"action.config.{name}: {message}")
     return _Target(Repository(str(owner), str(repo)), str(workflow), str(ref))
 
 
 def _whereabouts(job: Job[GitHubConfig]) -> _Target:
-    """Where the run is to be found, though the type may name another repository by now."""
+    """Returns the repository of the run, even if the type names another one now."""
     owner, _, name = str((job.handle or {}).get("repository", "")).partition("/")
     return _Target(Repository(owner, name), "", "") if name else _target(job, job.purpose)
 
 
 def _inputs(job: Job[GitHubConfig]) -> dict[str, str]:
-    """As given; else those of the spec, where it names a workflow; else the spec itself."""
+    """The configured inputs; else those of the spec, if it names a workflow; else the spec itself."""
     config, spec = job.config, job.spec
     inputs: JsonObject
     if config.inputs is not None:
-        values = {"name": job.name, "namespace": job.namespace, "uid": job.uid, "spec": spec, "outputs": job.outputs}
-        try:
-            inputs = fill(config.inputs, values)
-        except TemplateError as error:
-            raise ActionError("InvalidConfig", f"action.config.inputs: {error}") from error
+        inputs = filled(job, config.inputs, "inputs")
     elif "workflow" in spec:
         given = spec.get("inputs")
         inputs = given if isinstance(given, dict) else {}
     else:
         inputs = {"spec": spec}
     more = {config.ticket_input: job.ticket, config.action_input: job.purpose}
-    return {**{name: _text(each) for name, each in inputs.items()}, **{key: each for key, each in more.items() if key}}
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else encode(value).decode()
+    return {**as_texts(inputs), **{key: each for key, each in more.items() if key}}
 
 
 def _carries(run: WorkflowRun, ticket: str) -> bool:
-    """A ticket that begins like another one is not that one."""
+    """Returns whether the run's name contains the whole ticket: a ticket may be a prefix of another."""
     return re.search(rf"(?<![\w-]){re.escape(ticket)}(?![\w-])", f"{run.display_title} {run.name or ''}") is not None
 
 
 async def _values(
     job: Job[GitHubConfig], github: GitHub, repository: Repository, artifacts: tuple[Artifact, ...]
 ) -> JsonObject:
-    """What the artifact for outputs says. Values may be wrapped as Terraform prints them; sensitive ones stay out."""
+    """Reads the outputs artifact."""
     wanted = (each for each in artifacts if each.name == job.config.outputs_artifact and not each.expired)
     found = next(wanted, None)
     if found is None:

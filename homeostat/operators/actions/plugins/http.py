@@ -1,4 +1,4 @@
-"""Keeps an object of a REST API: created where it is missing, updated where a declared field differs, deleted.
+"""Reconciles an object of a REST API: creates it if it is missing, updates it if a declared field differs, deletes it.
 
     plugin: http
     config:
@@ -8,9 +8,9 @@
       body: {name: "${spec.name}", size: "${spec.size}"}
       outputs: {id: id}
 
-`item` is where the object is; it is read there before anything is done. Where the API names objects itself, `item` is
-made from outputs (`.../${outputs.id}`), and `find` says which member of which list is ours: so an object whose creation
-was not answered is found, and not created twice. Each creation also carries the run's ticket as `Idempotency-Key`.
+`item` is the URL of the object; it is read before each write. If the API assigns ids itself, `item` contains an output
+(`.../${outputs.id}`), and `find` says how to find the object in a list: if the answer to a creation was lost, the
+object is found and not created twice. Each creation also sends the run's ticket as `Idempotency-Key`.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ _MOST_READ, _LONGEST_TOLD = 1 << 16, 300
 
 
 class Find(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Among the items of a list, the one whose field has the value."""
+    """Selects the item of a list whose field has the value."""
 
     url: str
     items: str = ""
-    """Path of the list in the answer; empty where the answer is the list."""
+    """Path of the list in the answer; empty if the answer itself is the list."""
     field: str = "name"
     value: str = "${name}"
 
 
 class HttpConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
     url: str
-    """Where objects are created."""
+    """The URL that objects are created at."""
     item: str
-    """Where the object is."""
+    """The URL of the object."""
     find: Find | None = None
     create_method: Method = "POST"
     update_method: Method = "PUT"
     delete_method: Method = "DELETE"
     headers: dict[str, SecretText] = {}
     body: dict[str, Any] | None = None
-    """What is sent and compared; unless given, the spec."""
+    """What is sent and compared; default: the spec."""
     secrets: dict[str, SecretText] = {}
-    """Members that are sent beside those of the body, and never compared."""
+    """Members that are added to the body when it is sent, and never compared."""
     outputs: dict[str, str] = {}
-    """Outputs of the resource, by paths in the object."""
+    """Outputs of the resource, as paths in the object."""
     timeout_seconds: Annotated[int, Meta(ge=1, le=600)] = 30
 
 
@@ -82,8 +82,8 @@ class HttpPlugin:
         if found is None:
             return Plan(True, Changes(created=1), "does not exist; will be created")
         differing = _differing(job, found)
-        told = "\n".join(map(str, differing)) or "matches the declaration"
-        return Plan(bool(differing), Changes(updated=1 if differing else 0), told, outputs=_outputs(job, found))
+        message = "\n".join(map(str, differing)) or "matches the declaration"
+        return Plan(bool(differing), Changes(updated=1 if differing else 0), message, outputs=_outputs(job, found))
 
     async def apply(self, job: Job[HttpConfig]) -> Outcome:
         found = await self._read(job)
@@ -112,7 +112,7 @@ class HttpPlugin:
         return Outcome(is_success=True, changes=Changes(deleted=1), output="deleted")
 
     async def _read(self, job: Job[HttpConfig]) -> JsonObject | None:
-        """The object as it is; None where it is known not to be there."""
+        """Returns the object; None if it does not exist."""
         try:
             url = fill_url(job.config.item, _values(job))
         except TemplateError as error:
@@ -169,13 +169,13 @@ class HttpPlugin:
         answer = await self._http.send(Request(method, url, headers, body, float(job.config.timeout_seconds)))
         after_s = retry_after_s(answer.headers, job.now.timestamp()) if answer.status in _LATER else None
         if after_s is not None:
-            told = f"HTTP {answer.status}: will retry in {after_s:g} s"
-            raise Wait("RetryLater", timedelta(seconds=min(max(after_s, 1.0), _LONGEST_WAIT_S)), message=told)
+            message = f"HTTP {answer.status}: will retry in {after_s:g} s"
+            raise Wait("RetryLater", timedelta(seconds=min(max(after_s, 1.0), _LONGEST_WAIT_S)), message=message)
         return answer
 
 
 def _values(job: Job[HttpConfig], found: JsonObject | None = None) -> JsonObject:
-    """Of the outputs, those of the object that was found count before those of the last run."""
+    """Values for templates. Outputs of the found object override those of the last run."""
     outputs = {**job.outputs, **(_outputs(job, found) if found is not None else {})}
     return {"name": job.name, "namespace": job.namespace, "uid": job.uid, "spec": job.spec, "outputs": outputs}
 
@@ -226,6 +226,6 @@ def _object(answer: Response) -> JsonObject:
 
 
 def _refused(answer: Response, method: str, secrets: Secrets) -> ActionError:
-    # Scrubbed before it is cut: half a secret could not be recognised.
-    told = secrets.scrub(answer.body[:_MOST_READ].decode(errors="replace"))[:_LONGEST_TOLD].strip()
-    return ActionError("Refused", f"{method}: HTTP {answer.status}{f': {told}' if told else ''}")
+    # Secrets are removed before the text is cut: half a secret would not be recognised.
+    message = secrets.scrub(answer.body[:_MOST_READ].decode(errors="replace"))[:_LONGEST_TOLD].strip()
+    return ActionError("Refused", f"{method}: HTTP {answer.status}{f': {message}' if message else ''}")

@@ -1,4 +1,4 @@
-"""What a plugin is: three methods, and the job that each of them gets.
+"""The protocol of action plugins: three methods, and the job that each of them gets.
 
     class Notes:
         name, version, config = "notes", "1.0.0", NotesConfig
@@ -8,12 +8,12 @@
         async def apply(self, job: Job[NotesConfig]) -> Outcome: ...
         async def destroy(self, job: Job[NotesConfig]) -> Outcome: ...
 
-A `Local` plugin does its work in the call. What was cut off is planned anew, and applied again only if the plan finds
-something left; destroying what is not there succeeds. A `Remote` one starts runs of another system and follows them:
-each carries the job's ticket, by which it is found again after a crash.
+A `Local` plugin does its work in the call. An interrupted run is planned again, and applied again only if the plan
+finds differences; destroying what does not exist succeeds. A `Remote` plugin starts runs of another system and follows
+them: each run carries the job's ticket, by which it is found again after a crash.
 
-`plan` and `follow` change nothing. `ActionError` is a failure, `Wait` is none: what is asked for cannot be told or done
-just now. What all plugins have besides is in `anyplugin.py`.
+`plan` and `follow` change nothing. `ActionError` is a failure; `Wait` is not: it asks to be called again later. What
+all plugins have in common is in `configuration.py`.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ __all__ = ["ActionError", "Job", "Local", "Plugin", "Reconciler", "Remote", "Sta
 
 
 class ActionError(PluginError):
-    """It did not work."""
+    """The plugin reports a failure."""
 
 
 class State(Protocol):
-    """Bytes that a plugin keeps for a resource between its runs, such as Terraform's state. They may be secret."""
+    """Bytes that a plugin stores for a resource between runs, such as Terraform's state. They may be secret."""
 
     async def load(self) -> bytes:
-        """Empty where nothing was saved."""
+        """Returns what was saved last; empty if nothing was."""
 
     async def save(self, data: bytes) -> None:
-        """On disk when it returns; nothing at all removes what was saved."""
+        """Returns when the data is on disk; empty data deletes the state."""
 
 
 def _ignore(_: str) -> None:
@@ -51,10 +51,10 @@ def _ignore(_: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(AnyJob[C]):
-    """One thing to do for one resource. `ticket` and `handle` are those of the run; without a run they are empty.
+    """One call of a plugin for one resource. `ticket` and `handle` are those of the run; without a run they are empty.
 
-    `is_applied`: the resource's declaration, as it is now, was applied before. `echo` takes what is printed on the way,
-    for people to read before the run has ended; secrets are taken out of it.
+    `is_applied`: the current declaration was applied before. `echo` publishes output while the run is in progress, with
+    secrets removed.
     """
 
     kind: str
@@ -74,10 +74,10 @@ class Job(AnyJob[C]):
 
 
 class Plugin(AnyPlugin[C_co], Protocol[C_co]):
-    """It may also have `type_only`, a frozenset of wire names: fields of the configuration that are for types to set,
-    and not for resources by themselves; `addresses` and `credentials`, alike: where it calls, and what it proves itself
-    with there, so that a resource sends nobody else's credentials elsewhere; and `runs_programs = True`, where it runs
-    some on the operator's machine: then it is off unless whoever started the operator has allowed that.
+    """Optional attributes: `type_only`, a frozenset of wire names of configuration fields that only a type may set;
+    `addresses` and `credentials`, frozensets of the fields with addresses and with credentials, so that a resource
+    cannot send credentials of its type elsewhere; and `runs_programs = True` if the plugin runs programs on the
+    operator's machine: such a plugin is off unless the operator was started with `--allow-programs`.
     """
 
     async def plan(self, job: Job[Any]) -> Plan: ...
@@ -93,14 +93,14 @@ class Local(Plugin[C_co], Protocol[C_co]):
 @runtime_checkable
 class Remote(Plugin[C_co], Protocol[C_co]):
     async def start(self, job: Job[Any]) -> Underway | Outcome:
-        """Starts what the job's purpose says. Without a handle where the answer was lost: `follow` finds out."""
+        """Starts a run for the job's purpose. If the answer was lost, returns no handle; `follow` then searches."""
 
     async def follow(self, job: Job[Any]) -> Underway | Outcome | Lost:
-        """How the run stands, by its handle or, without one, by its ticket."""
+        """Returns the state of the run, found by its handle or, without one, by its ticket."""
 
 
 class Reconciler(Plugin[C_co], Protocol[C_co]):
-    """A plugin that claims types of resources by name. It is a `Local` or a `Remote` one besides."""
+    """A `Local` or `Remote` plugin that claims resource types by name."""
 
     @property
     def resource_types(self) -> tuple[str, ...]: ...

@@ -1,4 +1,4 @@
-"""Going after a run of another system: when it is late, when it is lost, and what it leaves."""
+"""What plugins that start runs of another system share: inputs, credentials, timeouts, lost runs and outputs."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from homeostat.external.forges.forge import (
     UncertainError,
     UnreachedError,
 )
+from homeostat.external.secrets.secrets import SecretText
 from homeostat.objects.decision import Wait
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.objects.time.timestamp import format_time
-from homeostat.operators.actions.plugins.plugin import Job
-from homeostat.operators.actions.runs.run import Outcome
-from homeostat.operators.actions.world import Lost, Underway
+from homeostat.operators.actions.plugins.plugin import ActionError, Job
+from homeostat.operators.actions.plugins.template import TemplateError, fill
+from homeostat.operators.actions.runs.run import Changes, Outcome
+from homeostat.operators.actions.world import Lost, Plan, Underway
 
 T = TypeVar("T")
 
 CANCEL_WITHIN_S: Final = 600.0
-"""How long a run that has taken too long may take to be cancelled."""
+"""How long a cancelled run may take to stop."""
 _SHOWS_WITHIN_S = 60.0
 _BREAK_S = 30.0
 _SKEW_S = 5.0
 _TROUBLE_S = 30.0
 
 
-class Sought:
-    """Runs that are looked for by their tickets. One is lost only once this process has looked for it for a while,
-    without a break: a run shows a little after it was started, and who started it may have died the moment before.
+class MissingRuns:
+    """Runs that are searched for by ticket. A run is lost only after this process has searched for it for a while
+    without a break: a run appears some time after it was started, possibly by another process a moment ago.
     """
 
     def __init__(self) -> None:
         self._looks: dict[str, tuple[datetime, datetime]] = {}
 
-    def in_vain(self, job: Job[Any], poll_s: float) -> Underway | Lost:
+    def note_missing(self, job: Job[Any], poll_s: float) -> Underway | Lost:
         first, last = self._looks.get(job.ticket, (job.now, job.now))
         if job.now - last > timedelta(seconds=_BREAK_S):
             first = job.now
@@ -52,8 +54,8 @@ class Sought:
         self._looks.pop(ticket, None)
 
 
-class Claims:
-    """Which runs are known to be whose, so that nobody takes another's for its own."""
+class RunOwners:
+    """The tickets of known runs, so that no job takes over the run of another."""
 
     def __init__(self, most: int = 10_000) -> None:
         self._tickets: dict[int, str] = {}
@@ -64,18 +66,18 @@ class Claims:
             del self._tickets[next(iter(self._tickets))]
         self._tickets[run_id] = ticket
 
-    def is_anothers(self, run_id: int, ticket: str) -> bool:
+    def is_owned_by_another(self, run_id: int, ticket: str) -> bool:
         return self._tickets.get(run_id, ticket) != ticket
 
 
-def sought_since(job: Job[Any]) -> str:
-    """From when on a run may be the job's, by the other side's clock."""
+def started_since(job: Job[Any]) -> str:
+    """The earliest time, by the clock of the other system, at which the job's run can have started."""
     assert job.began is not None
     return format_time(job.began - timedelta(seconds=_SKEW_S))
 
 
-def late_s(job: Job[Any], timeout_s: float) -> float:
-    """How much longer than allowed it has taken; negative while it may go on."""
+def overdue_s(job: Job[Any], timeout_s: float) -> float:
+    """Returns how much longer than allowed the run has taken; negative before its timeout."""
     assert job.began is not None
     return (job.now - job.began).total_seconds() - timeout_s
 
@@ -86,7 +88,7 @@ def later(error: ForgeError) -> Wait:
 
 
 async def started(start: Awaitable[T], underway: Callable[[T], Underway], *, poll_s: float) -> Underway | Outcome:
-    """What is known once a run was to be started: where it is, that it was refused, or that it is to be looked for."""
+    """Awaits the start of a run: it is in progress, it was refused, or `follow` has to search for it."""
     try:
         found = await start
     except (RateLimitedError, UnreachedError) as error:
@@ -98,20 +100,66 @@ async def started(start: Awaitable[T], underway: Callable[[T], Underway], *, pol
     return underway(found)
 
 
-async def followed(look: Awaitable[Underway | Outcome | Lost], *, overdue_s: float) -> Underway | Outcome | Lost:
+async def followed(observation: Awaitable[Underway | Outcome | Lost], *, late_s: float) -> Underway | Outcome | Lost:
     try:
-        return await look
+        return await observation
     except (RateLimitedError, UnreachedError, UncertainError) as error:
         raise later(error) from error
     except RefusedError as error:
-        # A token that has expired says nothing about the run.
-        if error.status in (401, 403) and overdue_s < CANCEL_WITHIN_S:
+        # With an expired token, the state of the run is unknown.
+        if error.status in (401, 403) and late_s < CANCEL_WITHIN_S:
             raise later(error) from error
         return Outcome(is_success=False, reason=error.reason, message=str(error))
 
 
+def plan_of_remote(job: Job[Any], *, has_plan: bool, option: str) -> Plan:
+    """`option` is the field of the configuration that enables runs of a plan."""
+    if not job.is_applied:
+        return Plan(True, Changes(updated=1), "not applied yet")
+    if has_plan:
+        return Plan(None)
+    return Plan(False, output=f"{option} is not set; drift is not checked", is_assumed=True)
+
+
+async def unfinished(
+    job: Job[Any], cancel: Callable[[], Awaitable[object]], *, late_s: float, poll_s: float, url: str
+) -> Underway | Outcome:
+    """Reports a run that has not ended. After its timeout the run is cancelled, so that no retry runs beside it."""
+    if late_s >= 0:
+        await cancel()
+    if late_s < CANCEL_WITHIN_S:
+        return Underway(job.handle, poll_s)
+    message = "the run timed out and did not stop after it was cancelled"
+    return Outcome(is_success=False, reason="RunTimedOut", message=message, url=url)
+
+
+async def reveal_token(job: Job[Any], own: SecretText | None, usual: str, *, api_url: str) -> str:
+    """The configured token, or the one of the operator. The latter is never sent to a configured `api_url`."""
+    if api_url and own is None:
+        message = "a URL other than the operator's requires its own token"
+        raise ActionError("InvalidConfig", f"action.config.apiUrl: {message}")
+    token = usual if own is None else await job.secrets.reveal(own)
+    job.secrets.hide(token)
+    return token
+
+
+def filled(job: Job[Any], template: JsonObject, field: str) -> JsonObject:
+    """Fills in the values of the resource; `field` names the template in errors."""
+    values = {"name": job.name, "namespace": job.namespace, "uid": job.uid, "spec": job.spec, "outputs": job.outputs}
+    try:
+        found: JsonObject = fill(template, values)
+    except TemplateError as error:
+        raise ActionError("InvalidConfig", f"action.config.{field}: {error}") from error
+    return found
+
+
+def as_texts(values: JsonObject) -> dict[str, str]:
+    """Inputs and variables are strings: other values are sent as JSON."""
+    return {name: each if isinstance(each, str) else encode(each).decode() for name, each in values.items()}
+
+
 def bare_outputs(raw: JsonObject) -> JsonObject:
-    """Values may be wrapped as Terraform prints them; sensitive ones stay out."""
+    """Unwraps values that Terraform has printed as `{value, type, sensitive}`, without the sensitive ones."""
     return {
         name: each["value"] if _is_wrapped(each) else each
         for name, each in raw.items()

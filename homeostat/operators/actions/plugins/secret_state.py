@@ -20,7 +20,7 @@ _FIELD_MANAGER = "homeostat-actions"
 
 
 class SecretState:
-    """Of one resource. The first Secret names the generation of parts that counts."""
+    """The state of one resource. The first Secret names the current generation of parts."""
 
     def __init__(self, client: Client, namespace: str, uid: str) -> None:
         self._client, self._namespace = client, namespace

@@ -1,7 +1,7 @@
-"""Texts with holes, `/databases/${spec.name}`, filled in from a resource. Pure.
+"""Templates such as `/databases/${spec.name}`, filled with values of a resource. Pure.
 
-A hole names a path in the values; dots lead into objects. Filled into a URL, a value is one segment and stays one: it
-cannot add a path, a query or a host. In a body a text that is one hole becomes the value itself, of whatever type.
+A placeholder is a path in the values; dots lead into objects. In a URL a value is escaped as one segment: it cannot add
+a path, a query or a host. In a body, a string that is one placeholder becomes the value itself, of any type.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 from homeostat.objects.json import Json
 
-_holes = re.compile(r"\$\{([A-Za-z0-9_.-]+)\}")
+_placeholders = re.compile(r"\$\{([A-Za-z0-9_.-]+)\}")
 
 
 class TemplateError(Exception):
-    """A hole has no value, or one that cannot stand there."""
+    """A placeholder has no value, or one that is not allowed there."""
 
 
 def fill_url(template: str, values: Mapping[str, Any]) -> str:
@@ -29,10 +29,10 @@ def fill_text(template: str, values: Mapping[str, Any]) -> str:
 
 
 def fill(template: Json, values: Mapping[str, Any]) -> Json:
-    """Every text in a JSON value. A member whose hole has no value is left out."""
+    """Fills every string of a JSON value. A member whose placeholder has no value is omitted."""
     match template:
         case str():
-            whole = _holes.fullmatch(template)
+            whole = _placeholders.fullmatch(template)
             return lookup(whole[1], values) if whole else fill_text(template, values)
         case dict():
             return {key: filled for key, each in template.items() if (filled := _optional(each, values)) is not None}
@@ -52,7 +52,7 @@ def lookup(path: str, values: Mapping[str, Any]) -> Json:
 
 
 def _optional(template: Json, values: Mapping[str, Any]) -> Json:
-    if isinstance(template, str) and _holes.fullmatch(template):
+    if isinstance(template, str) and _placeholders.fullmatch(template):
         try:
             return fill(template, values)
         except TemplateError:
@@ -61,15 +61,15 @@ def _optional(template: Json, values: Mapping[str, Any]) -> Json:
 
 
 def _filled(template: str, values: Mapping[str, Any], written: Callable[[str], str]) -> str:
-    def value_of(hole: re.Match[str]) -> str:
-        value = lookup(hole[1], values)
+    def value_of(placeholder: re.Match[str]) -> str:
+        value = lookup(placeholder[1], values)
         if isinstance(value, bool):
             return written("true" if value else "false")
         if not isinstance(value, str | int | float):
-            raise TemplateError(f'"${{{hole[1]}}}" is neither a string nor a number')
+            raise TemplateError(f'"${{{placeholder[1]}}}" is neither a string nor a number')
         text = str(value)
         if text in ("", ".", ".."):
-            raise TemplateError(f'"${{{hole[1]}}}" is "{text}", which cannot be part of a URL')
+            raise TemplateError(f'"${{{placeholder[1]}}}" is "{text}", which cannot be part of a URL')
         return written(text)
 
-    return _holes.sub(value_of, template)
+    return _placeholders.sub(value_of, template)

@@ -1,4 +1,4 @@
-"""Keeps what a Terraform configuration declares, by `terraform` or `tofu`.
+"""Reconciles resources by a Terraform configuration, with `terraform` or `tofu`.
 
     plugin: terraform
     config:
@@ -8,9 +8,9 @@
           resource "terraform_data" "db" { input = var.size }
           output "id" { value = terraform_data.db.id }
 
-The members of the resource's spec are the variables. The state is kept by the plane, in Secrets, unless the files name
-a backend of their own. A plan with changes is drift where nothing else was declared. An apply that was cut off goes on
-from the state that it left behind. Sensitive outputs stay in the state.
+The members of the resource's spec are the variables. The state is stored in Secrets, unless the files configure another
+backend. A plan with changes is drift if the declaration has not changed. An interrupted apply continues from the state
+that it left. Sensitive outputs stay in the state.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _LONGEST_ERROR = 1000
 
 class TerraformConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
     files: Annotated[dict[str, str], Meta(min_length=1)]
-    """By names relative to the working directory."""
+    """The text of each file, by its path relative to the working directory."""
     program: str = ""
-    """`terraform` or `tofu`, or a path; unless given, whichever is there."""
+    """`terraform`, `tofu` or a path; default: the one that is installed."""
     environment: dict[str, SecretText] = {}
     variables: dict[str, Any] = {}
-    """Beside those of the spec, which count first."""
+    """Additional variables; the spec overrides them."""
     timeout_seconds: Annotated[int, Meta(ge=1, le=86_400)] = 3600
     memory_mebibytes: Annotated[int, Meta(ge=256, le=1 << 20)] = 4096
 
 
 class Line(msgspec.Struct, frozen=True, rename={"message": "@message", "level": "@level"}):
-    """One line of what Terraform prints with `-json`."""
+    """One line of Terraform's output with `-json`."""
 
     type: str = ""
     level: str = ""
@@ -110,7 +110,7 @@ class TerraformPlugin:
         return Outcome(is_success=True, changes=_changes(done, "destroy"), output=_text(done))
 
     async def _change(self, job: Job[TerraformConfig], command: str) -> Finished:
-        """Whatever came of it, what it made is in the state, and the state is kept."""
+        """Saves the state even if the command fails: it describes what was created."""
         try:
             return await self._run(job, command, "-auto-approve", "-json")
         finally:
@@ -138,7 +138,7 @@ class TerraformPlugin:
             environment={"PATH": self._path, **_FIXED, **await job.secrets.reveal_all(job.config.environment)},
             timeout_s=float(job.config.timeout_seconds),
             memory_bytes=job.config.memory_mebibytes << 20,
-            # Asked in this way it ends what it has begun and writes its state.
+            # On SIGINT Terraform finishes its current operations and writes its state.
             stop_signal=signal.SIGINT,
             grace_s=_GRACE_S,
             lock=job.directory / LOCK,
@@ -158,7 +158,7 @@ class TerraformPlugin:
 
 
 def _lay_out(directory: Path, files: dict[str, str], variables: JsonObject, kept: bytes) -> None:
-    """The files as declared, without those of another declaration, and the newest state."""
+    """Writes the declared files and the newest state, and removes files of earlier declarations."""
     for old in (*directory.glob("*.tf"), *directory.glob("*.tf.json")):
         old.unlink()
     for name, text in files.items():
@@ -215,6 +215,6 @@ def _changes(done: Finished, operation: str) -> Changes:
 
 def _failure(done: Finished, secrets: Secrets) -> str:
     errors = [each.message for each in _lines(done) if each.level == "error"]
-    told = "\n".join(errors) or done.stderr.decode(errors="replace").strip() or _text(done)
-    # Scrubbed before it is shortened: half a secret could not be recognised.
-    return shortened(secrets.scrub(told), _LONGEST_ERROR)
+    message = "\n".join(errors) or done.stderr.decode(errors="replace").strip() or _text(done)
+    # Secrets are removed before the text is cut: half a secret would not be recognised.
+    return shortened(secrets.scrub(message), _LONGEST_ERROR)

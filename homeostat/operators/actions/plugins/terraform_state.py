@@ -1,7 +1,7 @@
-"""Terraform's state as bytes, and which of two copies of it is the newer one. Pure.
+"""Finds the newer of two copies of a Terraform state. Pure.
 
-A state has a lineage, which is its identity, and a serial, which grows with every change. While Terraform works, the
-copy in its directory is ahead of the one that is kept: after a crash it holds what was made and not kept yet.
+A state has a lineage, which is its identity, and a serial, which grows with every change. While Terraform runs, the
+copy in its directory is newer than the saved one: after a crash it describes what was created and not saved yet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Stamp(msgspec.Struct, frozen=True):
 
 
 def stamp_of(state: bytes) -> Stamp | None:
-    """None for what is no state."""
+    """None if the bytes are not a state."""
     try:
         found = msgspec.json.decode(state, type=Stamp)
     except msgspec.DecodeError:
@@ -24,7 +24,7 @@ def stamp_of(state: bytes) -> Stamp | None:
 
 
 def newer_state(kept: bytes, here: bytes) -> bytes:
-    """What is kept counts, unless the copy here is a later one of the same state, or the only one."""
+    """Returns the saved copy, unless the local one is newer and of the same lineage, or the only one."""
     ours, theirs = stamp_of(here), stamp_of(kept)
     if ours is None:
         return kept

@@ -12,11 +12,11 @@ from homeostat.external.process import Finished, Program, ProgramBusyError, lock
 from homeostat.objects.decision import Wait
 
 LOCK: Final = ".homeostat-lock"
-_LOOK_AGAIN: Final = timedelta(seconds=5)
+_RETRY_AFTER: Final = timedelta(seconds=5)
 
 
 def enter(directory: Path) -> None:
-    """Makes the directory; `Wait` while a program that an operator started, which was then killed, works in it."""
+    """Creates the directory. Raises `Wait` while a program that a killed operator has started still runs in it."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with locked(directory / LOCK, "a program"):
@@ -33,18 +33,18 @@ async def run_alone(program: Program) -> Finished:
 
 
 def as_text(echo: Callable[[str], None]) -> Callable[[bytes], None]:
-    """Characters may come in halves."""
+    """Decodes UTF-8 from chunks that may split characters."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     return lambda chunk: echo(decode(chunk))
 
 
 def as_lines(echo: Callable[[str], None]) -> Callable[[bytes], None]:
-    """Of what comes in pieces, one whole line after the other, without its end."""
-    held = ""
+    """Splits chunks into complete lines, without their ends."""
+    rest = ""
 
     def take(text: str) -> None:
-        nonlocal held
-        *lines, held = (held + text).split("\n")
+        nonlocal rest
+        *lines, rest = (rest + text).split("\n")
         for each in lines:
             echo(each)
 
@@ -52,4 +52,4 @@ def as_lines(echo: Callable[[str], None]) -> Callable[[bytes], None]:
 
 
 def _later(error: ProgramBusyError) -> Wait:
-    return Wait(error.reason, _LOOK_AGAIN, message=str(error))
+    return Wait(error.reason, _RETRY_AFTER, message=str(error))

@@ -1,8 +1,7 @@
-"""A resource and what its type says, as a job for the plugin that is to do it.
+"""Assigns a resource to its plugin: makes the job from the resource and its type.
 
-A run is followed by the plugin, the spec and the configuration that the resource had when the run began: what is
-declared meanwhile is about the next one. What the type says is taken as it is now, since it is not the resource's to
-tell.
+A run is followed with the plugin, the spec and the configuration that the resource had when the run began; a later
+declaration is for the next run. The fields of the type are always the current ones.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from homeostat.operators.actions.world import Fault
 
 
 class Wanted(NamedTuple):
-    """What a resource declares, with what its type adds."""
+    """The declaration of a resource, completed by its type."""
 
     action: Effective
     digest: str
@@ -48,7 +47,7 @@ _declaration = msgspec.json.Decoder(_Declaration)
 
 
 class Assignments:
-    """`type_of` gives a resource's type as it is now."""
+    """`type_of` returns the current type of a resource."""
 
     def __init__(self, type_of: Callable[[Resource], ResourceTypeSpec], dependencies: Dependencies) -> None:
         self._type_of, self._dependencies = type_of, dependencies
@@ -59,7 +58,7 @@ class Assignments:
         return Wanted(action, declaration_digest(obj.spec, action.plugin, action.config))
 
     def declaration(self, obj: Resource, plugin: str) -> str:
-        """What a run of this plugin has to keep: runs that end within a call have nothing to be followed by."""
+        """Returns what a run of this plugin stores: only runs of remote plugins are followed later."""
         try:
             is_remote = isinstance(self._dependencies.plugins.get(plugin), Remote)
         except UnknownPluginError:
@@ -74,7 +73,7 @@ class Assignments:
             return Fault("NoPlugin", self._without_plugin(self._type_of(obj).name))
         try:
             plugin = self._dependencies.plugins.get(action.plugin)
-            # Not part of what is declared: a process that was started otherwise applies nothing anew.
+            # PLUGIN_CONFIGS is not part of the digest: other settings of the process do not cause a new apply.
             config = {**self._dependencies.settings.configs.get(action.plugin, {}), **action.config}
             read = read_config(plugin, config, (obj.action or ActionReference()).config)
         except (UnknownPluginError, ActionError) as error:
@@ -82,21 +81,20 @@ class Assignments:
         return Assignment(plugin, self._job(obj, status, wanted.digest, read, run))
 
     def _without_plugin(self, type_name: str) -> str:
-        told = "neither the resource nor its type sets an action plugin"
+        message = "neither the resource nor its type sets an action plugin"
         if claimants := self._dependencies.disputes.get(type_name):
-            return (
-                f"{told}, and several reconcilers claim the type: {', '.join(claimants)}; set action.plugin of the type"
-            )
+            claims = ", ".join(claimants)
+            return f"{message}, and several reconcilers claim the type: {claims}; set action.plugin of the type"
         broken = "; ".join(f"{name}: {why}" for name, why in sorted(self._dependencies.plugins.troubles.items()))
-        told = f"{told}, and no reconciler has claimed the type"
-        return f"{told}; these reconcilers failed to load: {broken}" if broken else told
+        message = f"{message}, and no reconciler has claimed the type"
+        return f"{message}; these reconcilers failed to load: {broken}" if broken else message
 
     def of_run(self, obj: Resource, status: ResourceStatus, run: Run) -> Assignment | Fault:
-        """With what was declared when the run began."""
+        """Makes the job from the declaration at the time when the run began."""
         was = _as_begun(obj, run)
         wanted = self.wanted(was)
         if run.plugin and run.plugin != wanted.action.plugin:
-            # The type names another plugin by now, and its configuration is for that one.
+            # The type names another plugin now, and its configuration is for that one.
             wanted = Wanted(Effective(run.plugin, (was.action or ActionReference()).config), run.digest)
         return self.make(was, status, wanted, run=run)
 
@@ -136,5 +134,5 @@ def _as_begun(obj: Resource, run: Run) -> Resource:
 
 
 def _was_applied(run: Run | None, digest: str) -> bool:
-    """A run whose success is being concluded counts, though the status does not say so yet."""
+    """A successful run counts although the status does not show it yet."""
     return run is not None and run.outcome is not None and run.purpose == "apply" and run.digest == digest

@@ -1,4 +1,4 @@
-"""The end of a reconciliation: what the status says, what the record keeps, and when the next one comes. Pure."""
+"""The end of a reconciliation: its status, its history entry, and the time of the next one. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from homeostat.operators.actions.action import Abandon, Adopt, Begin, Start
 from homeostat.operators.actions.api import REQUESTED, ReconciliationSpec, Resource, ResourceStatus
 from homeostat.operators.actions.runs.history import Prune, Record, plan_history
 from homeostat.operators.actions.runs.run import Outcome, Purpose, Trigger, shortened
-from homeostat.operators.actions.schedule import after, asked_s, retry_delay_s, trigger_of
+from homeostat.operators.actions.schedule import after, requested_delay_s, retry_delay_s, trigger_of
 from homeostat.operators.actions.world import Fault, World
 
 Action = Begin | Start | Adopt | Abandon | Record | Prune
@@ -21,8 +21,8 @@ _NONE = Outcome(is_success=False)
 _LONGEST_MESSAGE = 1024
 
 
-class Look:
-    """A resource as a decision sees it, and what follows from it alone."""
+class Context:
+    """What a decision works on: the resource, its status and the world."""
 
     def __init__(self, resource: Resource, status: ResourceStatus, world: World) -> None:
         self.resource, self.status, self.world = resource, status, world
@@ -47,7 +47,7 @@ class Look:
 
     @property
     def retries_before(self) -> int:
-        """Failures count for one declaration, and anew for its destruction."""
+        """Failures are counted for each declaration, and separately for its destruction."""
         if self.status.run is not None:
             return self.status.retries
         is_new = self.trigger in ("initial", "spec_change")
@@ -55,37 +55,37 @@ class Look:
         return 0 if is_new else self.status.retries
 
 
-def succeed(look: Look, outcome: Outcome) -> Decision[Action]:
-    world, run = look.world, look.status.run
+def succeed(context: Context, outcome: Outcome) -> Decision[Action]:
+    world, run = context.world, context.status.run
     digest = run.digest if run is not None else world.digest
-    fields = _closed(look) | {
+    fields = _closed(context) | {
         "phase": "ready",
         "message": shortened(outcome.message, _LONGEST_MESSAGE),
         "retries": 0,
-        "nextRun": after(world.ended, asked_s(outcome.again_after_seconds, world.pace.interval_s)),
-        "reconciledGeneration": run.generation if run is not None else look.resource.metadata.generation,
+        "nextRun": after(world.ended, requested_delay_s(outcome.again_after_seconds, world.pace.interval_s)),
+        "reconciledGeneration": run.generation if run is not None else context.resource.metadata.generation,
         "appliedDigest": digest,
         "hasEffects": True,
     }
     if outcome.outputs:
         fields["outputs"] = outcome.outputs
     is_applied = run is not None and run.purpose == "apply"
-    told = outcome.message or "Applied the declaration"
+    message = outcome.message or "Applied the declaration"
     return Decision(
-        _recorded(look, outcome),
-        conditions.of_success(look.status, outcome.conditions),
+        _recorded(context, outcome),
+        conditions.of_success(context.status, outcome.conditions),
         status=fields,
-        notices=(Notice("Normal", "Reconciled", told),) if is_applied else (),
+        notices=(Notice("Normal", "Reconciled", message),) if is_applied else (),
     )
 
 
-def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") -> Decision[Action]:
-    """`outcome` is that of the run, which may have succeeded where what came after it failed."""
-    world, run = look.world, look.status.run
-    is_deleting = look.resource.is_terminating and (run is None or run.purpose == "destroy")
+def fail(context: Context, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") -> Decision[Action]:
+    """`outcome` is the outcome of the run, which may have succeeded although the verification failed."""
+    world, run = context.world, context.status.run
+    is_deleting = context.resource.is_terminating and (run is None or run.purpose == "destroy")
     message = shortened(f"{fault.reason}: {fault.message}", _LONGEST_MESSAGE)
-    retries = look.retries_before
-    fields = _closed(look) | {
+    retries = context.retries_before
+    fields = _closed(context) | {
         "phase": "deleting" if is_deleting else "failed",
         "message": message,
         "retries": retries + 1,
@@ -95,45 +95,45 @@ def fail(look: Look, fault: Fault, outcome: Outcome = _NONE, *, plan: str = "") 
         fields |= {"appliedDigest": run.digest, "reconciledGeneration": run.generation}
         fields |= {"outputs": outcome.outputs} if outcome.outputs else {}
     elif run is not None and run.purpose == "apply":
-        # It may have come half way: what was applied before is not there for certain any more.
+        # The failed run may have changed a part of what was applied before.
         fields["appliedDigest"] = None
     return Decision(
-        _recorded(look, outcome, error=message, plan=plan),
+        _recorded(context, outcome, error=message, plan=plan),
         conditions.of_failure(message, outcome.conditions, is_deleting=is_deleting),
         status=fields,
         notices=(Notice("Warning", "ReconcileFailed", message),),
     )
 
 
-def finish_destroy(look: Look, outcome: Outcome) -> Decision[Action]:
-    fields = _closed(look) | {"phase": "deleting", "message": "", "retries": 0, "isDestroyed": True, "outputs": None}
-    return Decision(_recorded(look, outcome), conditions.of_destruction(), status=fields)
+def finish_destroy(context: Context, outcome: Outcome) -> Decision[Action]:
+    fields = _closed(context) | {"phase": "deleting", "message": "", "retries": 0, "isDestroyed": True, "outputs": None}
+    return Decision(_recorded(context, outcome), conditions.of_destruction(), status=fields)
 
 
-def _closed(look: Look) -> JsonObject:
-    run = look.status.run
+def _closed(context: Context) -> JsonObject:
+    run = context.status.run
     return {
         "run": None,
-        "reconciliations": look.status.reconciliations + 1,
-        "lastRun": format_micro_time(look.world.ended),
-        "attemptedDigest": run.digest if run is not None else look.world.digest,
-        "handledRequest": run.requested if run is not None else look.requested,
+        "reconciliations": context.status.reconciliations + 1,
+        "lastRun": format_micro_time(context.world.ended),
+        "attemptedDigest": run.digest if run is not None else context.world.digest,
+        "handledRequest": run.requested if run is not None else context.requested,
     }
 
 
-def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") -> tuple[Record | Prune, ...]:
-    resource, world, run = look.resource, look.world, look.status.run
+def _recorded(context: Context, outcome: Outcome, *, error: str = "", plan: str = "") -> tuple[Record | Prune, ...]:
+    resource, world, run = context.resource, context.world, context.status.run
     began = run.began if run is not None else format_micro_time(world.now)
     phase: Literal["completed", "failed"] = "failed" if error else "completed"
-    is_plan = _purpose(look) == "plan"
+    is_plan = _purpose(context) == "plan"
     spec = ReconciliationSpec(
         resource_kind=world.kind,
         resource_version=world.version,
         resource_name=resource.metadata.name,
         resource_uid=resource.metadata.uid,
         generation=run.generation if run is not None else resource.metadata.generation,
-        trigger=look.trigger,
-        purpose=_purpose(look),
+        trigger=context.trigger,
+        purpose=_purpose(context),
         ticket=run.ticket if run is not None else "",
         is_success=not error,
         phase=phase,
@@ -148,10 +148,10 @@ def _recorded(look: Look, outcome: Outcome, *, error: str = "", plan: str = "") 
         finished=format_micro_time(world.ended),
         duration_seconds=max((world.ended - parse_time(began)).total_seconds(), 0.0),
     )
-    return plan_history(resource, look.status.reconciliations + 1, spec, world.pace.keep)
+    return plan_history(resource, context.status.reconciliations + 1, spec, world.pace.keep)
 
 
-def _purpose(look: Look) -> Purpose:
-    if look.status.run is not None:
-        return look.status.run.purpose
-    return "destroy" if look.resource.is_terminating else "plan"
+def _purpose(context: Context) -> Purpose:
+    if context.status.run is not None:
+        return context.status.run.purpose
+    return "destroy" if context.resource.is_terminating else "plan"

@@ -1,8 +1,8 @@
-"""The record of reconciliations: what goes into it, and what leaves it. Pure.
+"""The history of reconciliations: which entries are written and which are removed. Pure.
 
-Each reconciliation is one entry under a name that is known beforehand, so that writing it again replaces it, and the
-one that makes room for it is known without looking. A resource keeps its newest entries, and none that is too old;
-when it is gone, its entries stay until they are.
+Each reconciliation is one entry. Its name is known beforehand, so writing it again replaces it, and the entry to prune
+is known without a list. A resource keeps its newest entries, up to a maximum age. The entries of a deleted resource
+stay until they reach that age.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _LONGEST_NAME = 200
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Write an entry; one that is there under the name goes."""
+    """Write an entry; it replaces an existing one of the same name."""
 
     name: str
     spec: ReconciliationSpec
     number: str = ""
-    """The resource's, where it has one."""
+    """The number of the resource, if it has one."""
 
 
 class Prune(msgspec.Struct, frozen=True):
-    """Remove an entry, if it is there."""
+    """Remove an entry, if it exists."""
 
     name: str
 
 
 def record_name(resource: Resource) -> str:
-    """What the names of all that is recorded of a resource begin with."""
+    """Returns the prefix of the names of all history entries of a resource."""
     metadata = resource.metadata
     stem = metadata.name[:_LONGEST_NAME].rstrip("-.")
     return f"{stem}-{digest_of(metadata.uid)[:8]}"
@@ -61,7 +61,7 @@ def entry_object(record: Record, namespace: str) -> JsonObject:
 
 
 def plan_history(resource: Resource, number: int, spec: ReconciliationSpec, keep: Keep) -> tuple[Record | Prune, ...]:
-    """The one that makes room, and the new entry: at no time are there too many."""
+    """Returns the entry to prune and then the new one, so that there are never too many."""
     record = Record(entry_name(resource, number), spec, resource.metadata.labels.get(ID, ""))
     surplus = number - keep.entries
     return (Prune(entry_name(resource, surplus)), record) if surplus > 0 else (record,)
@@ -80,17 +80,17 @@ class KeptSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """An entry that is there, as far as it is asked whether it may stay."""
+    """The fields of an existing entry that decide whether it is kept."""
 
     metadata: KeptMetadata
     spec: KeptSpec
 
 
 class HistorySweep:
-    """Finds entries that are too old, and those of resources that keep fewer than they did; `keep_of` goes by kind.
+    """Finds entries that are too old or too many; `keep_of` returns the history settings of a kind.
 
-    Entries come page by page in the order of their names, so those of one resource come together, and no more of them
-    are held at a time than a page and what goes on from the page before.
+    Entries come page by page in the order of their names, so those of one resource come together. In memory are only
+    one page and the unfinished resource of the page before.
     """
 
     def __init__(self, keep_of: Callable[[str], Keep], *, now: datetime) -> None:
@@ -98,7 +98,7 @@ class HistorySweep:
         self._open: defaultdict[str, list[Kept]] = defaultdict(list)
 
     def take(self, page: Iterable[Kept]) -> list[Kept]:
-        """The surplus of resources that the page has nothing more of."""
+        """Returns the surplus of resources whose entries are complete."""
         found = set()
         for each in page:
             self._open[each.spec.resource_uid].append(each)

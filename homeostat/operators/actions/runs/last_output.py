@@ -1,9 +1,8 @@
-"""What the run of a resource has printed so far or, where none is under way, what the last one has printed; and which
-run that is.
+"""Reads the output of the current run of a resource or, if there is none, of its last run; and which run that is.
 
-The last one is what the record has last, be it that it only planned: it stands also where it printed nothing. What a
-run prints that takes more than a moment is in a `RunOutput` (`printed.py`), which counts for its own run alone; of all
-others the record tells when they have ended.
+The last run is the newest entry of the history, even if it only planned or printed nothing. The output of a run in
+progress is in a `RunOutput` (`output.py`) if it takes longer than a moment; the history has the output of runs that
+have ended.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ _output = msgspec.json.Decoder(RunOutput)
 _entry = msgspec.json.Decoder(Reconciliation)
 
 RunState = Literal["none", "running", "succeeded", "failed", "lost"]
-"""`lost`: it has no record, for it ended with the process that ran it. `none`: there was no run yet."""
+"""`lost`: the run ended with the process that ran it, without a history entry. `none`: there was no run yet."""
 
 
 class LastOutput(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`text` is the end of what was printed, which was so many characters long; of a failed run that printed nothing,
-    the error.
+    """`text` is the end of the output, which has `length` characters in all. It is the error if a failed run printed
+    nothing.
     """
 
     run: str = ""
-    """Its ticket; of one that only planned, the name in the record."""
+    """The ticket of the run; the name of the history entry if it only planned."""
     state: RunState = "none"
     purpose: Purpose | None = None
     trigger: Trigger | None = None
@@ -68,7 +67,7 @@ async def last_output(client: Client, resource: Resource, status: ResourceStatus
 
 
 async def recorded_output(client: Client, resource: Resource, number: int) -> LastOutput:
-    """Of a resource that may be gone, and what it printed with it."""
+    """Reads the output from the history only, for resources that may be gone."""
     entry = await _entry_of(client, resource, number)
     return _recorded(entry_name(resource, number), entry, None)
 
@@ -88,7 +87,7 @@ def _under_way(run: Run, output: RunOutputSpec | None) -> LastOutput:
 
 
 def _is_later(output: RunOutputSpec, entry: ReconciliationSpec | None) -> bool:
-    """Whether it is of a run that came to no end, and so not into the record."""
+    """Returns whether the output is of a run that never ended, so that the history has no entry of it."""
     return entry is None or (output.ticket != entry.ticket and output.began > entry.started)
 
 
@@ -127,7 +126,7 @@ def _recorded(name: str, entry: ReconciliationSpec | None, output: RunOutputSpec
 
 
 def _printed(entry: ReconciliationSpec) -> str:
-    """By the run itself: what was planned before an apply is of another."""
+    """The output of the run itself, without the output of the plan before it."""
     match entry.purpose:
         case "plan":
             return entry.plan_output

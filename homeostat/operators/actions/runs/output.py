@@ -1,8 +1,8 @@
-"""What a run prints, for people to read while it runs.
+"""Publishes the output of a run while it is in progress.
 
-A run that takes more than a moment has its output written to the server every now and then, as a `RunOutput` of the
-resource: whole lines without secrets, and of much the end. It goes with the resource. What is shown so is for people
-and nothing depends on it: where it cannot be written, the run does not notice.
+The output of a run that takes longer than a moment is written to the server at intervals, as a `RunOutput` that the
+resource owns: whole lines, without secrets, and only the end of a long output. Nothing depends on it: if a write fails,
+the run continues.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST_LINE: Final = 4 * LONGEST_TEXT
 
 
 class Printed:
-    """`length` counts all characters that were shown so far, also those that are not held any more."""
+    """`text` is the end of the output; `length` counts all its characters."""
 
     def __init__(self, scrub: Callable[[str], str]) -> None:
         self._scrub = scrub
@@ -40,7 +40,7 @@ class Printed:
         self.text, self.length = "", 0
 
     def add(self, text: str) -> None:
-        """A line is shown when it is whole, and one that is too long is not: half a secret could not be recognised."""
+        """Shows complete lines only, and none that is too long: half a secret would not be recognised."""
         if self._is_too_long:
             _, newline, text = text.partition("\n")
             self._is_too_long = not newline
@@ -60,7 +60,7 @@ class Printed:
 
 
 def end_of(text: str) -> str:
-    """As much as is kept, from where a line begins."""
+    """Returns the last part that is kept, from the beginning of a line."""
     kept = text[-LONGEST_TEXT:]
     return kept if kept == text else kept.partition("\n")[2] or kept
 
@@ -76,39 +76,39 @@ async def publishing(
     every_s: float = EVERY_S,
 ) -> AsyncIterator[Printed]:
     printed = Printed(scrub)
-    outlet = _Outlet(client, kind, resource, run, printed)
-    # No task group: it would wrap what the run raises, which is for the caller to tell apart.
-    telling = asyncio.create_task(outlet.tell_regularly(every_s))
+    writer = _OutputWriter(client, kind, resource, run, printed)
+    # No task group: it would wrap the errors of the run, which the caller distinguishes.
+    writing = asyncio.create_task(writer.write_regularly(every_s))
     try:
         yield printed
         printed.end()
-        telling.cancel()
-        await asyncio.wait([telling])
-        if outlet.has_told:
-            await outlet.tell(is_ended=True)
+        writing.cancel()
+        await asyncio.wait([writing])
+        if writer.has_written:
+            await writer.write(is_ended=True)
     finally:
-        telling.cancel()
-        await asyncio.wait([telling])
+        writing.cancel()
+        await asyncio.wait([writing])
 
 
-class _Outlet:
+class _OutputWriter:
     def __init__(self, client: Client, kind: Kind, resource: Resource, run: Run, printed: Printed) -> None:
         self._client, self._kind, self._resource, self._run = client, kind, resource, run
         self._printed = printed
-        self._told = 0
+        self._written = 0
 
     @property
-    def has_told(self) -> bool:
-        return self._told > 0
+    def has_written(self) -> bool:
+        return self._written > 0
 
-    async def tell_regularly(self, every_s: float) -> None:
+    async def write_regularly(self, every_s: float) -> None:
         """Until cancelled."""
         while True:
             await asyncio.sleep(every_s)
-            if self._printed.length > self._told:
-                await self.tell()
+            if self._printed.length > self._written:
+                await self.write()
 
-    async def tell(self, *, is_ended: bool = False) -> None:
+    async def write(self, *, is_ended: bool = False) -> None:
         length = self._printed.length
         body = self._object(is_ended=is_ended)
         path = RUN_OUTPUT.kind.path(self._resource.metadata.namespace, body["metadata"]["name"])
@@ -117,7 +117,7 @@ class _Outlet:
         except (ApiError, UnreachableError, RefusedWriteError) as error:
             log.debug("failed to write run output", extra={"error": str(error)})
         else:
-            self._told = length
+            self._written = length
 
     def _object(self, *, is_ended: bool) -> JsonObject:
         metadata, kind = self._resource.metadata, self._kind

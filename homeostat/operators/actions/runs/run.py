@@ -1,7 +1,7 @@
-"""A run: one use of a plugin on behalf of a resource, as the resource's status holds it from before its first effect.
+"""A run: one call of a plugin for a resource, recorded in the status of the resource before its first effect. Pure.
 
-Its ticket is known before anything starts. Whatever the plugin makes elsewhere carries the ticket, so after a crash it
-is found again by it. `handle` is what the plugin knows its run by, `outcome` how it ended. Pure.
+Its ticket is known before it starts. Everything that the plugin creates elsewhere carries the ticket, so that it can be
+found again after a crash. `handle` identifies the run for the plugin, `outcome` says how it ended.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Purpose = Literal["plan", "apply", "destroy"]
 Trigger = Literal["initial", "spec_change", "deletion", "retry", "manual", "scheduled"]
 
 LONGEST_TEXT = 16_384
-"""Of what a program printed, the end is kept: there the error is."""
+"""The end of an output is kept, because errors are at the end."""
 
 
 class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """A piece of a status: what is absent is not written."""
+    """A part of a status: default values are not written."""
 
 
 class Changes(Part, frozen=True, kw_only=True):
-    """How many things were, or would be, made, changed and removed."""
+    """How many things were, or would be, created, updated and deleted."""
 
     created: Count = 0
     updated: Count = 0
@@ -34,25 +34,25 @@ class Changes(Part, frozen=True, kw_only=True):
 
 
 class Outcome(Part, frozen=True, kw_only=True):
-    """How a run ended. `is_changed` counts for a plan: whether there is something to apply.
+    """How a run ended. `is_changed` is for plans: whether there is something to apply.
 
-    `outputs` replace those of the resource unless empty. `conditions` are the plugin's own, beside Ready and the like.
-    Nothing in it is secret: it is written to the status.
+    `outputs` replace those of the resource unless they are empty. `conditions` are the plugin's own, beside Ready,
+    Reconciling and Degraded. An outcome is written to the status, so it must not contain secrets.
     """
 
     is_success: bool
     reason: str = ""
-    """Of a failure, in one CamelCase word."""
+    """Why it failed, as one CamelCase word."""
     message: str = ""
     is_changed: bool = False
     changes: Changes = Changes()
     output: str = ""
     url: str = ""
-    """Where people see more of it."""
+    """A link to the run, for people."""
     outputs: dict[str, Any] = msgspec.field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     again_after_seconds: Annotated[float, Meta(ge=0)] | None = None
-    """When to look for drift next; unless given, the type's interval."""
+    """Seconds until the next check for drift; default: the interval of the type."""
 
 
 class Run(Part, frozen=True, kw_only=True):
@@ -60,14 +60,14 @@ class Run(Part, frozen=True, kw_only=True):
     purpose: Purpose
     trigger: Trigger
     digest: str
-    """Of the spec and the action that it is for: they may change meanwhile."""
+    """The digest of the declaration that the run is for; the resource may change meanwhile."""
     generation: int
     plugin: str = ""
     declaration: str = ""
-    """The resource's own spec and action, as JSON: they may change before the run ends, and it is followed by these."""
+    """The spec and action of the resource as JSON, for following the run after the resource has changed."""
     began: Time
     requested: str = ""
-    """What asked for it by hand, if somebody did."""
+    """The value of the annotation that requested the run, if any."""
     is_drift: bool = False
     plan: str = ""
     changes: Changes = Changes()

@@ -1,4 +1,4 @@
-"""Removes history that is too old, of resources that are there and of resources that are gone."""
+"""Removes old history entries of live and deleted resources."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ log = logging.getLogger(__name__)
 
 _FIRST_AFTER_S, _EVERY_S = 300.0, 3600.0
 _AT_ONCE = 16
-"""Deletions under way together, so that they share commits."""
+"""Concurrent deletions; they share commits."""
 
 
 async def sweep_history(client: Client, keep_of: Callable[[str], Keep], *, now: datetime, namespace: str = "") -> int:
-    """How many entries were removed. `keep_of` says by the kind of a resource what is kept."""
+    """Returns how many entries were removed. `keep_of` returns the history settings of a kind."""
     entries = Projection(client, RECONCILIATION.kind, Kept)
     sweep_of, surplus = HistorySweep(keep_of, now=now), []
     async for page in entries.pages(Selection(namespace)):
@@ -49,7 +49,7 @@ async def sweep_regularly(
     first_after_s: float = _FIRST_AFTER_S,
     every_s: float = _EVERY_S,
 ) -> None:
-    """Until cancelled; of one namespace, or of all. What cannot be removed now is removed the next time."""
+    """Runs until cancelled, for one namespace or for all. A failed removal is retried the next time."""
     wait_s = min(first_after_s, every_s)
     while True:
         await asyncio.sleep(wait_s)

@@ -1,6 +1,6 @@
-"""Which live resources a changed schema would no longer let in. Pure.
+"""Finds live resources that a changed schema would refuse. Pure.
 
-Each is taken as a server takes it: defaults are filled in, unknown members are dropped, and what is left is validated.
+Each resource is checked as a server does it: defaults are applied, unknown fields are pruned, the rest is validated.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ class IncompatibleResource(NamedTuple):
     causes: tuple[Cause, ...]
 
     def __str__(self) -> str:
-        told = "; ".join(f"{each.field}: {each.message}" for each in self.causes[:3])
-        return f"{self.namespace}/{self.name}: {told}"
+        message = "; ".join(f"{each.field}: {each.message}" for each in self.causes[:3])
+        return f"{self.namespace}/{self.name}: {message}"
 
 
-def misfits(
+def incompatible_resources(
     definition: JsonObject, resources: Iterable[JsonObject], *, version: str = ""
 ) -> list[IncompatibleResource]:
-    """`version` is the one that they are held to; unless given, the one that is stored."""
+    """Validates against `version`; default: the storage version."""
     wanted = next(
         each for each in definition["spec"]["versions"] if (each["name"] == version if version else each["storage"])
     )
     root = schema_of(wanted["schema"]["openAPIV3Schema"])
-    # What the operator itself writes is not the user's to put right.
+    # The operator writes the status, so users cannot correct it.
     root.properties = {name: node for name, node in root.properties.items() if name != "status"}
     validator = Validator(root)
     found = []
     for each in resources:
-        held = deepcopy({word: value for word, value in each.items() if word in ("spec", "action")})
-        prune(held, root)
-        apply_defaults(held, root)
-        if causes := validator.check(held):
+        declared = deepcopy({word: value for word, value in each.items() if word in ("spec", "action")})
+        prune(declared, root)
+        apply_defaults(declared, root)
+        if causes := validator.check(declared):
             metadata = each.get("metadata") or {}
             found.append(IncompatibleResource(metadata.get("namespace", ""), metadata.get("name", ""), tuple(causes)))
     return found

@@ -1,9 +1,9 @@
-"""A resource type and its definition on the server: what is to be done to the one for the sake of the other. Pure.
+"""Decides what to do with the CustomResourceDefinition of a resource type. Pure.
 
-Promises, each tested: a schema that live resources do not fit is not put in force unless the type says so, and they
-are named; of two types with one name and version the older counts; a type in use is not let go, and its definition
-goes with the last version of it. A version that resources were stored in goes when they are stored in another, and
-only one that they fit.
+Promises, each tested: a schema that live resources do not match is applied only with `isForced`, and the status names
+them; of two types with the same name and version the older one counts; a type in use is not deleted, and its definition
+is deleted with its last version. A storage version is removed only after all resources were migrated to another version
+that they match.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.operators.actions.types.versions import kept_versions, stored_versions_kept
 
 DEFINING: Final = "Defining"
-"""Why a type is not ready whose definition the server does not have yet."""
+"""A reason: the server does not have the definition of the type yet."""
 REMOVING: Final = "Removing"
-"""Why a type is not ready whose definition goes: its resources, of which there are none, are not looked after."""
-_UNTIL_HEARD: Final = timedelta(seconds=0.2)
+"""A reason: the definition of the type is being deleted, and its controller stops. It has no resources."""
+_UNTIL_NOTICED: Final = timedelta(seconds=0.2)
 _REDEFINING: Final = "Redefining"
-"""The server has a definition, and its resources are looked after; it gets another one."""
-_LOOK_AGAIN: Final = timedelta(seconds=60)
-_MOST_NAMED: Final = 100
-MOST_TOLD: Final = 5
-"""Resources that a message names."""
+"""A reason: the definition is being changed. Resources are reconciled meanwhile."""
+_CHECK_AGAIN: Final = timedelta(seconds=60)
+_MOST_LISTED: Final = 100
+MOST_NAMED: Final = 5
+"""How many resources a message names."""
 
 
 class PutDefinition(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class RemoveDefinition(msgspec.Struct, frozen=True):
 
 
 class Migrate(msgspec.Struct, frozen=True):
-    """Store all resources in the version that the definition stores; it is given as it was found."""
+    """Store all resources in the storage version of the definition, which is given as it was found."""
 
     definition: JsonObject
 
@@ -55,26 +55,26 @@ TypeAction = PutDefinition | RemoveDefinition | Migrate
 
 
 class TypeWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """`others` are all other resource types of the same kind; `found` is the definition that is there.
+    """`others` are all other resource types of the same kind; `found` is the definition on the server.
 
-    `users` are the resources that are there, by namespace and name, and `misfits` those that the definition that is
-    wanted would not let in. They count only where the definition is to change or to go. `is_settled` says that the
-    definition has been there as it is for long enough to be known to all replicas of a server.
+    `users` are the live resources, by namespace and name, and `incompatible` those that the wanted definition would
+    refuse; both are observed only if the definition has to change or to be deleted. `is_settled`: all replicas of the
+    server have had time to see the current definition.
     """
 
     others: tuple[ResourceType, ...] = ()
     found: JsonObject | None = None
     users: tuple[str, ...] = ()
-    misfits: tuple[IncompatibleResource, ...] = ()
+    incompatible: tuple[IncompatibleResource, ...] = ()
     is_settled: bool = True
 
 
 def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeAction]:
     if resource_type.is_terminating:
-        return _let_go(resource_type, world)
+        return _decide_deletion(resource_type, world)
     if (older := _older(resource_type, world.others)) is not None:
-        told = f'the older resource type "{older}" has the same name and version'
-        raise Stalled("Duplicate", message=told)
+        message = f'the older resource type "{older}" has the same name and version'
+        raise Stalled("Duplicate", message=message)
     try:
         wanted = wanted_definition(resource_type, world.others, world.found)
     except InvalidTypeError as error:
@@ -82,8 +82,8 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
     plural = wanted["spec"]["names"]["plural"]
     if is_in_force(wanted, world.found):
         return _settled(plural, world.found or {})
-    if world.misfits and not resource_type.spec.is_forced:
-        return _incompatible(world.misfits)
+    if world.incompatible and not resource_type.spec.is_forced:
+        return _incompatible(world.incompatible)
     reason = _REDEFINING if _has_version(resource_type, world.found) else DEFINING
     progress = Condition(READY, "Unknown", reason, "Applying the definition")
     return Decision((PutDefinition(wanted),), (progress,), status={"plural": plural, "misfits": None})
@@ -92,39 +92,39 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
 def wanted_definition(
     resource_type: ResourceType, others: Iterable[ResourceType], found: JsonObject | None = None
 ) -> JsonObject:
-    """With the versions that other types add. Of those that are wrong, or going, what was found of them stays: what is
-    wrong now keeps its resources, and what was stored once is for the type that goes to move.
+    """Includes the versions of other types. The found version of an invalid type, or of one that is being deleted,
+    stays: an invalid type keeps its resources, and the deleted type migrates what is stored in its version.
     """
     others = list(others)
     return kept_versions(definition_of([resource_type.spec, *_sound(resource_type, others)]), others, found)
 
 
-def left_definition(
+def remaining_definition(
     resource_type: ResourceType, others: Iterable[ResourceType], found: JsonObject | None
 ) -> JsonObject | None:
-    """What is to be there when the type is gone; None where it is the last of its kind."""
+    """Returns the definition without the type; None if it is the last type of its kind."""
     others = [each for each in others if not each.is_terminating]
     rest = _sound(resource_type, others)
     return kept_versions(definition_of(rest), others, found) if rest else None
 
 
-def told_in_use(names: Sequence[str], count: int) -> str:
-    """`names` are some of so many."""
+def in_use_message(names: Sequence[str], count: int) -> str:
+    """`names` are some of `count` resources."""
     return f"{count} {'resource has' if count == 1 else 'resources have'} this type: {_first(names, count)}"
 
 
-def told_misfits(misfits: Sequence[str], count: int) -> str:
+def incompatible_message(resources: Sequence[str], count: int) -> str:
     who = "live resource does" if count == 1 else "live resources do"
-    return f"{count} {who} not match the schema: {_first(misfits, count)}; change them, or set isForced"
+    return f"{count} {who} not match the schema: {_first(resources, count)}; change them, or set isForced"
 
 
 def _first(names: Sequence[str], count: int) -> str:
-    shown = names[:MOST_TOLD]
+    shown = names[:MOST_NAMED]
     return f"{', '.join(shown)} and {count - len(shown)} more" if count > len(shown) else ", ".join(shown)
 
 
 def same_version(resource_type: ResourceType, others: Iterable[ResourceType]) -> list[ResourceType]:
-    """Those of the same kind that are to stay."""
+    """Types of the same kind and version that are not being deleted."""
     own = resource_kind(resource_type.spec).version
     return [each for each in others if resource_kind(each.spec).version == own and not each.is_terminating]
 
@@ -134,26 +134,26 @@ def is_in_force(wanted: JsonObject, found: JsonObject | None) -> bool:
 
 
 def _ordered(spec: JsonObject) -> JsonObject:
-    """Versions in whichever order are the same."""
+    """The order of versions does not matter."""
     return {**spec, "versions": sorted(spec.get("versions") or [], key=lambda each: str(each.get("name")))}
 
 
-def _let_go(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeAction]:
+def _decide_deletion(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeAction]:
     if world.found is None or same_version(resource_type, world.others):
         return Decision()
-    left = left_definition(resource_type, world.others, world.found)
+    left = remaining_definition(resource_type, world.others, world.found)
     if left is not None:
         return _narrow(resource_type, left, world, world.found)
     if world.users:
-        raise Wait("InUse", timedelta(seconds=10), message=told_in_use(world.users, len(world.users)))
+        raise Wait("InUse", timedelta(seconds=10), message=in_use_message(world.users, len(world.users)))
     return _remove(resource_type, world.found["metadata"])
 
 
 def _remove(resource_type: ResourceType, found: JsonObject) -> Decision[TypeAction]:
-    """First it is said, so that whoever follows the resources stops before there is nothing to follow any more."""
+    """Reports the deletion in the status first, so that controllers and watches of the resources can stop in time."""
     ready = find(resource_type.read_status(ResourceTypeStatus).conditions, READY)
     if ready is None or ready.reason != REMOVING or "deletionTimestamp" in found:
-        raise Wait(REMOVING, _UNTIL_HEARD, message="Deleting the definition")
+        raise Wait(REMOVING, _UNTIL_NOTICED, message="Deleting the definition")
     return Decision((RemoveDefinition(found["name"]),))
 
 
@@ -163,13 +163,13 @@ def _has_version(resource_type: ResourceType, found: JsonObject | None) -> bool:
 
 
 def _narrow(resource_type: ResourceType, left: JsonObject, world: TypeWorld, found: JsonObject) -> Decision[TypeAction]:
-    """Each step is seen in the definition itself, so whoever comes after a crash goes on with the next."""
+    """Each step shows in the definition itself, so after a crash the next step follows."""
     wide = stored_versions_kept(left, found)
     if wide == left:
         return Decision(() if is_in_force(left, found) else (PutDefinition(left),))
-    if world.misfits and not resource_type.spec.is_forced:
-        names = [str(each) for each in world.misfits[:MOST_TOLD]]
-        raise Wait("Incompatible", timedelta(seconds=10), message=told_misfits(names, len(world.misfits)))
+    if world.incompatible and not resource_type.spec.is_forced:
+        names = [str(each) for each in world.incompatible[:MOST_NAMED]]
+        raise Wait("Incompatible", timedelta(seconds=10), message=incompatible_message(names, len(world.incompatible)))
     if not is_in_force(wide, found):
         return Decision((PutDefinition(wide),))
     if not world.is_settled:
@@ -180,36 +180,36 @@ def _narrow(resource_type: ResourceType, left: JsonObject, world: TypeWorld, fou
 def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:
     conditions = (found.get("status") or {}).get("conditions") or []
     stands = {(each.get("type"), each.get("status")): each for each in conditions}
-    # A cluster also says Established=False in the moments before it is.
+    # A cluster also reports Established=False for a moment before the definition is established.
     refused = stands.get(("NamesAccepted", "False"))
     status: JsonObject = {"plural": plural, "misfits": None}
     if refused is not None:
         ready = Condition(
             READY, "False", refused.get("reason") or "Refused", refused.get("message") or "Names not accepted"
         )
-        return Decision(conditions=(ready,), status=status, requeue_after=_LOOK_AGAIN)
+        return Decision(conditions=(ready,), status=status, requeue_after=_CHECK_AGAIN)
     if ("Established", "True") not in stands:
         ready = Condition(READY, "Unknown", DEFINING, "Waiting for the server to establish the definition")
         return Decision(conditions=(ready,), status=status, requeue_after=timedelta(seconds=1))
     return Decision(conditions=(Condition(READY, "True", "Defined", f"Defined as {plural}"),), status=status)
 
 
-def _incompatible(misfits: Sequence[IncompatibleResource]) -> Decision[TypeAction]:
-    names = [str(each) for each in misfits[:_MOST_NAMED]]
-    told = told_misfits(names, len(misfits))
+def _incompatible(resources: Sequence[IncompatibleResource]) -> Decision[TypeAction]:
+    names = [str(each) for each in resources[:_MOST_LISTED]]
+    message = incompatible_message(names, len(resources))
     return Decision(
         conditions=(
-            Condition(READY, "False", "Incompatible", told),
-            Condition(RECONCILING, "False", "Incompatible", told),
+            Condition(READY, "False", "Incompatible", message),
+            Condition(RECONCILING, "False", "Incompatible", message),
         ),
         status={"misfits": names},
-        requeue_after=_LOOK_AGAIN,
-        notices=(Notice("Warning", "Incompatible", told),),
+        requeue_after=_CHECK_AGAIN,
+        notices=(Notice("Warning", "Incompatible", message),),
     )
 
 
 def _sound(resource_type: ResourceType, others: Iterable[ResourceType]) -> list[ResourceTypeSpec]:
-    """The other versions, each by the type that counts for it."""
+    """The valid types of the other versions, the oldest of each."""
     chosen: dict[str, ResourceType] = {}
     own = resource_kind(resource_type.spec).version
     for each in sorted(others, key=_age):

@@ -1,11 +1,12 @@
-"""A resource type as a CustomResourceDefinition of the group `resources.homeostat.dev`. Pure.
+"""Makes the CustomResourceDefinition of a resource type, in the group `resources.homeostat.dev`. Pure.
 
-    spec:    as the type's schema says
+    spec:    the schema of the type
     action:  {plugin, config}
     status:  the same for all types (`api.ResourceStatus`)
 
-Types of one name and several versions are one definition with several versions; the newest, by Kubernetes' order of
-versions, is stored. What a server would refuse is an error by the path in the type: `spec.schema.properties.size.type`.
+Types with the same name and several versions become one definition with several versions; the newest, by Kubernetes'
+order of versions, is the storage version. What a server would refuse is reported by its path in the type, such as
+`spec.schema.properties.size.type`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from homeostat.operators.actions.types.naming import check_names, resource_kind
 from homeostat.operators.actions.types.spec_schema import PATH, spec_schema
 
 MANAGED_BY: Final = f"{GROUP}/resource-type"
-"""A label of definitions made from resource types."""
+"""A label of definitions that were made from resource types."""
 _STABILITY = {"": 2, "beta": 1, "alpha": 0}
 _kube_version = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?").fullmatch
 _schema_path = re.compile(r"^spec\.(?:validation|versions\[\d+\]\.schema)\.openAPIV3Schema\.properties\[spec\]")
@@ -43,7 +44,7 @@ _COLUMNS: Final = (
 
 
 class InvalidTypeError(Exception):
-    """The type cannot be a definition; `causes` say by path what is wrong with it."""
+    """The type cannot become a definition; `causes` name the invalid paths."""
 
     reason = "InvalidType"
 
@@ -53,7 +54,7 @@ class InvalidTypeError(Exception):
 
 
 def definition_of(types: Sequence[ResourceTypeSpec]) -> JsonObject:
-    """Of one name, in any order of versions; `InvalidTypeError` where it cannot be."""
+    """The types have one name; the order of versions does not matter. Raises `InvalidTypeError`."""
     ordered = sorted(types, key=lambda each: version_priority(resource_kind(each).version), reverse=True)
     causes = [cause for each in ordered for cause in check_names(each)]
     versions = []
@@ -121,14 +122,14 @@ def _version(spec: ResourceTypeSpec, *, is_storage: bool) -> tuple[JsonObject, l
 
 
 def _takes_nothing(schema: JsonObject) -> bool:
-    """Whether a resource may do without a spec, because an empty one will do."""
+    """Returns whether an empty spec is valid, so that a resource may omit it."""
     if check_schema({"type": "object", "properties": {"spec": schema}}, PATH):
         return False
     return not Validator(schema_of(schema)).check({})
 
 
 def _located(cause: Cause) -> Cause:
-    """By the path in the type, where it is a matter of the type's own schema."""
+    """Translates a path inside the definition to the path in the type's own schema."""
     inner = _schema_path.sub(PATH, cause.field)
     if inner == cause.field:
         return cause

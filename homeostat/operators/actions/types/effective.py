@@ -1,8 +1,9 @@
-"""Which types count for the resources of a kind. Pure.
+"""Which types are in force for the resources of a kind. Pure.
 
-A type counts once the server has its definition, also where a newer form of it is not in force and where it only waits
-for its last resources to go, and not while the definition is being removed. A resource that says which version it was
-declared by is kept as that one says; any other as the newest does, by Kubernetes' order of versions.
+A type is in force once the server has its definition, even if a newer generation of the type is not applied, and while
+a deleted type waits for its last resources; it is not in force while the definition is being deleted. A resource that
+names the version that it was declared with is reconciled by that type, any other by the newest one in Kubernetes' order
+of versions.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from homeostat.operators.actions.types.definition import version_priority
 from homeostat.operators.actions.types.naming import resource_kind, version_name
 
 Versions = dict[str, ResourceTypeSpec]
-"""Of one kind, by the names that the server knows them by; never empty."""
+"""The types of one kind by served version; never empty."""
 
 
 def versions_in_force(types: Iterable[ResourceType]) -> dict[str, Versions]:
-    """By kind. Of several types of one version the oldest counts."""
+    """Returns types by kind and version; the oldest of several with the same version counts."""
     found: dict[str, Versions] = {}
     for each in sorted(types, key=_age):
         if _is_defined(each):
@@ -30,7 +31,7 @@ def versions_in_force(types: Iterable[ResourceType]) -> dict[str, Versions]:
 
 
 def types_in_force(types: Iterable[ResourceType]) -> dict[str, ResourceTypeSpec]:
-    """By kind, the newest."""
+    """Returns the newest type of each kind."""
     return {kind: newest(versions) for kind, versions in versions_in_force(types).items()}
 
 
@@ -39,9 +40,9 @@ def newest(versions: Versions) -> ResourceTypeSpec:
 
 
 def kept_by(versions: Versions, labels: Mapping[str, str]) -> ResourceTypeSpec:
-    """What a resource with these labels is kept as."""
-    told = labels.get(TYPE_VERSION, "")
-    return (versions.get(version_name(told)) if told else None) or newest(versions)
+    """Returns the type that a resource with these labels is reconciled by."""
+    message = labels.get(TYPE_VERSION, "")
+    return (versions.get(version_name(message)) if message else None) or newest(versions)
 
 
 def _is_defined(each: ResourceType) -> bool:

@@ -1,9 +1,8 @@
-"""What is refused of a resource type before it is written, where a server asks: see `runtime/guard.py`.
+"""Refuses writes of resource types that would break resources, on servers that ask beforehand (`runtime/guard.py`).
 
-A type in use is not deleted, nor a version whose resources do not fit those that stay; a schema that live resources do
-not fit is not taken, unless the type says so; a type that can be no definition, or that is there already under another
-name, is not taken either. `typedecide.py` says the same of types that got in all the same: between the question and the
-write a resource may have come.
+It refuses to delete a type in use, or a version whose resources do not match the remaining versions; a schema that live
+resources do not match, unless `isForced`; a type that cannot become a definition; and a second type of the same name
+and version. `decide.py` handles such types too: a resource may be created between the check and the write.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from homeostat.objects.errors import ConflictError, forbidden, invalid_object
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
 from homeostat.operators.actions.types.decide import (
-    MOST_TOLD,
+    MOST_NAMED,
+    in_use_message,
+    incompatible_message,
     is_in_force,
-    left_definition,
+    remaining_definition,
     same_version,
-    told_in_use,
-    told_misfits,
     wanted_definition,
 )
 from homeostat.operators.actions.types.definition import InvalidTypeError
@@ -57,8 +56,11 @@ class TypeGuard:
         found = await self._live.definition(declared.spec)
         if found is None or declared.spec.is_forced or is_in_force(wanted, found):
             return
-        if unfit := await self._live.misfits(wanted, found, version=resource_kind(declared.spec).version):
-            cause = forbidden("spec.schema", told_misfits([str(each) for each in unfit[:MOST_TOLD]], len(unfit)))
+        if incompatible := await self._live.incompatible(wanted, found, version=resource_kind(declared.spec).version):
+            cause = forbidden(
+                "spec.schema",
+                incompatible_message([str(each) for each in incompatible[:MOST_NAMED]], len(incompatible)),
+            )
             raise invalid_object(_KIND.kind, _KIND.group, name, [cause])
 
     async def _check_removal(self, declared: ResourceType) -> None:
@@ -70,21 +72,25 @@ class TypeGuard:
         others = await self._others(declared)
         if same_version(declared, others):
             return
-        left = left_definition(declared, others, found)
-        told = await (self._told_in_use(found) if left is None else self._told_unfit(declared, left, found))
-        if told:
-            raise _conflict(declared.metadata.name, told)
+        left = remaining_definition(declared, others, found)
+        message = await (self._in_use(found) if left is None else self._incompatible(declared, left, found))
+        if message:
+            raise _conflict(declared.metadata.name, message)
 
-    async def _told_in_use(self, found: JsonObject) -> str:
-        page = await self._live.first(found, MOST_TOLD)
-        return f"{told_in_use(page.names, page.total)}; delete them first" if page.items else ""
+    async def _in_use(self, found: JsonObject) -> str:
+        page = await self._live.first(found, MOST_NAMED)
+        return f"{in_use_message(page.names, page.total)}; delete them first" if page.items else ""
 
-    async def _told_unfit(self, declared: ResourceType, left: JsonObject, found: JsonObject) -> str:
-        """Which resources do not fit the versions that stay."""
+    async def _incompatible(self, declared: ResourceType, left: JsonObject, found: JsonObject) -> str:
+        """Says which resources do not match the remaining versions; empty if all do."""
         if declared.spec.is_forced or is_in_force(left, found):
             return ""
-        unfit = await self._live.misfits(left, found)
-        return told_misfits([str(each) for each in unfit[:MOST_TOLD]], len(unfit)) if unfit else ""
+        incompatible = await self._live.incompatible(left, found)
+        return (
+            incompatible_message([str(each) for each in incompatible[:MOST_NAMED]], len(incompatible))
+            if incompatible
+            else ""
+        )
 
     async def _others(self, declared: ResourceType) -> Sequence[ResourceType]:
         kind = kind_name(declared.spec.name)
@@ -100,5 +106,5 @@ def _read(obj: JsonObject) -> ResourceType:
 
 
 def _conflict(name: str, why: str) -> ConflictError:
-    told = f'Operation cannot be fulfilled on {_KIND.plural}.{_KIND.group} "{name}": {why}'
-    return ConflictError(told, kind=_KIND.plural, group=_KIND.group, name=name)
+    message = f'Operation cannot be fulfilled on {_KIND.plural}.{_KIND.group} "{name}": {why}'
+    return ConflictError(message, kind=_KIND.plural, group=_KIND.group, name=name)

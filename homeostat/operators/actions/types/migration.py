@@ -1,9 +1,9 @@
-"""Moves resources to the version that is stored now, so that a version that was stored once can go.
+"""Migrates resources to the current storage version, so that a former storage version can be removed.
 
-A server does not let a version go while its definition says that objects may still be stored in it. Writing an object
-as it is stores it anew; when all are, the definition is told so. What is interrupted is done over, and harms nothing;
-a definition that changed meanwhile is told nothing; a resource that is gone, or that somebody else wrote meanwhile,
-needs nothing more.
+A server refuses to remove a version that is listed in `status.storedVersions`. An empty patch stores an object in the
+current version; after all objects are patched, `storedVersions` is updated. An interrupted migration starts over, which
+is harmless. If the definition changes meanwhile, `storedVersions` is not updated. Resources that were deleted or
+written by somebody else meanwhile need no migration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from homeostat.objects.kind import DEFINITION
 from homeostat.operators.actions.types.resources import Live
 
 _AT_ONCE = 16
-"""Writes under way together, so that they share commits."""
+"""Concurrent writes; they share commits."""
 
 
 def storage_version(definition: JsonObject) -> str:
@@ -26,7 +26,7 @@ def storage_version(definition: JsonObject) -> str:
 
 
 async def migrate(client: Client, definition: JsonObject) -> None:
-    """`definition` is as the server has it; afterwards only its storage version counts as stored."""
+    """`definition` is the one on the server. Afterwards only its storage version is in `storedVersions`."""
     spec, version = definition["spec"], storage_version(definition)
     root = f"/apis/{spec['group']}/{version}/namespaces"
     places = [
@@ -38,16 +38,16 @@ async def migrate(client: Client, definition: JsonObject) -> None:
         async with asyncio.TaskGroup() as tasks:
             for each in places[at : at + _AT_ONCE]:
                 tasks.create_task(_rewrite(client, each))
-    await _tell(client, definition, version)
+    await _update_stored_versions(client, definition, version)
 
 
 async def _rewrite(client: Client, place: str) -> None:
-    # Who comes in between writes it in the version that is stored now.
+    # Any other writer stores the resource in the current version too.
     with suppress(NotFoundError, ConflictError):
         await client.merge(place, {})
 
 
-async def _tell(client: Client, definition: JsonObject, version: str) -> None:
+async def _update_stored_versions(client: Client, definition: JsonObject, version: str) -> None:
     name = definition["metadata"]["name"]
     now = await client.get(DEFINITION.path("", name))
     if now["metadata"].get("generation") != definition["metadata"].get("generation"):

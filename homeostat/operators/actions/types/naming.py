@@ -1,4 +1,4 @@
-"""How a resource type is called on a Kubernetes API: kind, plural and version from names that people give. Pure.
+"""Derives the kind, plural and version on the Kubernetes API from the name and version of a resource type. Pure.
 
 DatabaseCluster  v1     ->  kind DatabaseCluster, databaseclusters, v1
 database-policy  2.1    ->  kind DatabasePolicy, databasepolicies, v2-1
@@ -19,7 +19,7 @@ _apart = re.compile(r"[-_. ]+").split
 
 
 def kind_name(name: str) -> str:
-    """`database-cluster` and `database_cluster` are `DatabaseCluster`; what is a kind's name already stays."""
+    """`database-cluster` and `database_cluster` become `DatabaseCluster`; the name of a kind stays as it is."""
     return "".join(each[0].upper() + each[1:] for each in _apart(name) if each)
 
 
@@ -52,12 +52,12 @@ def resource_kind(spec: ResourceTypeSpec) -> Kind:
 
 
 def type_object_name(name: str, version: str) -> str:
-    """Of the ResourceType of this name and version, where nobody gave it one: `databasecluster-v1`."""
+    """Returns the default object name of a ResourceType: `databasecluster-v1`."""
     return f"{kind_name(name).lower()}-{version_name(version)}"
 
 
 def check_names(spec: ResourceTypeSpec) -> list[Cause]:
-    """What cannot be a name, by the field of the type that it comes from."""
+    """Returns the invalid names, by the field of the type that they derive from."""
     kind = resource_kind(spec)
     derived = {"name": (spec.name, kind.kind.lower()), "version": (spec.version, kind.version)}
     derived["plural"] = (spec.plural or spec.name, kind.plural)

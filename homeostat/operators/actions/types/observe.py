@@ -8,7 +8,7 @@ from time import monotonic
 from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType
-from homeostat.operators.actions.types.decide import TypeWorld, is_in_force, left_definition, wanted_definition
+from homeostat.operators.actions.types.decide import TypeWorld, is_in_force, remaining_definition, wanted_definition
 from homeostat.operators.actions.types.definition import InvalidTypeError
 from homeostat.operators.actions.types.naming import kind_name, resource_kind
 from homeostat.operators.actions.types.resources import Live
@@ -31,29 +31,33 @@ class TypeObserver:
         if found is None:
             return TypeWorld(others=others)
         if obj.is_terminating:
-            return await self._observe_leave(obj, others, found)
+            return await self._observe_deletion(obj, others, found)
         try:
             wanted = wanted_definition(obj, others, found)
         except InvalidTypeError:
             return TypeWorld(others=others, found=found)
         if is_in_force(wanted, found):
             return TypeWorld(others=others, found=found)
-        unfit = await self._live.misfits(wanted, found, version=kind.version)
-        return TypeWorld(others=others, found=found, misfits=tuple(unfit))
+        incompatible = await self._live.incompatible(wanted, found, version=kind.version)
+        return TypeWorld(others=others, found=found, incompatible=tuple(incompatible))
 
-    async def _observe_leave(self, obj: ResourceType, others: tuple[ResourceType, ...], found: JsonObject) -> TypeWorld:
-        left = left_definition(obj, others, found)
+    async def _observe_deletion(
+        self, obj: ResourceType, others: tuple[ResourceType, ...], found: JsonObject
+    ) -> TypeWorld:
+        left = remaining_definition(obj, others, found)
         if left is None:
             users = [name async for page in self._live.pages(found) for name in page.names]
             return TypeWorld(others=others, found=found, users=tuple(users))
         if is_in_force(left, found):
             self._since.pop(obj.metadata.uid, None)
             return TypeWorld(others=others, found=found)
-        unfit = await self._live.misfits(left, found)
-        return TypeWorld(others=others, found=found, misfits=tuple(unfit), is_settled=self._is_settled(obj, found))
+        incompatible = await self._live.incompatible(left, found)
+        return TypeWorld(
+            others=others, found=found, incompatible=tuple(incompatible), is_settled=self._is_settled(obj, found)
+        )
 
     def _is_settled(self, obj: ResourceType, found: JsonObject) -> bool:
-        """Measured since this process saw it first: clocks of other machines are not trusted."""
+        """Measures from when this process first saw the definition: clocks of other machines may differ."""
         form, now = f"{found['metadata'].get('uid')}/{found['metadata'].get('generation')}", monotonic()
         seen = self._since.get(obj.metadata.uid)
         if seen is None or seen[0] != form:

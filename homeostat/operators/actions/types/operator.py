@@ -1,4 +1,4 @@
-"""Keeps a definition on the server for every resource type: its three parts put together."""
+"""Reconciles resource types: puts observe, decide and act together."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from homeostat.operators.actions.types.decide import TypeAction, TypeWorld, deci
 from homeostat.operators.actions.types.observe import TypeObserver
 
 SETTLE_S = 5.0
-"""How long replicas of a server may take to store in the version that a definition says."""
+"""How long replicas of a server may take to use a new storage version."""
 
 
 class TypeOperator:
-    """`types` gives all resource types that there are."""
+    """`types` returns all resource types."""
 
     def __init__(
         self, client: Client, types: Callable[[], Iterable[ResourceType]], *, settle_s: float = SETTLE_S

@@ -1,4 +1,4 @@
-"""The resources that there are of a type, page by page: nobody else in the process waits for all of them."""
+"""Lists the live resources of a type page by page, so that the event loop is not blocked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEFINITION
 from homeostat.operators.actions.api import RESOURCES, ResourceTypeSpec
-from homeostat.operators.actions.types.compatibility import IncompatibleResource, misfits
+from homeostat.operators.actions.types.compatibility import IncompatibleResource, incompatible_resources
 from homeostat.operators.actions.types.naming import resource_kind
 
 _PAGE = 100
@@ -20,7 +20,7 @@ _PAGE = 100
 class Page(NamedTuple):
     items: list[JsonObject]
     total: int
-    """Of these and of all that come after them."""
+    """The number of these items and of all that follow."""
 
     @property
     def names(self) -> list[str]:
@@ -32,7 +32,7 @@ class Live:
         self._client = client
 
     async def definition(self, spec: ResourceTypeSpec) -> JsonObject | None:
-        """Of the type's kind, as the server has it."""
+        """Returns the definition of the type's kind on the server."""
         try:
             return await self._client.get(DEFINITION.path("", f"{resource_kind(spec).plural}.{RESOURCES}"))
         except NotFoundError:
@@ -46,7 +46,7 @@ class Live:
             try:
                 page = await self._client.request("GET", path, {"limit": size, "continue": token})
             except NotFoundError:
-                # The definition is there and not served yet: it has no resources either.
+                # A definition that is not served yet has no resources.
                 return
             items, metadata = page["items"], page["metadata"]
             yield Page(items, len(items) + metadata.get("remainingItemCount", 0))
@@ -59,11 +59,13 @@ class Live:
             return page
         return Page([], 0)
 
-    async def misfits(self, wanted: JsonObject, found: JsonObject, *, version: str = "") -> list[IncompatibleResource]:
-        """Those that the wanted definition would not let in, of all that there are by the one that was found; at the
-        version that it stores, unless another is given.
+    async def incompatible(
+        self, wanted: JsonObject, found: JsonObject, *, version: str = ""
+    ) -> list[IncompatibleResource]:
+        """Returns the live resources of the found definition that the wanted one would refuse, at its storage version
+        unless `version` is given.
         """
-        unfit: list[IncompatibleResource] = []
+        found_ones: list[IncompatibleResource] = []
         async for page in self.pages(found):
-            unfit += misfits(wanted, page.items, version=version)
-        return unfit
+            found_ones += incompatible_resources(wanted, page.items, version=version)
+        return found_ones

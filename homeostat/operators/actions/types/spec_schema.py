@@ -1,9 +1,9 @@
-"""The schema of a resource's spec, from JSON Schema as people write it to a structural schema as a definition has it.
+"""Translates JSON Schema, as users write it for the spec of resources, to the structural schema of a definition. Pure.
 
-What says the same in both is translated: `const`, exclusive limits as numbers, a type beside `null`, `$ref` to a
-definition in the same schema, `uniqueItems` of plain values. What a definition cannot say is an error that names its
-path; nothing is silently dropped but words that only describe. As in JSON Schema, an object takes members that it does
-not name, unless it says `additionalProperties: false`. Pure.
+Keywords that have an equivalent are translated: `const`, numeric exclusive limits, a type with `null`, `$ref` inside
+the schema, `uniqueItems` of plain values. A keyword without an equivalent is an error that names its path; only
+keywords that describe are dropped silently. As in JSON Schema, an object accepts unknown members unless it has
+`additionalProperties: false`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_REFERENCES: Final = 1000
 
 
 def spec_schema(raw: JsonObject) -> tuple[JsonObject, list[Cause]]:
-    """The schema of `spec`, and what is wrong with the one that was given."""
+    """Returns the structural schema of `spec`, and the problems of the given one."""
     if problem := excess(raw):
         return {}, [Cause("FieldValueInvalid", f"Invalid value: the schema {problem}", PATH)]
     reader = _Reader(raw)
@@ -60,7 +60,7 @@ class _Reader:
         self.causes: list[Cause] = []
 
     def node(self, raw: Json, path: str, seen: tuple[str, ...], *, is_nested: bool = False) -> JsonObject:
-        """`is_nested`: inside a combination, which narrows values and adds no structure."""
+        """`is_nested`: inside allOf, anyOf, oneOf or not, which restrict values and add no structure."""
         if raw is True:
             return {_PRESERVE: True}
         if not isinstance(raw, dict):
@@ -80,8 +80,8 @@ class _Reader:
         if word in _DESCRIBING:
             return
         if word in _REFUSED or (word == "items" and not isinstance(value, dict | bool)):
-            told = _REFUSED.get(word, "all items of a list must have one schema")
-            self.causes.append(forbidden(where, f"not supported here; {told}"))
+            message = _REFUSED.get(word, "all items of a list must have one schema")
+            self.causes.append(forbidden(where, f"not supported here; {message}"))
         elif word == "properties" and isinstance(value, dict):
             schema[word] = {name: self.node(each, f"{where}.{name}", seen) for name, each in value.items()}
         elif word == "items":
@@ -96,7 +96,7 @@ class _Reader:
             self._limit(schema, word, value, where)
 
     def _limit(self, schema: JsonObject, word: str, value: Json, where: str) -> None:
-        """A word without schemas in it."""
+        """Translates a keyword that contains no schemas."""
         match word:
             case "const":
                 schema["enum"] = [value]
@@ -131,7 +131,7 @@ class _Reader:
             self.causes.append(invalid(where, types, "must be one type, one type and null, or integer and string"))
 
     def _complete(self, schema: JsonObject, raw: JsonObject) -> None:
-        """What JSON Schema leaves open and a structural schema must say."""
+        """Adds what a structural schema requires and JSON Schema leaves open."""
         kind = schema.get("type")
         if kind is None and "x-kubernetes-int-or-string" not in schema:
             if "properties" in schema or "additionalProperties" in schema:

@@ -1,7 +1,7 @@
-"""Versions that a definition keeps although no sound type asks for them. Pure.
+"""Versions that a definition keeps although no valid type declares them. Pure.
 
-A type that became wrong keeps its resources where they are: its version stays as it was found. A version that resources
-were stored in stays until they are stored in another; a server would refuse to let it go.
+The version of a type that became invalid stays as it was found, so its resources stay. A former storage version stays
+until its resources are migrated: a server would refuse to remove it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from homeostat.operators.actions.types.naming import resource_kind
 
 
 def kept_versions(wanted: JsonObject, others: Iterable[ResourceType], found: JsonObject | None) -> JsonObject:
-    """`wanted`, with what was found of the versions of `others` that are not in it: all that are wrong, and of those
-    that are going what may still be stored. What of them is stored now is stored on: a stored object loses what its
-    version does not know.
+    """Adds to `wanted` the found versions of `others` that it lacks: of invalid types, and of types that are being
+    deleted while objects may be stored in their versions. The storage version stays: in another one, stored objects
+    would lose the fields that it does not have.
     """
     if found is None:
         return wanted
@@ -27,7 +27,7 @@ def kept_versions(wanted: JsonObject, others: Iterable[ResourceType], found: Jso
 
 
 def stored_versions_kept(wanted: JsonObject, found: JsonObject) -> JsonObject:
-    """`wanted`, with every version that resources may be stored in; the one that `wanted` stores is stored."""
+    """Adds every version that resources may be stored in; the storage version is that of `wanted`."""
     more = _versions(found, _stored(found), wanted)
     return _joined(wanted, [{**each, "storage": False} for each in more])
 

@@ -66,23 +66,23 @@ class Feed:
         self.reached = self._index.reached()
 
     def _note(self, change: ResourceChange) -> None:
-        held = change.new or change.old
-        if not self._takers or held is None:
+        indexed = change.new or change.old
+        if not self._takers or indexed is None:
             return
         if not self._burst:
             asyncio.get_running_loop().call_soon(self.flush)
         old, new = (each.entry if each is not None else None for each in (change.old, change.new))
-        frames = frames_of(self._index, held, old, new)
-        self._burst.append((held.kind.kind, change.revision, frames))
+        frames = frames_of(self._index, indexed, old, new)
+        self._burst.append((indexed.kind.kind, change.revision, frames))
 
 
 def frames_of(
-    index: ResourceIndex, held: IndexedResource, old: Entry | None, new: Entry | None
+    index: ResourceIndex, indexed: IndexedResource, old: Entry | None, new: Entry | None
 ) -> tuple[EventFrame, ...]:
-    """`held` says of what kind it is."""
-    told = []
+    """`indexed` says of what kind it is."""
+    message = []
     for event_type, entry in events_of(old, new):
-        about = IndexedResource(held.kind, entry)
+        about = IndexedResource(indexed.kind, entry)
         if (resource_type := index.type_of(about)) is not None:
-            told.append(EventFrame(event_type, about, resource_type))
-    return tuple(told)
+            message.append(EventFrame(event_type, about, resource_type))
+    return tuple(message)

@@ -197,13 +197,13 @@ class Follower:
             return
         self._sent[step.kind] = step.revision
         wanted = [each for each in step.frames if self._wanted.takes(each)]
-        told = [each for each in wanted if await self._may_see(each.type_key)]
-        if self._wanted.number and len(told) < len(wanted):
+        message = [each for each in wanted if await self._may_see(each.type_key)]
+        if self._wanted.number and len(message) < len(wanted):
             # The only one that there is to see.
             self._stream.close()
-        for each in told:
+        for each in message:
             # Of several at one revision, only with the last has all of it been told.
-            self._send(each, self._position() if each is told[-1] else "")
+            self._send(each, self._position() if each is message[-1] else "")
             if self._wanted.number and each.event_type == "DELETED":
                 self._stream.close()
         if self._behind:
@@ -232,7 +232,7 @@ class Follower:
         self._reached = dict(self._feed.reached)
         self._sent, self._floor = {kind: revision for kind, revision in self._reached.items() if kind}, 0
         position = self._settled()
-        found = [each for held in index.newest() if (each := self._as_it_is(held)) is not None][::-1]
+        found = [each for indexed in index.newest() if (each := self._as_it_is(indexed)) is not None][::-1]
         first = NOWHERE if found else position
         self._stream.send(frame(resync_lines(format_time(self._face.now())) + b"id: %b\n\n" % first.encode()))
         for count, each in enumerate(found, 1):
@@ -247,9 +247,9 @@ class Follower:
         # Of a kind that is not there, nothing was told up to where the types are known.
         return str(self._sent.get(kind) or self._reached[""]) if kind else str(position_of(self._reached))
 
-    def _as_it_is(self, held: IndexedResource) -> EventFrame | None:
-        resource_type = self._face.index.type_of(held)
-        if resource_type is None or self._wanted.kind not in ("", held.kind.kind):
+    def _as_it_is(self, indexed: IndexedResource) -> EventFrame | None:
+        resource_type = self._face.index.type_of(indexed)
+        if resource_type is None or self._wanted.kind not in ("", indexed.kind.kind):
             return None
-        frame = EventFrame("MODIFIED", held, resource_type)
+        frame = EventFrame("MODIFIED", indexed, resource_type)
         return frame if self._wanted.takes(frame) and self._rights.get(frame.type_key) else None

@@ -28,15 +28,15 @@ KEEP_ALIVE = b": keep-alive\n\n"
 class EventFrame:
     """One event; what it says is encoded once for all who may see the same of it."""
 
-    __slots__ = ("_lines", "event_type", "held", "resource_type")
+    __slots__ = ("_lines", "event_type", "indexed", "resource_type")
 
-    def __init__(self, event_type: EventType, held: IndexedResource, resource_type: TypeEntry) -> None:
-        self.event_type, self.held, self.resource_type = event_type, held, resource_type
+    def __init__(self, event_type: EventType, indexed: IndexedResource, resource_type: TypeEntry) -> None:
+        self.event_type, self.indexed, self.resource_type = event_type, indexed, resource_type
         self._lines: dict[bool, bytes] = {}
 
     @property
     def number(self) -> int:
-        return self.held.entry.number
+        return self.indexed.entry.number
 
     @property
     def type_key(self) -> tuple[str, str]:
@@ -51,8 +51,8 @@ class EventFrame:
 
     def _body(self, *, is_admin: bool, claims: Mapping[str, str]) -> JsonObject:
         name, version = self.type_key
-        entry = self.held.entry
-        data = resource_body(self.held, self.resource_type, is_admin=is_admin, claimed=claims.get(name, ""))
+        entry = self.indexed.entry
+        data = resource_body(self.indexed, self.resource_type, is_admin=is_admin, claimed=claims.get(name, ""))
         return {
             "event_type": self.event_type,
             "resource_id": entry.number,
@@ -79,16 +79,16 @@ def resync_lines(told_at: str) -> bytes:
 
 def events_of(old: Entry | None, new: Entry | None) -> list[tuple[EventType, Entry]]:
     """What became of one resource. Nothing is told of what has no number, or has lost it: it gets one."""
-    told: list[tuple[EventType, Entry]] = []
+    message: list[tuple[EventType, Entry]] = []
     is_gone = new is None or (old is not None and not _is_same(old, new))
     if old is not None and old.number and is_gone:
-        told.append(("DELETED", old))
+        message.append(("DELETED", old))
     if new is not None and new.number:
         if old is None or not old.number or is_gone:
-            told.append(("CREATED", new))
+            message.append(("CREATED", new))
         else:
-            told.append(("RECONCILED" if _runs(new) > _runs(old) else "MODIFIED", new))
-    return told
+            message.append(("RECONCILED" if _runs(new) > _runs(old) else "MODIFIED", new))
+    return message
 
 
 def _is_same(old: Entry, new: Entry) -> bool:

@@ -90,7 +90,7 @@ class Events:
             spec = last.spec
             await check_right(caller, spec.resource_kind, spec.resource_version, "READ")
             return Wanted(kind_name(spec.resource_kind), "", number, spec.resource_name)
-        return Wanted(found.held.kind.kind, "", number, found.entry.metadata.name)
+        return Wanted(found.indexed.kind.kind, "", number, found.entry.metadata.name)
 
     async def _reply(self, request: Request, caller: Caller, wanted: Wanted, since: Position | None) -> StreamReply:
         if len(self._streams) >= MOST_STREAMS:

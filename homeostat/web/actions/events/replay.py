@@ -88,8 +88,8 @@ class _Log:
                         yield self._step(entry, None)
                     case Bookmark() as mark:
                         yield self._passed(mark.version)
-                    case UnreadableObject() as unfit:
-                        yield self._passed(unfit.version)
+                    case UnreadableObject() as incompatible:
+                        yield self._passed(incompatible.version)
                     case Refused(object=status):
                         raise error_of(status)
 

@@ -51,6 +51,8 @@ def unnumbered_type(resource_type: TypeEntry, former: int = 0) -> Unnumbered:
     return Unnumbered("types", metadata.uid, path, metadata.resource_version, metadata.labels.get(ID, ""), former)
 
 
-def unnumbered(held: IndexedResource, former: int = 0) -> Unnumbered:
-    metadata = held.entry.metadata
-    return Unnumbered("resources", metadata.uid, held.path, metadata.resource_version, metadata.labels.number, former)
+def unnumbered(indexed: IndexedResource, former: int = 0) -> Unnumbered:
+    metadata = indexed.entry.metadata
+    return Unnumbered(
+        "resources", metadata.uid, indexed.path, metadata.resource_version, metadata.labels.number, former
+    )

@@ -134,10 +134,10 @@ class ResourceIndex:
         entry = followed.informer.cache.get(self.namespace, name) if followed is not None else None
         if followed is None or entry is None:
             return None
-        held = IndexedResource(followed.kind, entry)
-        resource_type = self.type_of(held)
+        indexed = IndexedResource(followed.kind, entry)
+        resource_type = self.type_of(indexed)
         is_meant = resource_type is not None and resource_type.spec.version == type_version
-        return held if is_meant else None
+        return indexed if is_meant else None
 
     def newest(self, *, before: int = 0) -> Iterator[IndexedResource]:
         return self._resources.newest(before=before)
@@ -145,16 +145,16 @@ class ResourceIndex:
     def of_type(self, resource_type: TypeEntry) -> list[IndexedResource]:
         """Also those that have no number yet."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
-        held = (
+        indexed = (
             [IndexedResource(followed.kind, each) for each in followed.informer.cache] if followed is not None else []
         )
         uid = resource_type.metadata.uid
-        return [each for each in held if (found := self.type_of(each)) is not None and found.metadata.uid == uid]
+        return [each for each in indexed if (found := self.type_of(each)) is not None and found.metadata.uid == uid]
 
-    def type_of(self, held: IndexedResource) -> TypeEntry | None:
+    def type_of(self, indexed: IndexedResource) -> TypeEntry | None:
         """The one that it was declared by; unless told, the newest of its kind."""
-        followed = self._followed.get(held.kind.kind)
-        return followed.type_of(held.entry) if followed is not None else None
+        followed = self._followed.get(indexed.kind.kind)
+        return followed.type_of(indexed.entry) if followed is not None else None
 
     def kinds(self) -> list[Kind]:
         """Whose resources are followed."""
@@ -295,9 +295,9 @@ class ResourceIndex:
         if self._handlers:
             version = followed.informer.cache.version
             revision = int(new.entry.metadata.resource_version) if new is not None else version
-            told = ResourceChange(old, new, revision)
+            message = ResourceChange(old, new, revision)
             for handler in self._handlers:
-                handler(told)
+                handler(message)
 
 
 class _Followed:

@@ -32,13 +32,13 @@ _list = msgspec.json.Decoder(_List)
 class Found(msgspec.Struct, frozen=True):
     """A resource with all that the server says of it, encoded."""
 
-    held: IndexedResource
+    indexed: IndexedResource
     type: TypeEntry
     whole: bytes
 
     @property
     def entry(self) -> Entry:
-        return self.held.entry
+        return self.indexed.entry
 
     @property
     def version(self) -> str:
@@ -54,8 +54,8 @@ def found_in(resource_type: TypeEntry, whole: bytes) -> Found:
 
 async def find_numbered(face: Face, caller: Caller, number: int, operation: Operation) -> Found:
     """`RefusalError` 404, or 403 where the caller may not do this to it."""
-    held = face.index.find(number) or await _search(face, number)
-    found = await fetch(face, held) if held is not None else None
+    indexed = face.index.find(number) or await _search(face, number)
+    found = await fetch(face, indexed) if indexed is not None else None
     if found is None or found.entry.number != number:
         raise no_resource(number)
     await check_right(caller, found.type.spec.name, found.type.spec.version, operation)
@@ -70,20 +70,20 @@ async def find_named(face: Face, name: str, resource_type: TypeEntry) -> Found |
     if whole is None:
         return None
     found = found_in(resource_type, whole)
-    actual = face.index.type_of(found.held)
+    actual = face.index.type_of(found.indexed)
     if actual is None or actual.metadata.uid != resource_type.metadata.uid:
         version = actual.spec.version if actual is not None else "?"
-        told = f'a resource named "{name}" already exists, of type {resource_type.spec.name}/{version}'
-        raise RefusalError(409, told)
+        message = f'a resource named "{name}" already exists, of type {resource_type.spec.name}/{version}'
+        raise RefusalError(409, message)
     return found
 
 
-async def fetch(face: Face, held: IndexedResource) -> Found | None:
+async def fetch(face: Face, indexed: IndexedResource) -> Found | None:
     """As it is now; None where it is gone, and where its type is."""
-    resource_type = face.index.type_of(held)
+    resource_type = face.index.type_of(indexed)
     if resource_type is None:
         return None
-    metadata = held.entry.metadata
+    metadata = indexed.entry.metadata
     whole = await _get(face.client, kind_of(resource_type).path(metadata.namespace, metadata.name))
     return found_in(resource_type, whole) if whole is not None else None
 

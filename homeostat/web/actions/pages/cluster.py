@@ -53,10 +53,10 @@ class Cluster:
         await require_admin(self._face.gate, request)
         identity, now = self._face.identity(), self._face.now()
         if not self._face.leases:
-            told = alone_body(
+            message = alone_body(
                 identity=identity, hostname=socket.gethostname(), pid=os.getpid(), since=self._since, now=now
             )
-            return Reply(200, encode(told))
+            return Reply(200, encode(message))
         try:
             leases = _list.decode(await self._face.client.fetch("GET", LEASE.path(self._face.leases))).items
         except (ApiError, UnreachableError):

@@ -49,11 +49,11 @@ class Lease(msgspec.Struct, frozen=True):
 
 
 def nodes_body(leases: Iterable[Lease], *, identity: str, now: datetime) -> JsonObject:
-    held = [each for each in leases if each.metadata.name.startswith(PREFIX) and each.is_held]
-    lock = next((each for each in held if each.metadata.name == LEADS), None)
+    ours = [each for each in leases if each.metadata.name.startswith(PREFIX) and each.is_held]
+    lock = next((each for each in ours if each.metadata.name == LEADS), None)
     leader = lock.node if lock is not None and lock.expires > now else ""
-    here, names = node_of(identity), {each.node for each in held}
-    nodes = [_node(name, [each for each in held if each.node == name], leader, now) for name in names]
+    here, names = node_of(identity), {each.node for each in ours}
+    nodes = [_node(name, [each for each in ours if each.node == name], leader, now) for name in names]
     return {
         "this_instance_id": here,
         "this_instance_is_leader": bool(here) and here == leader,

@@ -51,8 +51,8 @@ class Resources:
                 break
         headers = next_page(request, page[limit - 1][0].entry.number) if len(page) > limit else ()
         bodies = [
-            resource_body(held, of, is_admin=caller.is_admin, claimed=claims.get(of.spec.name, ""))
-            for held, of in page[:limit]
+            resource_body(indexed, of, is_admin=caller.is_admin, claimed=claims.get(of.spec.name, ""))
+            for indexed, of in page[:limit]
         ]
         return Reply(200, encode(bodies), headers=headers)
 
@@ -101,7 +101,7 @@ class Resources:
         found = await find_numbered(self._face, caller, number, "UPDATE")
         patch: JsonObject = {"metadata": {"annotations": {REQUESTED: self._face.stamp()}}}
         try:
-            await self._face.client.merge(found.held.path, patch)
+            await self._face.client.merge(found.indexed.path, patch)
         except NotFoundError as error:
             raise unknown(f"Resource {number} not found") from error
         return Reply(202, encode({"message": "Reconciliation triggered", "resource_id": number}))
@@ -129,7 +129,7 @@ class Resources:
 
     async def _tell(self, status: int, caller: Caller, found: Found, *headers: tuple[str, str]) -> Reply:
         claimed = await self._face.claim_on(found.type)
-        body = resource_body(found.held, found.type, is_admin=caller.is_admin, claimed=claimed)
+        body = resource_body(found.indexed, found.type, is_admin=caller.is_admin, claimed=claimed)
         return tagged(status, body, found.version, *headers)
 
     async def _tell_made(self, caller: Caller, made: Found) -> Reply:
@@ -139,11 +139,11 @@ class Resources:
 def _chosen(
     face: Face, query: ResourceQuery, readable: set[tuple[str, str]], claims: Mapping[str, str]
 ) -> Iterator[tuple[IndexedResource, TypeEntry]]:
-    for held in face.index.newest(before=query.after):
-        resource_type = face.index.type_of(held)
+    for indexed in face.index.newest(before=query.after):
+        resource_type = face.index.type_of(indexed)
         if resource_type is None:
             continue
-        spec, entry = resource_type.spec, held.entry
+        spec, entry = resource_type.spec, indexed.entry
         if (spec.name, spec.version) not in readable:
             continue
         if query.resource_type_name and query.resource_type_name != spec.name:
@@ -155,7 +155,7 @@ def _chosen(
         plugin = query.action_plugin
         if plugin and plugin != plugin_of(entry, resource_type, claims.get(spec.name, "")):
             continue
-        yield held, resource_type
+        yield indexed, resource_type
 
 
 def _declaration(found: Found, form: Changed) -> Declaration:
@@ -174,8 +174,8 @@ def _finalizers(form: Finalizers, plugin: str) -> Callable[[JsonObject], None]:
     added, removed = kept_finalizers(form.add, plugin), kept_finalizers(form.remove, plugin)
 
     def change(obj: JsonObject) -> None:
-        held = obj["metadata"].get("finalizers") or []
-        both = dict.fromkeys([*held, *added])
+        existing = obj["metadata"].get("finalizers") or []
+        both = dict.fromkeys([*existing, *added])
         obj["metadata"]["finalizers"] = [each for each in both if each not in removed]
 
     return change

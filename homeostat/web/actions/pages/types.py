@@ -14,7 +14,7 @@ from homeostat.edge.request import Request
 from homeostat.objects.errors import AlreadyExistsError, Cause, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.operators.actions.api import ID, METADATA, RESOURCE_TYPE, ActionReference, ResourceTypeSpec
-from homeostat.operators.actions.types.decide import MOST_TOLD, told_in_use
+from homeostat.operators.actions.types.decide import MOST_NAMED, in_use_message
 from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of
 from homeostat.operators.actions.types.guard import TypeGuard
 from homeostat.operators.actions.types.naming import type_object_name
@@ -118,16 +118,16 @@ class Types:
 
     def _check_unused(self, found: TypeEntry) -> None:
         """The server lets a version go while others are left; here a type is one version."""
-        held = (each.entry.metadata for each in self._face.index.of_type(found))
-        names = [f"{each.namespace}/{each.name}" for each in held]
+        entries = (each.entry.metadata for each in self._face.index.of_type(found))
+        names = [f"{each.namespace}/{each.name}" for each in entries]
         if names:
-            told = told_in_use(sorted(names)[:MOST_TOLD], len(names))
-            raise RefusalError(409, f"{told}; delete them first")
+            message = in_use_message(sorted(names)[:MOST_NAMED], len(names))
+            raise RefusalError(409, f"{message}; delete them first")
 
     async def _fetch(self, number: int) -> TypeEntry:
-        held = self._face.index.find_type(number)
+        indexed = self._face.index.find_type(number)
         try:
-            whole = await self._face.client.fetch("GET", _KIND.path("", held.metadata.name)) if held else None
+            whole = await self._face.client.fetch("GET", _KIND.path("", indexed.metadata.name)) if indexed else None
         except NotFoundError:
             whole = None
         if whole is None or (found := _type.decode(whole)).number != number:
@@ -186,9 +186,9 @@ def _check(spec: ResourceTypeSpec) -> None:
 def _problem(cause: Cause) -> JsonObject:
     """By the field of the body, which has no `spec`."""
     where = cause.field.removeprefix("spec.").split(".")
-    told = f"{cause.field.removeprefix('spec.')}: {cause.message}"
+    message = f"{cause.field.removeprefix('spec.')}: {cause.message}"
     is_schema = cause.field.startswith(PATH) or where[0] not in ("name", "version")
-    return {"loc": ["body", *where], "msg": f"Invalid schema: {told}" if is_schema else told, "type": cause.kind}
+    return {"loc": ["body", *where], "msg": f"Invalid schema: {message}" if is_schema else message, "type": cause.kind}
 
 
 def _object(form: NewType, spec: ResourceTypeSpec, number: int) -> JsonObject:

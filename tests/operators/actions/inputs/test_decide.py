@@ -13,12 +13,12 @@ from homeostat.objects.decision import Decision, Wait
 from homeostat.objects.declared import Metadata
 from homeostat.operators.actions.inputs.api import Prune, ResourceInput, ResourceInputSpec
 from homeostat.operators.actions.inputs.decide import (
-    EndWorld,
+    DeletionWorld,
     InputAction,
     Key,
+    ReadFailure,
     Remove,
     SourceWorld,
-    Unread,
     Write,
     decide_input,
 )
@@ -148,14 +148,14 @@ def test_a_kind_that_nobody_has_defined_is_told() -> None:
 
 
 def test_what_is_going_is_waited_for() -> None:
-    decision = decide_input(an_input(), world("a", {"a": own(is_going=True)}))
+    decision = decide_input(an_input(), world("a", {"a": own(is_terminating=True)}))
     assert decision.actions == ()
     assert decision.requeue_after is not None
     assert decision.requeue_after.total_seconds() == 10
 
 
 def test_a_source_that_cannot_be_read_is_waited_for() -> None:
-    seen = msgspec.structs.replace(world("", {"a": own()}), reading=Unread("GitFailed", "away"))
+    seen = msgspec.structs.replace(world("", {"a": own()}), reading=ReadFailure("GitFailed", "away"))
     with pytest.raises(Wait) as wait:
         decide_input(an_input(), seen)
     assert (wait.value.reason, wait.value.after.total_seconds()) == ("GitFailed", 60)
@@ -163,8 +163,8 @@ def test_a_source_that_cannot_be_read_is_waited_for() -> None:
 
 @pytest.mark.parametrize(("policy", "gone"), [("Orphan", []), ("Delete", ["a"])])
 def test_what_becomes_of_resources_when_the_input_goes(policy: str, gone: list[str]) -> None:
-    live = {("Thing", "a"): own(), ("Thing", "b"): own(is_going=True), ("Thing", "c"): own(owner="x")}
-    assert removed(decide_input(an_input(deletion_policy=policy), EndWorld(live))) == gone
+    live = {("Thing", "a"): own(), ("Thing", "b"): own(is_terminating=True), ("Thing", "c"): own(owner="x")}
+    assert removed(decide_input(an_input(deletion_policy=policy), DeletionWorld(live))) == gone
 
 
 LIVES = st.dictionaries(
@@ -173,7 +173,7 @@ LIVES = st.dictionaries(
         Live,
         uid=st.just("u"),
         owner=st.sampled_from(["shop", "other", ""]),
-        is_going=st.booleans(),
+        is_terminating=st.booleans(),
         is_same=st.booleans(),
     ),
 )

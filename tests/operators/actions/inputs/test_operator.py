@@ -14,7 +14,7 @@ from homeostat.objects.declared import Metadata
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import RESOURCES
 from homeostat.operators.actions.inputs.api import ResourceInput, ResourceInputSpec
-from homeostat.operators.actions.inputs.decide import FeedWorld, Remove, SourceWorld, Unread
+from homeostat.operators.actions.inputs.decide import FeedWorld, ReadFailure, Remove, SourceWorld
 from homeostat.operators.actions.inputs.jobs import InputDependencies
 from homeostat.operators.actions.inputs.operator import InputOperator
 from homeostat.operators.actions.inputs.plugins.plugin import InputJob
@@ -98,5 +98,5 @@ async def test_whatever_a_plugin_does_nothing_is_known_then(
 ) -> None:
     world = await operator(estate.client, Notes(answer)).observe(OBJ)
     assert isinstance(world, SourceWorld)
-    assert isinstance(world.reading, Unread)
+    assert isinstance(world.reading, ReadFailure)
     assert (world.reading.reason, world.live) == (reason, {})

@@ -14,7 +14,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import KINDS, ResourceTypeSpec
-from homeostat.operators.actions.types.compatibility import misfits
+from homeostat.operators.actions.types.compatibility import incompatible_resources
 from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of, version_priority
 from homeostat.operators.actions.types.naming import kind_name, plural_of, version_name
 from homeostat.operators.actions.types.spec_schema import spec_schema
@@ -193,7 +193,7 @@ def live(name: str, **spec: Any) -> JsonObject:
 
 def test_resources_that_a_changed_schema_does_not_fit_are_named() -> None:
     held = [live("one", engine="postgres"), live("two", engine="oracle"), live("three")]
-    found = misfits(made(DATABASE), held)
+    found = incompatible_resources(made(DATABASE), held)
     assert [each.name for each in found] == ["two", "three"]
     assert str(found[1]).startswith("default/three: spec.engine: Required value")
 
@@ -201,7 +201,7 @@ def test_resources_that_a_changed_schema_does_not_fit_are_named() -> None:
 def test_what_a_default_fills_in_fits() -> None:
     schema = {"required": ["size"], "properties": {"size": {"type": "integer", "default": 1}}}
     held = [live("one")]
-    assert misfits(made(schema), held) == []
+    assert incompatible_resources(made(schema), held) == []
     assert held == [live("one")]
 
 

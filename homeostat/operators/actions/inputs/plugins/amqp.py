@@ -1,8 +1,8 @@
 """Input `amqp`: messages of a RabbitMQ queue, one after the other.
 
-A message is acknowledged when what it declares is on disk, and not before: a crash brings it again, which is harmless.
-One that will never do is rejected, and goes where the queue sends its dead letters; why is told in the input's status.
-The queue is there already, and belongs to whoever made it. On `aiormq`, the extra `amqp`.
+A message is acknowledged after its declaration is on disk. After a crash it is delivered again, which is harmless. An
+invalid message is rejected and goes to the dead letters of the queue; the status of the input says why. The queue must
+exist; this plugin does not declare it. It uses `aiormq`, the extra `amqp`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class AmqpInput:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # The library cancels who waits for an answer when the connection is lost.
+            # The library cancels pending calls when the connection is lost.
             raise InputError("Disconnected", "the connection to the broker was lost") from None
         except (aiormq.AMQPError, OSError) as error:
             raise InputError("Disconnected", f"{type(error).__name__}: {_told(error)}") from error
@@ -86,7 +86,7 @@ class AmqpInput:
 
 
 async def _library() -> ModuleType:
-    """Imported when it is wanted, and where it holds up nobody."""
+    """Imports the library on first use, in a thread so that the event loop is not blocked."""
     try:
         return await asyncio.to_thread(import_module, "aiormq")
     except ModuleNotFoundError as error:

@@ -1,11 +1,11 @@
-"""What a file declares: resources as objects, or as bodies of the REST API, alone or many. Pure.
+"""Reads declarations of resources from a file: objects or bodies of the REST API, one or many. Pure.
 
     apiVersion: resources.homeostat.dev/v1        {"name": "orders", "resource_type_name": "DatabaseCluster",
     kind: DatabaseCluster                          "resource_type_version": "v1", "spec": {"replicas": 3}}
     metadata: {name: orders}
     spec: {replicas: 3}
 
-An input is one of a namespace: it declares resources there and nothing else.
+An input may declare resources of its own namespace only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Declared(NamedTuple):
 
 
 def read_declarations(data: bytes, source: str, *, namespace: str, limit: int = yaml.MAX_BYTES) -> Declared:
-    """Of a document in it that will not do, the others still count; of a file that cannot be parsed, nothing does."""
+    """An invalid document does not affect the others in the file; a file that cannot be parsed declares nothing."""
     try:
         values = [each for document in yaml.load_all(data, limit=limit) for each in _unpacked(document)]
     except ApiError as error:
@@ -52,7 +52,7 @@ def read_declarations(data: bytes, source: str, *, namespace: str, limit: int = 
 
 
 def declaration_of(value: Json, source: str, *, namespace: str) -> Declaration:
-    """`RefusedError` says why it is none."""
+    """Raises `RefusedError` if the value is not a declaration."""
     if not isinstance(value, dict):
         raise RefusedError(f"a resource must be an object, not {type_name(value)}")
     if "resource_type_name" in value:
@@ -81,8 +81,8 @@ def _from_object(value: JsonObject, source: str, namespace: str) -> Declaration:
     _check_known(value, _OBJECT, f"{kind} {name}")
     _check_known(metadata, _META, f"metadata of {kind} {name}")
     if metadata.get("namespace", namespace) != namespace:
-        told = f'is declared for namespace {quoted(metadata["namespace"])}, but the input is in "{namespace}"'
-        raise RefusedError(f"{kind} {name} {told}")
+        message = f'is declared for namespace {quoted(metadata["namespace"])}, but the input is in "{namespace}"'
+        raise RefusedError(f"{kind} {name} {message}")
     body: JsonObject = {word: value[word] for word in ("spec", "action") if value.get(word) is not None}
     for word in ("labels", "annotations"):
         if texts := _texts(metadata.get(word), f"metadata.{word} of {kind} {name}"):

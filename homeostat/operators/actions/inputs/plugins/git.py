@@ -49,7 +49,7 @@ class GitInput:
             entries = [each for each in await snapshot.tree(config.directory) if each.path.endswith(_SUFFIXES)]
             sound, broken = await self._sorted(snapshot, entries)
             texts = await snapshot.read(sound)
-        # Files of a megabyte take long to parse, and nobody else shall wait for it.
+        # Parsing a large file would block the event loop.
         found = await asyncio.to_thread(_parsed, sound, texts, job.namespace)
         return Reading(revision=commit, declarations=tuple(found.declarations), broken=(*broken, *found.broken))
 

@@ -1,10 +1,10 @@
-"""A message of a queue: what happened to which resource. Pure.
+"""Reads messages of a queue: which resource is declared or withdrawn. Pure.
 
     {"event": "created", "name": "orders", "type": "DatabaseCluster", "version": "v1", "spec": {"replicas": 3}}
     {"event": "updated", "resource": {"apiVersion": "resources.homeostat.dev/v1", "kind": "DatabaseCluster", ...}}
     {"event": "deleted", "name": "orders", "type": "DatabaseCluster"}
 
-`created` and `updated` mean the same: this is declared from now on.
+`created` and `updated` mean the same: the resource is declared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Withdrawal(NamedTuple):
 
 
 def read_message(data: bytes, source: str, *, namespace: str) -> Declaration | Withdrawal:
-    """`RefusedError` where it is no such message."""
+    """Raises `RefusedError` for an invalid message."""
     if len(data) > LARGEST:
         raise RefusedError(f"the message has {len(data)} bytes; the limit is {LARGEST}")
     try:

@@ -1,4 +1,4 @@
-"""What an input plugin is: it says what is declared elsewhere, and writes nothing itself.
+"""The protocol of input plugins: they read what is declared elsewhere, and write nothing themselves.
 
     class Inventory:
         name, version, config = "inventory", "1.0.0", InventoryConfig
@@ -6,9 +6,10 @@
         def __init__(self, tools: Tools) -> None: ...
         async def read(self, job: InputJob[InventoryConfig]) -> Reading | None: ...
 
-A `Source` is read as a whole, again and again. What cannot be read is an `InputError` and never an empty `Reading`:
-resources that are declared no more are deleted. A `Feed` brings one thing after the other to a `Desk`; when the desk
-returns, it is on disk. What all plugins have besides is in `plugins/configuration.py`.
+A `Source` is read as a whole at intervals. If it cannot be read, it raises `InputError` and never returns an empty
+`Reading`: resources that are no longer declared are deleted. A `Feed` delivers declarations to a `Desk` one after the
+other; when a call of the desk returns, the declaration is on disk. What all plugins have in common is in
+`homeostat/operators/actions/plugins/configuration.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class InputError(PluginError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputJob(AnyJob[C]):
-    """`known` is the revision that was read before; empty where it must be read anew."""
+    """`known` is the revision that was read before; empty if the source has to be read again."""
 
     known: str = ""
 
@@ -50,28 +51,28 @@ class InputJob(AnyJob[C]):
 @runtime_checkable
 class Source(Input[C_co], Protocol[C_co]):
     async def read(self, job: InputJob[Any]) -> Reading | None:
-        """None where the source is still at the revision that the job knows."""
+        """Returns None if the source is still at the job's known revision."""
 
 
 class Desk(Protocol):
-    """Where a feed brings what comes in. `RefusedError` is for good; after any other error it may be brought again."""
+    """Applies what a feed delivers. `RefusedError` is permanent; after other errors the feed may deliver again."""
 
     def connected(self) -> None:
-        """From now on what is declared comes in."""
+        """Reports that the feed is connected and receives declarations."""
 
     async def declare(self, declaration: Declaration) -> None: ...
 
     async def withdraw(self, kind: str, name: str) -> None:
-        """What is not there is gone already."""
+        """Deletes the resource; it is no error if it does not exist."""
 
     def took(self) -> None:
-        """One more was dealt with."""
+        """Counts one applied message."""
 
     def rejected(self, source: str, message: str) -> None:
-        """One more was given back for good, and why."""
+        """Counts and reports one rejected message."""
 
 
 @runtime_checkable
 class Feed(Input[C_co], Protocol[C_co]):
     async def feed(self, job: InputJob[Any], desk: Desk) -> None:
-        """Until it is cancelled. Whatever it ends with, it is begun again after a while."""
+        """Runs until it is cancelled. If it ends earlier, it is restarted with backoff."""

@@ -1,4 +1,4 @@
-"""What is declared elsewhere, as an input reads it. Pure."""
+"""Declarations as an input plugin reads them. Pure."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from homeostat.objects.json import JsonObject
 
 
 class RefusedError(Exception):
-    """A declaration that will not do, however often it comes."""
+    """The declaration is invalid; a retry would not help."""
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True):
-    """A resource as somebody declares it. `body` has its labels, annotations, spec and action."""
+    """One declared resource. `body` has its labels, annotations, spec and action."""
 
     kind: str
     version: str
     name: str
     body: JsonObject
     source: str
-    """Where it stands, for people: a file, say."""
+    """Where it is declared, such as a file name; for messages."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -31,14 +31,14 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """A part of the source that cannot be understood: nobody knows what it declares."""
+    """An invalid part of the source: what it declares is unknown."""
 
     source: str
     message: str
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is declared at a revision, which another content always changes."""
+    """All declarations of a revision. Different content has a different revision."""
 
     revision: str
     declarations: tuple[Declaration, ...] = ()

@@ -1,7 +1,7 @@
-"""Input `url`: a document of JSON or YAML that a server answers with, asked for again and again.
+"""Input `url`: a JSON or YAML document, fetched at intervals.
 
-A server that gives an ETag or a date is only asked whether there is something new. An answer that is empty, or no
-success, declares nothing and is no reason to delete anything: who wants to declare that there is nothing says `[]`.
+If the server sends an ETag or a date, the next request is conditional. An empty answer or an error declares nothing and
+deletes nothing; the document `[]` declares that there are no resources.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class UrlInput:
         revision = _revision(answer)
         if revision == job.known:
             return None
-        # Megabytes of YAML take long to parse, and nobody else shall wait for it.
+        # Parsing a large document would block the event loop.
         found = await asyncio.to_thread(read_declarations, answer.body, host, namespace=job.namespace, limit=_LARGEST)
         return Reading(revision=revision, declarations=tuple(found.declarations), broken=tuple(found.broken))
 
