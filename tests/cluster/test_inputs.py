@@ -16,7 +16,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status, condition_of
 from tests.cluster.fixtures import Api
 from tests.external.servers import serving
-from tests.operators.actions.inputs.estate import SCHEMA
+from tests.operators.actions.inputs.input_plane import SCHEMA
 from tests.operators.actions.inputs.plugins.test_url import Inventory
 
 TYPES = "/apis/homeostat.dev/v1alpha1/resourcetypes"

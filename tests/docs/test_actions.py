@@ -25,9 +25,9 @@ from tests.docs.documents import text_of as document
 from tests.external.fake_github import TOKEN as GITHUB_TOKEN
 from tests.external.fake_gitlab import TOKEN as GITLAB_TOKEN
 from tests.needs import needs_terraform
-from tests.operators.actions.hosted import HostedLife
 from tests.operators.actions.plugins.test_github_actions import Town as GitHubTown
 from tests.operators.actions.plugins.test_gitlab_ci import Town as GitLabTown
+from tests.operators.actions.real_plugin import HostedLife
 
 _TEXT = document("docs/actions.md")
 _fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

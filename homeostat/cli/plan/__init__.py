@@ -1,4 +1,4 @@
-"""`homeostat plan`: what applying files would do to resources and to the world. Nothing is done."""
+"""`homeostat plan`: prints what applying files would change. It changes nothing."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def command(
       homeostat plan -f resources/ --detailed-exitcode
       homeostat plan -f orders.yaml --allow-programs -o json
     """
-    # What plugins log is for whoever runs them; here they answer.
+    # Plugins report in the plan; their logs are for the operator.
     logging.getLogger("homeostat").addHandler(logging.NullHandler())
     types, resources = sorted_manifests(read_manifests(files, adopt=adopted))
     with read_only(connection.client) as client:
@@ -140,5 +140,5 @@ class _Planner:
         try:
             return await self._client.get(path)
         except NotFoundError:
-            # Of the resource, or of its kind, which the files may bring.
+            # The resource does not exist, or the files declare its type too.
             return None

@@ -1,7 +1,7 @@
-"""What a file would make of a resource: the object as it would be stored, and how it differs from the one there. Pure.
+"""Computes the object that applying a file would store, and its differences from the existing one. Pure.
 
-It is worked out as a server does it: applied by the same manager as `homeostat resource apply`, with defaults filled
-in, checked against the schema.
+It does what a server does: server-side apply with the field manager of `homeostat resource apply`, defaults,
+validation.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _DECLARED: Final = ("spec", "action")
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`before` or `after` is unset where the field was not, or will not be, there."""
+    """`before` or `after` is unset if the field does not exist before or after the change."""
 
     field: str
     before: Json | msgspec.UnsetType = msgspec.UNSET
     after: Json | msgspec.UnsetType = msgspec.UNSET
     is_default: bool = False
-    """The schema's, and not the file's."""
+    """The value comes from the schema, not from the file."""
 
 
 def schema_of_type(spec: ResourceTypeSpec) -> Schema:
-    """`InvalidTypeError` where the type cannot be a kind."""
+    """Raises `InvalidTypeError` if the type cannot become a kind."""
     (version,) = definition_of([spec])["spec"]["versions"]
     return schema_of(version["schema"]["openAPIV3Schema"])
 
@@ -46,7 +46,7 @@ def schema_of_type(spec: ResourceTypeSpec) -> Schema:
 def as_stored(
     live: JsonObject | None, manifest: JsonObject, schema: Schema, *, now: str, force: bool = False
 ) -> JsonObject:
-    """`ApiError` where the server would refuse it: unknown fields, fields of others, what the schema does not allow."""
+    """Raises `ApiError` if the server would refuse it: unknown fields, fields of other managers, invalid values."""
     if unknown := unknown_fields(manifest, schema):
         raise BadRequestError("strict decoding error: " + ", ".join(f'unknown field "{each}"' for each in unknown))
     config = {word: value for word, value in manifest.items() if word != "status"}
@@ -61,14 +61,14 @@ def as_stored(
 
 
 def changes_between(before: JsonObject | None, after: JsonObject, manifest: JsonObject) -> list[FieldChange]:
-    """In what is declared: the spec, and the action."""
+    """Compares the declared parts: the spec and the action."""
     old = {word: (before or {}).get(word) or {} for word in _DECLARED}
     new = {word: after.get(word) or {} for word in _DECLARED}
     return list(_changes(old, new, manifest, ""))
 
 
 def _changes(before: JsonObject, after: JsonObject, given: Json, path: str) -> Iterator[FieldChange]:
-    """Members of objects one by one, in order of their names; lists as a whole."""
+    """Compares objects member by member, in order of names, and lists as a whole."""
     members = given if isinstance(given, dict) else {}
     for name in sorted(before.keys() | after.keys()):
         where = f"{path}.{name}" if path else name

@@ -1,8 +1,8 @@
-"""What the plugins say about resources that are not stored yet, asked in this process; nothing is written anywhere.
+"""Asks plugins in this process what applying would change. Nothing is written anywhere.
 
-A plugin gets the same job as from the operator, with the secrets of this machine. What this machine cannot find out is
-told as unknown: where a secret, a program or a plugin is missing here, where only a run of the plan can tell, where the
-other side asks for patience.
+A plugin gets the same job as from the operator, with the secrets of this machine. The answer is unknown if a secret, a
+program or a plugin is missing on this machine, if only a run of the plan finds out, or if the other system asks to
+wait.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from homeostat.runtime.control.writes import Scope, Watched, writing_in
 
 _UNKNOWN_HERE: Final = frozenset({SecretError.reason, VaultError.reason, VaultRefusedError.reason})
 _PLUGINS: Final = frozenset({UnknownPluginError.reason, PluginOffError.reason})
-"""The operator's machine may have plugins that this one does not."""
+"""The operator's machine may have plugins that this machine does not have."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Of three one: a plan, why there is none here, or what is wrong."""
+    """One of three: a plan, why this machine cannot make one, or an error."""
 
     plugin: str
     plan: Plan | None = None
@@ -53,7 +53,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 @contextmanager
 def read_only(client: Client) -> Iterator[Client]:
-    """A client that sends nothing but questions, whoever uses it: a write is a `RefusedWriteError`."""
+    """A client that only reads: a write raises `RefusedWriteError`."""
     with writing_in(Scope(lambda: "a plan changes nothing")):
         yield client.over(lambda transport: Watched(transport, Informers(client)))
 
@@ -62,8 +62,8 @@ def read_only(client: Client) -> Iterator[Client]:
 async def plugins_of_this_machine(
     client: Client, *, allows_programs: bool, allows_vault: bool
 ) -> AsyncIterator[Dependencies]:
-    """Whoever writes types on the server says which programs run and where secrets are sent to: what a shell happens to
-    hold for other ends, such as a token of a Vault, is theirs only where the user says so.
+    """Authors of types on the server decide which programs run and where secrets are sent. Therefore a token of a Vault
+    in the environment is used only if the user allows it.
     """
     environment = {**os.environ, ALLOW_PROGRAMS: "true" if allows_programs else ""}
     if not allows_vault:
@@ -79,7 +79,7 @@ async def plugins_of_this_machine(
 
 
 async def ask(dependencies: Dependencies, spec: ResourceTypeSpec, stored: JsonObject, namespace: str) -> Answer:
-    """`spec` is the type that the operator goes by."""
+    """`spec` is the type that the operator would use."""
     resource = _resource(stored, namespace)
     plugin = effective_action(resource, spec.action, claimed=dependencies.claims.get(spec.name, "")).plugin
     try:
@@ -100,6 +100,6 @@ async def ask(dependencies: Dependencies, spec: ResourceTypeSpec, stored: JsonOb
 
 
 def _resource(stored: JsonObject, namespace: str) -> Resource:
-    """One that is not there yet has a uid that nothing else has."""
+    """A resource that does not exist yet gets a random uid."""
     metadata = {"uid": str(uuid.uuid4()), "generation": 1, **stored["metadata"], "namespace": namespace}
     return msgspec.json.decode(msgspec.json.encode({**stored, "metadata": metadata}), type=Resource)

@@ -1,4 +1,4 @@
-"""A plan as people and programs read it."""
+"""Prints a plan as text, or as JSON and YAML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_VALUE: Final = 200
 
 
 class Planned(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What would become of one object, and what its plugin would do then; `error` where it would not get as far."""
+    """The change of one object and the plan of its plugin; `error` if it would be refused."""
 
     title: str
     namespace: str = ""
@@ -33,7 +33,7 @@ class Planned(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_amiss(self) -> bool:
-        """Declared is what was declared before, and yet there is something to do: drift, or what failed until now."""
+        """The declaration is unchanged but the plan has changes: drift, or an apply that failed before."""
         plan = self.answer.plan if self.answer is not None else None
         return self.change == "unchanged" and plan is not None and plan.is_changed is True
 

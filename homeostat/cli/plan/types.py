@@ -1,4 +1,4 @@
-"""The types that a plan goes by: the server's, with what the files say of types in their place. Pure."""
+"""The types of a plan: those of the server, overridden by those in the files. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PlannedTypes:
         self._in_force = versions_in_force(self._types.values())
 
     def of(self, obj: JsonObject) -> ResourceTypeSpec:
-        """The one whose schema the resource is held to."""
+        """Returns the type whose schema the resource must match."""
         kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
         found = self._types.get((kind, version))
         if found is None:
@@ -39,7 +39,7 @@ class PlannedTypes:
         return found.spec
 
     def kept_by(self, stored: JsonObject) -> ResourceTypeSpec:
-        """The one that its operator goes by."""
+        """Returns the type that the operator would use."""
         versions = self._in_force.get(stored["kind"])
         return kept_by(versions, stored["metadata"].get("labels") or {}) if versions else self.of(stored)
 
@@ -52,7 +52,7 @@ def declared_type(manifest: JsonObject) -> ResourceType:
 
 
 def planned_type(manifest: JsonObject, there: Iterable[FoundType], live: Sequence[JsonObject]) -> Planned:
-    """What would become of a type that the files declare; `live` are the resources of it."""
+    """Plans a type of the files; `live` are its resources."""
     spec = declared_type(manifest).spec
     planned = Planned(f"type {spec.name}/{spec.version}")
     try:

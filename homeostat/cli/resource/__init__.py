@@ -1,4 +1,4 @@
-"""`homeostat resource`: resources of declared types, and what their plugins do for them."""
+"""`homeostat resource`: resources of declared types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`homeostat resource apply`: resources as files declare them, followed until they are there in the world."""
+"""`homeostat resource apply`: applies resources from files, and waits until they are ready."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def command(
 
 
 def sorted_manifests(manifests: list[JsonObject]) -> tuple[list[JsonObject], list[JsonObject]]:
-    """The types, and the resources; others are refused."""
+    """Separates types from resources; refuses other objects."""
     types, resources = [], []
     for each in manifests:
         if each["kind"] == RESOURCE_TYPE.kind.kind and each["apiVersion"] == RESOURCE_TYPE.kind.api_version:

@@ -1,10 +1,10 @@
-"""Resource types and resources as the REST API takes them, made into objects. Pure.
+"""Converts REST bodies of resource types and resources to objects. Pure.
 
     {"name": "DatabaseCluster", "version": "v1", "schema": {...}}                              a type
     {"name": "orders", "resource_type_name": "DatabaseCluster", "spec": {...}, ...}            a resource
 
-What is something else comes back as it is. A list of them, as the API answers with one, is taken too: what it tells of
-their state is left aside, and so is what was being deleted.
+Other values are returned unchanged. A list of bodies, such as an answer of the API, is accepted too: fields about state
+are ignored, and so are resources that are being deleted.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from homeostat.operators.actions.types.naming import kind_name, type_object_name
 _ACTION: Final = frozenset({"action_plugin", "plugin_config"})
 _TYPE: Final = frozenset({"name", "version", "schema", "description", "metadata", "status"}) | _ACTION
 _RESOURCE: Final = frozenset({"name", "resource_type_name", "resource_type_version", "spec", "metadata"}) | _ACTION
-_TYPE_TOLD: Final = frozenset({"id", "created_at", "updated_at", "deleted_at"})
-_RESOURCE_TOLD: Final = _TYPE_TOLD | {
+_TYPE_STATE: Final = frozenset({"id", "created_at", "updated_at", "deleted_at"})
+_RESOURCE_STATE: Final = _TYPE_STATE | {
     "conditions",
     "finalizers",
     "generation",
@@ -48,7 +48,7 @@ def adopted(value: Json) -> Json:
 
 
 def _type(body: JsonObject) -> JsonObject:
-    _check(body, _TYPE, _TYPE_TOLD, "a resource type")
+    _check(body, _TYPE, _TYPE_STATE, "a resource type")
     name, version = _text(body, "name"), _text(body, "version", "v1")
     spec: JsonObject = {"name": name, "version": version, "schema": body["schema"]}
     if body.get("description"):
@@ -66,9 +66,9 @@ def _type(body: JsonObject) -> JsonObject:
 
 
 def _resource(body: JsonObject) -> JsonObject:
-    _check(body, _RESOURCE, _RESOURCE_TOLD, "a resource")
+    _check(body, _RESOURCE, _RESOURCE_STATE, "a resource")
     if "id" in body and "spec" not in body:
-        # An API that keeps it to itself: to go on would declare an empty one.
+        # Some APIs do not return the spec; going on would declare an empty one.
         raise Failure(f"the resource {quoted(body.get('name'))} comes without its spec")
     kind, version = _text(body, "resource_type_name"), _text(body, "resource_type_version", "v1")
     obj: JsonObject = {
@@ -91,8 +91,8 @@ def _annotations(body: JsonObject) -> JsonObject:
     return {"annotations": {METADATA: quoted(body["metadata"])}} if body.get("metadata") else {}
 
 
-def _check(body: Mapping[str, Json], known: frozenset[str], message: frozenset[str], what: str) -> None:
-    if unknown := sorted(body.keys() - known - message):
+def _check(body: Mapping[str, Json], known: frozenset[str], state: frozenset[str], what: str) -> None:
+    if unknown := sorted(body.keys() - known - state):
         raise Failure(f'{what} has no "{unknown[0]}"; it has: {", ".join(sorted(known))}')
 
 

@@ -1,6 +1,6 @@
-"""What a shell may complete a word to: types, and resources as TYPE/NAME, as the server has them.
+"""Shell completion of types, and of resources as TYPE/NAME, from the server.
 
-A server that does not answer at once completes nothing: nobody wants an error in the middle of a line.
+If the server does not answer quickly, there are no completions and no error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def complete_types(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
 
 
 def complete_resources(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Types as long as several are meant, and then the resources of the one."""
+    """Completes types while several match, and then the resources of the one."""
     word = incomplete.partition("/")[0].lower()
 
     async def names(client: Client, namespace: str) -> list[str]:

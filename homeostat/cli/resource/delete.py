@@ -1,4 +1,4 @@
-"""`homeostat resource delete`: resources, and with them what their plugins made."""
+"""`homeostat resource delete`: deletes resources, and destroys the infrastructure behind them."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
 
 
 def _only(uid: str) -> JsonObject:
-    """Not one that has taken the name meanwhile."""
+    """Options that delete only the object with this uid, not a newer one of the same name."""
     return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}

@@ -1,4 +1,4 @@
-"""The same asked of several resources: what is refused is told of, and does not stop the others."""
+"""Sends the same request for several resources. An error is printed and does not stop the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ask = Callable[[Target], Awaitable[Awaited]]
 
 
 class Asked:
-    """`granted` are those that it was asked of."""
+    """`granted` are the resources whose requests succeeded."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -25,7 +25,7 @@ class Asked:
         self._is_refused = False
 
     async def each(self, words: Sequence[str], ask: Ask, *, done: str) -> None:
-        """`done` says after its name what has become of each."""
+        """Prints the name of each resource and `done`."""
         for target in await named_resources(self._connection.client, words):
             title = resource_title(target.kind.kind, target.name)
             try:
@@ -37,7 +37,7 @@ class Asked:
                 click.echo(f"{title} {done}")
 
     async def end(self, *, is_awaited: bool, within_s: float) -> None:
-        """With 1 where one was refused, or did not come to what it was waited for."""
+        """Exits with 1 if a request failed, or if a resource does not reach its goal in time."""
         if is_awaited:
             await wait_for(self._connection.client, self.granted, within_s)
         if self._is_refused:

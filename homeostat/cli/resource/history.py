@@ -1,4 +1,4 @@
-"""`homeostat resource history`: past reconciliations; they are kept when the resource, or its type, is gone."""
+"""`homeostat resource history`: lists past reconciliations, also of deleted resources and types."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ async def command(
     limit: int,
     output: str,
 ) -> None:
-    """List past reconciliations, the newest first. Resources may be named that are gone, with their type too.
+    """List past reconciliations, newest first, also of resources and types that are gone.
 
-    CHANGES are things made, changed and removed. JSON and YAML also have what was planned and what was printed.
+    CHANGES counts what was created, updated and deleted. JSON and YAML also contain the plan and the log.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ def _named(words: Sequence[str]) -> tuple[str, str]:
 
 
 def _kind_names(kinds: ResourceKinds, word: str) -> set[str]:
-    """In small letters; a type that is gone is named by its name or its plural."""
+    """In lower case; a deleted type is found by its name or its plural."""
     known = {each.kind.lower() for each in kinds.preferred() if word.lower() in each.words()}
     named = kind_name(word).lower()
     stems = (named, named[:-1], named[:-2], f"{named[:-3]}y")
@@ -95,7 +95,7 @@ def _kind_names(kinds: ResourceKinds, word: str) -> set[str]:
 async def _newest(
     client: Client, path: str, selector: str, limit: int, is_chosen: Callable[[JsonObject], bool]
 ) -> list[JsonObject]:
-    """So many of those that are chosen, the newest first. A page is held at a time: there may be very many."""
+    """Returns the newest `limit` entries that match. Only one page is in memory, because there may be very many."""
     found: list[JsonObject] = []
     token = ""
     while True:
@@ -105,7 +105,7 @@ async def _newest(
         except BadRequestError:
             if not selector:
                 raise
-            # Servers before Kubernetes 1.31 select by no field of ours.
+            # Servers before Kubernetes 1.31 do not support our field selectors.
             selector = ""
             continue
         found += [with_type_meta(RECONCILIATION.kind, each) for each in page["items"] if is_chosen(each)]
@@ -122,7 +122,7 @@ async def _live(client: Client, kinds: ResourceKinds, namespace: str) -> frozens
 
 
 def _moment(entry: JsonObject) -> tuple[str, int, str]:
-    """Times are whole seconds: entries of one second are told apart by the number that their names end with."""
+    """Entries of the same time are ordered by the number at the end of their names."""
     number = entry["metadata"]["name"].rpartition("-")[2]
     return entry["spec"]["finished"], int(number) if number.isdigit() else 0, entry["metadata"]["name"]
 
@@ -160,5 +160,5 @@ def _rows(entries: Iterable[JsonObject], *, is_wide: bool, is_across: bool) -> I
 
 
 def seconds_text(duration_s: float) -> str:
-    """`127`, `4.2` or `0.031`: what is short is told more finely."""
+    """`127`, `4.2` or `0.031`: short durations have more digits."""
     return f"{duration_s:.{0 if duration_s >= 10 else 1 if duration_s >= 0.1 else 3}f}"

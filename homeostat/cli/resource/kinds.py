@@ -1,6 +1,6 @@
-"""Which resources the words of a command line name: `TYPE`, `TYPE/NAME`, `TYPE NAME...`.
+"""Finds the resources that command-line arguments name: `TYPE`, `TYPE/NAME`, `TYPE NAME...`.
 
-TYPE is what people call the type, its kind, plural or short name. Kinds of other groups are out of reach here.
+TYPE is the name of the type, its kind, plural or short name. Kinds of other groups are not found.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ResourceKinds(Kinds):
             raise Failure(f'there is no resource type "{words}"; there are: {message}') from error
 
     def preferred(self) -> list[Kind]:
-        """Each type once, in the version that the server prefers."""
+        """Returns each type once, in the server's preferred version."""
         found: dict[str, Kind] = {}
         for each in self._kinds:
             found.setdefault(each.plural, each)
@@ -44,18 +44,18 @@ async def discover_resources(client: Client) -> ResourceKinds:
 
 
 async def named_resources(client: Client, words: Sequence[str]) -> list[Target]:
-    """At least one, each with its name."""
+    """Returns at least one resource; each must have a name."""
     return list(require_names(parse_targets(await discover_resources(client), words)))
 
 
 async def resources_of(client: Client, words: Sequence[str]) -> list[Target]:
-    """As the words say; without any, of all types."""
+    """Without arguments, the resources of all types."""
     kinds = await discover_resources(client)
     return parse_targets(kinds, words) if words else [Target(each) for each in kinds.preferred()]
 
 
 def resource_title(kind: str, name: str) -> str:
-    """`databasecluster/orders`: what the commands take, and what programs complete."""
+    """`databasecluster/orders`: the form that commands accept and shells complete."""
     return f"{kind.lower()}/{name}"
 
 

@@ -1,4 +1,4 @@
-"""`homeostat resource list`: resources of one type or of all, and how they stand."""
+"""`homeostat resource list`: lists resources of one type or of all, with their phase."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def _objects(client: Client, target: Target, namespace: str, selector: str
 
 
 async def _allowed_objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:
-    """Of all types, those that are not ours to see are told of and left out."""
+    """Prints a warning for a type that the user is not allowed to list, and skips it."""
     try:
         return await _objects(client, target, namespace, selector)
     except ForbiddenError as error:
@@ -86,7 +86,7 @@ def _print(found: Iterable[JsonObject], *, is_across: bool) -> None:
 
 
 def cells(obj: JsonObject, now: float) -> list[str]:
-    """Under `HEADINGS`."""
+    """The row under `HEADINGS`."""
     status, metadata = status_of(obj), obj["metadata"]
     ready = find(status.conditions, READY)
     created = epoch_of(metadata.get("creationTimestamp"))

@@ -1,6 +1,6 @@
-"""`homeostat resource logs`: what the run of a resource prints, or what the last one has printed.
+"""`homeostat resource logs`: prints the log of the current or last run of a resource.
 
-What was printed is on standard output, and which run it is of on standard error.
+The log goes to standard output; standard error says which run it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from homeostat.objects.time.timestamp import format_time, parse_time
 from homeostat.operators.actions.api import Resource, ResourceStatus
 from homeostat.operators.actions.runs.last_output import LastOutput, last_output, recorded_output
 
-_LOOK_EVERY_S: Final = 1.0
+_POLL_S: Final = 1.0
 
 
 @click.command(short_help="Print what the run of a resource prints.")
@@ -66,7 +66,7 @@ async def command(connection: Connection, words: tuple[str, ...], is_followed: b
     printer = _Printer(title)
     printer.take(output)
     while is_followed and output.is_running:
-        await asyncio.sleep(_LOOK_EVERY_S)
+        await asyncio.sleep(_POLL_S)
         output = await reader.read()
         printer.take(output)
     printer.end(output, reader.status)
@@ -79,13 +79,13 @@ class _Reader:
         self.status = ResourceStatus()
 
     async def read(self) -> LastOutput:
-        """`NotFoundError` where the resource was never there."""
+        """Raises `NotFoundError` if the resource never existed."""
         try:
             obj = await self._client.get(self._path)
         except NotFoundError:
             if self.status.run is None:
                 raise
-            # Its last run has destroyed it, and is the last of its record.
+            # Its last run destroyed it and is the last entry of its history.
             return await recorded_output(self._client, self._resource, self.status.reconciliations + 1)
         self._resource = Resource(metadata=msgspec.convert(obj["metadata"], Metadata))
         self.status = status_of(obj)
@@ -95,13 +95,13 @@ class _Reader:
 class _Printer:
     def __init__(self, title: str) -> None:
         self._title = title
-        self._told = LastOutput()
+        self._shown = LastOutput()
         self._length, self._has_printed = 0, False
 
     def take(self, output: LastOutput) -> None:
-        """Prints what was not printed yet, and of another run first which one it is."""
-        if output.run != self._told.run:
-            self._told, self._length, self._has_printed = output, 0, False
+        """Prints new output; when the run changes, first a heading."""
+        if output.run != self._shown.run:
+            self._shown, self._length, self._has_printed = output, 0, False
             self._say(_heading(output))
         fresh = output.length - self._length
         if fresh <= 0:
@@ -115,7 +115,7 @@ class _Printer:
     def end(self, output: LastOutput, status: ResourceStatus) -> None:
         if not self._has_printed:
             self._say(_silence(status))
-        if output.state != self._told.state:
+        if output.state != self._shown.state:
             self._say(_state(output))
         if output.error.strip().rpartition("\n")[2] not in output.text:
             self._say(output.error)

@@ -1,4 +1,4 @@
-"""`homeostat resource outputs`: what a resource gives to others."""
+"""`homeostat resource outputs`: prints the outputs of a resource."""
 
 from __future__ import annotations
 

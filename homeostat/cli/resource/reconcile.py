@@ -1,4 +1,4 @@
-"""`homeostat resource reconcile`: resources looked at now, and not when their time comes."""
+"""`homeostat resource reconcile`: triggers a reconciliation of resources now."""
 
 from __future__ import annotations
 

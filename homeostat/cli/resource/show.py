@@ -1,4 +1,4 @@
-"""`homeostat resource show`: all about a resource, on one page."""
+"""`homeostat resource show`: describes a resource."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _run_facts(run: Run, now: float) -> Iterable[tuple[str, str]]:
     yield "Because", f"{run.trigger}{', drift was found' if run.is_drift else ''}"
     yield "Since", f"{run.began} ({_ago(run.began, now)})"
     yield "Ticket", run.ticket
-    yield "Detected", run_url(run)
+    yield "URL", run_url(run)
     yield "Changes", changes_text(run.changes) if run.purpose == "apply" else ""
     yield "Plan", run.plan
     yield "Outcome", (outcome.message or ("success" if outcome.is_success else outcome.reason)) if outcome else ""

@@ -1,4 +1,4 @@
-"""How a resource stands, from its status: in words for people, and as the end of a wait. Pure."""
+"""The state of a resource from its status: as text, and as the end of a wait. Pure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ End = Literal["ready", "failed", "undestroyed", "paused"]
 
 
 class Goal(NamedTuple):
-    """What is waited for: that this generation is ready, or that the resource is gone; by an answer to this request,
-    where there is one.
+    """What to wait for: that this generation is ready, or that the resource is gone; with `request`, after that
+    reconciliation request was handled.
     """
 
     generation: int = 0
@@ -31,7 +31,7 @@ class Goal(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """In what phase a resource is, why, since when, and where people see more of it."""
+    """The phase of a resource, with message, start time and the URL of its run."""
 
     phase: str
     message: str
@@ -64,7 +64,7 @@ def standing_of(obj: JsonObject) -> Standing:
 
 
 def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:
-    """How the wait ends while the resource is there; None while it does not."""
+    """Returns how a wait ends; None while it goes on. The resource exists."""
     status = status_of(obj)
     if is_paused(obj):
         return "paused"
@@ -79,26 +79,26 @@ def end_of(obj: JsonObject, goal: Goal, now: datetime) -> End | None:
         return None
     if status.phase == "failed" and ready.reason == FAILED:
         return "failed"
-    # A declaration that says the same in other words is observed and not reconciled: its next run is still ahead.
+    # An equivalent declaration is observed without a reconciliation: its next run is in the future.
     is_reconciled = status.reconciled_generation >= goal.generation or not is_past(status.next_run, now)
     return "ready" if status.phase == "ready" and ready.status == "True" and is_reconciled else None
 
 
 def is_paused(obj: JsonObject) -> bool:
-    """By its annotation: nothing is done for it."""
+    """The annotation pauses its reconciliation."""
     annotations = obj["metadata"].get("annotations") or {}
     return bool(annotations.get(PAUSE, "false") != "false")
 
 
 def next_look(obj: JsonObject, status: ResourceStatus, now: float) -> str:
-    """`in 4m`, `now` or `paused`; nothing while a run is under way."""
+    """`in 4m`, `now` or `paused`; empty during a run."""
     if status.run is not None:
         return ""
     return "paused" if is_paused(obj) else ahead(status.next_run, now)
 
 
 def run_url(run: Run) -> str:
-    """Where a run is seen, if its plugin says so."""
+    """The link to a run, if its plugin provides one."""
     if run.outcome is not None and run.outcome.url:
         return run.outcome.url
     found = (run.handle or {}).get("url")
@@ -106,12 +106,12 @@ def run_url(run: Run) -> str:
 
 
 def changes_text(changes: Changes) -> str:
-    """`+1 ~2 -0`: made, changed, removed."""
+    """`+1 ~2 -0`: created, updated, deleted."""
     return f"+{changes.created} ~{changes.updated} -{changes.deleted}"
 
 
 def ahead(timestamp: str | None, now: float) -> str:
-    """How long until then: `in 4m`, or `now`."""
+    """The time until then: `in 4m`, or `now`."""
     at = epoch_of(timestamp)
     if at is None:
         return ""

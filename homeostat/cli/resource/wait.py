@@ -1,7 +1,7 @@
-"""Waits for resources: until they are ready or gone, showing how they stand meanwhile.
+"""Waits until resources are ready or gone, and shows their progress.
 
-On a terminal there is a line for each resource that is waited for, with its phase, its message, since when and where
-its run is seen. Elsewhere each change of these is a line on standard error.
+On a terminal each resource has a line with its phase, message, duration and the URL of its run. Elsewhere each change
+is a line on standard error.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def awaited(kind: Kind, obj: JsonObject, goal: Goal) -> Awaited:
 
 
 def wait_options(*, is_usual: bool | None = None) -> Callable[[F], F]:
-    """`is_awaited` is None where nothing is usual and nothing was said: then a person waits, and a program does not."""
+    """Without a default, `is_awaited` is None unless given: then the command waits on a terminal only."""
     message = "Wait for the result.  [default: wait]" if is_usual else "Wait for the result.  [default: on a terminal]"
 
     def add(function: F) -> F:
@@ -68,18 +68,18 @@ def is_wanted(is_awaited: bool | None) -> bool:
 
 class _End(NamedTuple):
     is_good: bool
-    told: str
+    text: str
 
 
 async def wait_for(client: Client, targets: Sequence[Awaited], within_s: float) -> None:
-    """Ends with 1 unless all came to what they were waited for; each is told of."""
+    """Prints the result of each wait. Exits with 1 unless all resources reach their goals."""
     with _progress() as show:
         ends = await asyncio.gather(*(_wait(client, each, show, within_s) for each in targets))
     for target, end in zip(targets, ends, strict=True):
         if end.is_good:
-            click.echo(f"{target.title} {end.told}")
+            click.echo(f"{target.title} {end.text}")
         else:
-            Failure(f"{target.title} {end.told}").show()
+            Failure(f"{target.title} {end.text}").show()
     if not all(end.is_good for end in ends):
         raise click.exceptions.Exit(1)
 
@@ -102,7 +102,7 @@ async def _wait(client: Client, target: Awaited, show: Show, within_s: float) ->
 
 
 async def _versions(client: Client, target: Awaited) -> AsyncGenerator[JsonObject | None, None]:
-    """A run may take longer than its server stays up: one that goes away is waited for."""
+    """Retries while the server is unreachable: a run may outlast a restart of the server."""
     while True:
         try:
             async with aclosing(versions_of(client, target.kind, target.namespace, target.name)) as versions:
@@ -143,7 +143,7 @@ def _failure(obj: JsonObject) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Show]:
-    """`Show` tells how a resource stands; None where it is not waited for any more."""
+    """`Show` takes the state of a resource; None ends its line."""
     if sys.stderr.isatty():
         with status_lines() as draw:
             yield lambda title, standing: draw(title, None if standing is None else standing.text)
@@ -151,7 +151,7 @@ def _progress() -> Iterator[Show]:
     shown: dict[str, Standing] = {}
 
     def show_line(title: str, standing: Standing | None) -> None:
-        # Where nothing runs, it is how things stood before, or the end that is about to be told.
+        # Without a run, it is the state before, or the final state that is printed anyway.
         if (
             standing is None
             or not standing.is_running

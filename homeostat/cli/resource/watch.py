@@ -1,4 +1,4 @@
-"""`homeostat resource watch`: resources and their phases as they change; those that need somebody first."""
+"""`homeostat resource watch`: shows resources and their phases live; failed ones first."""
 
 from __future__ import annotations
 

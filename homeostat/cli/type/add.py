@@ -1,4 +1,4 @@
-"""`homeostat type add`: resource types from files, waited for until their resources can be made."""
+"""`homeostat type add`: adds resource types from files and waits until their kinds are served."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from homeostat.operators.actions.types.naming import resource_kind, type_object_
 
 _LOOK_EVERY_S: Final = 0.05
 _PATIENCE_S: Final = 5.0
-"""A plane that has just started may not have the kind yet, or ask to wait for the operator that checks it."""
+"""A plane that has just started may not serve the kind yet, or its operator may not be ready to check types."""
 
 
 @click.command(short_help="Create or update the resource types of files.")
@@ -62,7 +62,7 @@ async def command(
 async def add_types(
     connection: Connection, manifests: Sequence[JsonObject], *, force: bool = False, within_s: float | None
 ) -> None:
-    """Ends with 1 where one is refused, or is not ready in time; without a time nothing is waited for."""
+    """Exits with 1 if a type is refused or not ready in time. If `within_s` is None, it does not wait."""
     there = await list_types(connection.client, patience_s=_PATIENCE_S)
     applying = Applying(connection, Kinds([RESOURCE_TYPE.kind]), force=force, patience_s=_PATIENCE_S)
     stored = [await applying.apply(_named_as(each, there)) for each in manifests]
@@ -75,7 +75,7 @@ async def add_types(
 
 
 def _named_as(declared: JsonObject, there: Iterable[FoundType]) -> JsonObject:
-    """Under the name that a type of this name and version has already, where the file itself gives it none."""
+    """Uses the object name of an existing type with this name and version, unless the file sets one."""
     spec, metadata = declared.get("spec") or {}, declared["metadata"]
     title = f"{spec.get('name')}/{spec.get('version', 'v1')}"
     same = next((each.type.metadata.name for each in there if each.title == title), "")
@@ -84,7 +84,7 @@ def _named_as(declared: JsonObject, there: Iterable[FoundType]) -> JsonObject:
 
 
 async def _is_served(client: Client, added: FoundType, within_s: float) -> bool:
-    """Tells of it either way."""
+    """Waits for the kind, and prints the result."""
     try:
         async with asyncio.timeout(within_s):
             ready = await _settled(client, added)
@@ -104,7 +104,7 @@ async def _is_served(client: Client, added: FoundType, within_s: float) -> bool:
 
 
 async def _settled(client: Client, added: FoundType) -> Condition:
-    """The verdict on this generation, once there is one."""
+    """Waits for the Ready condition of this generation."""
     versions = versions_of(client, RESOURCE_TYPE.kind, "", added.type.metadata.name)
     async with aclosing(versions):
         async for obj in versions:

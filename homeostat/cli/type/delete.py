@@ -1,4 +1,4 @@
-"""`homeostat type delete`: resource types that no resource is of."""
+"""`homeostat type delete`: deletes resource types that are not in use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_NAMED = 10
 @click.option("--timeout", "within_s", default=30, show_default=True, type=click.IntRange(1), help="Seconds to wait.")
 @connected
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool, within_s: int) -> None:
-    """Delete resource types. One that resources are of is left as it is, and they are named.
+    """Delete resource types. A type that is in use is not deleted; the error names its resources.
 
     \b
     Examples:
@@ -47,7 +47,7 @@ async def command(connection: Connection, words: tuple[str, ...], is_awaited: bo
 
 
 async def _check_unused(client: Client, doomed: FoundType) -> None:
-    """Its other versions would go on serving the resources; the last one would not."""
+    """Refuses to delete the last version of a type that is in use."""
     try:
         items, _ = await client.list(resource_kind(doomed.type.spec).path(""))
     except NotFoundError:

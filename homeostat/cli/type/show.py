@@ -1,4 +1,4 @@
-"""`homeostat type show`: all about a resource type, on one page."""
+"""`homeostat type show`: describes a resource type."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ async def command(connection: Connection, word: str, output: str) -> None:
     if config := found.type.spec.action.config:
         click.echo("Config:")
         click.echo(textwrap.indent(yaml.dump(config).decode(), "  "), nl=False)
-    if misfits := found.type.read_status(ResourceTypeStatus).misfits:
-        click.echo("Misfits:")
-        for each in misfits:
+    if incompatible := found.type.read_status(ResourceTypeStatus).misfits:
+        click.echo("Incompatible:")
+        for each in incompatible:
             click.echo(f"  {one_line(each)}")
     click.echo("Fields:")
     rows = list(_fields(spec_schema(found.type.spec.schema)[0], "spec"))
@@ -72,8 +72,8 @@ def _facts(found: FoundType) -> Iterable[tuple[str, str]]:
     yield "History", f"{keep.entries} entries a resource, for {keep.max_age_days} days"
 
 
-def _seconds(message: int | None) -> str:
-    return f"{message} s" if message is not None else "as the operator was told"
+def _seconds(seconds: int | None) -> str:
+    return f"{seconds} s" if seconds is not None else "the operator's default"
 
 
 def _retries(retry: Retry) -> str:
@@ -83,7 +83,7 @@ def _retries(retry: Retry) -> str:
 
 
 def _fields(schema: JsonObject, path: str, depth: int = 0, *, is_required: bool = True) -> Iterator[list[Json]]:
-    """The schema as a table, a field a row; an item of a list is `[]`, any other member `*`."""
+    """The schema as rows, one for each field; items of a list are `[]`, additional members `*`."""
     default = quoted(schema["default"]) if "default" in schema and depth else ""
     described = " ".join(filter(None, (str(schema.get("description") or ""), _limits(schema))))
     yield [path, _type(schema), "yes" if is_required else "", default, described]
@@ -99,14 +99,14 @@ def _fields(schema: JsonObject, path: str, depth: int = 0, *, is_required: bool 
 
 
 def _type(schema: JsonObject) -> str:
-    message = str(schema.get("type") or ("integer or string" if schema.get("x-kubernetes-int-or-string") else "any"))
-    if message == "array" and isinstance(schema.get("items"), dict):
+    name = str(schema.get("type") or ("integer or string" if schema.get("x-kubernetes-int-or-string") else "any"))
+    if name == "array" and isinstance(schema.get("items"), dict):
         return f"list of {_type(schema['items'])}"
-    return message
+    return name
 
 
 def _limits(schema: JsonObject) -> str:
-    """What may be, in the words of JSON Schema."""
-    message = [f"one of {', '.join(map(quoted, schema['enum']))}"] if schema.get("enum") else []
-    message += [f"{word} {schema[word]}" for word in _LIMITS if word in schema]
-    return f"({'; '.join(message)})" if message else ""
+    """Restrictions of the value, in the words of JSON Schema."""
+    limits = [f"one of {', '.join(map(quoted, schema['enum']))}"] if schema.get("enum") else []
+    limits += [f"{word} {schema[word]}" for word in _LIMITS if word in schema]
+    return f"({'; '.join(limits)})" if limits else ""

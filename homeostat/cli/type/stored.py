@@ -1,4 +1,4 @@
-"""The resource types of a server: listed, and found by the words that people name them by."""
+"""Lists the resource types of a server, and finds them by name, plural or short name."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _AGAIN_S = 0.2
 
 
 class FoundType(msgspec.Struct, frozen=True):
-    """A type as the server has it, whole and typed."""
+    """A type on the server, as JSON and as a struct."""
 
     obj: JsonObject
     type: ResourceType
 
     @property
     def title(self) -> str:
-        """What the words of a command find: `DatabaseCluster/v1`."""
+        """The name that commands accept: `DatabaseCluster/v1`."""
         return f"{self.type.spec.name}/{self.type.spec.version}"
 
     def words(self) -> set[str]:
@@ -45,7 +45,7 @@ def found_type(obj: JsonObject) -> FoundType:
 
 
 async def list_types(client: Client, *, patience_s: float = 0.0) -> list[FoundType]:
-    """`patience_s` is for a server that may just have started, and learn of them in a moment."""
+    """Retries for `patience_s`, because a server that has just started may not serve types yet."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -66,7 +66,7 @@ def no_types() -> Failure:
 
 
 def chosen_types(types: Sequence[FoundType], word: str) -> list[FoundType]:
-    """All versions of the type, or the one that is named behind a slash."""
+    """Returns all versions of the type, or the one after the slash."""
     name, _, version = word.partition("/")
     known = {name.lower(), kind_name(name).lower()}
     found = [each for each in types if known & each.words()]

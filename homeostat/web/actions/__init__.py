@@ -1,1 +1,1 @@
-"""The REST API of resource types and resources, over a `Client`: `app.py` puts it together."""
+"""The REST API of resource types and resources over a `Client`; `app.py` puts it together."""

@@ -26,7 +26,7 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule(POLICY_GROUP, ["devopspolicies", "clusterdevopspolicies", "policyauditresults"], ["get", "list"]),
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (
-    # What was declared otherwise is given its number by a patch.
+    # Objects that were created with kubectl get their number by a patch.
     rule(GROUP, ["restusers", "restroles", "restwebhooks"], [*READ, "create", "update", "patch"]),
     rule(GROUP, ["restroles", "restwebhooks"], ["delete"]),
     rule(GROUP, ["restusers/status"], ["patch"]),
@@ -40,4 +40,4 @@ _NAMESPACE: Final[tuple[JsonObject, ...]] = (
 _LEASES: Final[tuple[JsonObject, ...]] = (rule("coordination.k8s.io", ["leases"], ["list"]),)
 RULES: Final = FaceRules(cluster=_CLUSTER, namespace=_NAMESPACE, leases=_LEASES)
 KINDS: Final = (*IDENTITY_KINDS, REST_WEBHOOK)
-"""What the face keeps of its own, beside what its operator declares."""
+"""The kinds of the face, beside those of its operator."""

@@ -1,5 +1,6 @@
-"""The shapes of what this API answers, for those who read its description. Bodies are made by `bodies.py` and those of
-users and webhooks beside their pages; that they have these shapes is tested.
+"""The shapes of the answers of this API, for the OpenAPI document.
+
+`bodies.py` and the pages of users and webhooks make the bodies; a test checks that they have these shapes.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class OutputsAnswer(msgspec.Struct):
 
 
 class LogsAnswer(msgspec.Struct, kw_only=True):
-    """The end of what was printed, which was so many characters long; by which run, and how that ended."""
+    """The end of a run's output, its whole `length`, and how the run ended."""
 
     resource_id: int
     run: str
@@ -112,7 +113,7 @@ class LogsAnswer(msgspec.Struct, kw_only=True):
 
 
 class EventAnswer(msgspec.Struct, kw_only=True):
-    """The data of one event. RESYNC is told where history does not reach; its resource_data is null."""
+    """The data of one event. RESYNC means that the history has a gap; its resource_data is null."""
 
     event_type: EventType | Literal["RESYNC"]
     resource_id: int

@@ -1,8 +1,8 @@
-"""The REST API of resource types and resources: from a request to an answer.
+"""Puts the routes of the REST API together.
 
     app = rest_app(face, more=[identity.add_routes])
 
-The table of what is served is also what its description is made of.
+The OpenAPI document is made from the same table of routes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _about() -> About:
 
 
 def refuse(status: int, message: str) -> Reply:
-    """What the protocol or the table of routes refuses, in the words of this API."""
+    """Formats refusals of the HTTP protocol and of the router as this API does."""
     return refusal_reply(RefusalError(status, message))
 
 

@@ -1,7 +1,7 @@
-"""Types, resources and history as this API tells of them. Pure.
+"""The JSON bodies of types, resources and history. Pure.
 
-Times are in UTC, with a `Z`. What a plugin is configured with may hold what is not for everybody, and is told to
-administrators only. Parts that were left encoded stay so: whoever encodes a body copies them as they are.
+Times are in UTC, with a `Z`. The configuration of a plugin may be confidential, so only administrators see it. Parts
+that are already encoded are copied as they are.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def type_body(resource_type: TypeEntry, *, is_admin: bool) -> JsonObject:
 
 
 def plugin_of(entry: Entry, resource_type: TypeEntry, claimed: str = "") -> str:
-    """The plugin that counts: the resource's own, its type's, or the one that has claimed the type."""
+    """Returns the plugin of a resource: its own, that of its type, or the one that claims the type."""
     return entry.read_action().plugin or resource_type.spec.action.plugin or claimed
 
 
@@ -74,7 +74,7 @@ def resource_body(
 
 
 def shown_finalizers(finalizers: tuple[str, ...], plugin: str) -> list[str]:
-    """The operator's own is called by the plugin on whose behalf it is there."""
+    """Shows the operator's finalizer under the name of the plugin."""
     return [plugin or each if each == FINALIZER else each for each in finalizers]
 
 
@@ -83,7 +83,7 @@ def kept_finalizers(shown: list[str], plugin: str) -> list[str]:
 
 
 def history_body(name: str, spec: ReconciliationSpec, *, resource_id: int) -> JsonObject:
-    """`name` is that of the record, which ends with its number."""
+    """`name` is the name of the history entry, which ends with its number."""
     number = name.rpartition("-")[2]
     return {
         "id": int(number) if number.isdecimal() else 0,
@@ -109,7 +109,7 @@ def history_body(name: str, spec: ReconciliationSpec, *, resource_id: int) -> Js
 
 
 def _kept(text: str) -> Json:
-    """What users keep with an object; somebody may have written there what is no JSON."""
+    """Reads the users' metadata; empty if the annotation is not a JSON object."""
     try:
         found = msgspec.json.decode(text) if text else {}
     except msgspec.DecodeError:

@@ -1,10 +1,9 @@
-"""Writes what a caller declares: checked in the order that callers know, admitted, and then written.
+"""Creates and updates resources: checks the declaration in a fixed order, asks webhooks, then writes.
 
-    the caller's right 403 -> the plugin is unknown 400 -> there is none 400 -> no spec 400 -> the type is unknown 400
-    -> the schema 400 -> webhooks 403 -> the write 409
+    permission 403 -> unknown plugin 400 -> no plugin 400 -> no spec 400 -> unknown type 400 -> schema 400
+    -> webhooks 403 -> write 409
 
-A change is written on top of what is there now, and tried again where somebody else was quicker; with `If-Match` it is
-not tried again, but refused with 412.
+An update is applied to the current object and retried after a conflict; with `If-Match` it is refused with 412 instead.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ async def create(face: Face, caller: Caller, wanted: Declaration) -> Found:
 
 
 async def update(face: Face, request: Request, found: Found, wanted: Declaration) -> Found:
-    """What is given replaces what is there. It always asks for a reconciliation."""
+    """Replaces the given fields, and always triggers a reconciliation."""
     await check_seen(face, request, found)
     spec = await _admitted(face, "UPDATE", wanted, found.type, found) if wanted.spec is not None else None
 
@@ -74,7 +73,7 @@ async def update(face: Face, request: Request, found: Found, wanted: Declaration
 
 
 async def apply(face: Face, request: Request, found: Found, wanted: Declaration) -> Found:
-    """As `update`, but what is there already is not written again."""
+    """Like `update`, but does not write if nothing would change."""
     await check_seen(face, request, found)
     if wanted.spec is not None:
         spec, trouble = spec_check.checker_of(found.type).settle(wanted.spec)
@@ -84,7 +83,7 @@ async def apply(face: Face, request: Request, found: Found, wanted: Declaration)
 
 
 async def rewrite(face: Face, request: Request, found: Found, change: Change) -> Found:
-    """`change` changes the object that it is given, which is the newest each time."""
+    """Applies `change` to the newest object, again after each conflict."""
     for _ in range(_ATTEMPTS):
         obj = found.read()
         change(obj)
@@ -116,7 +115,7 @@ async def remove(face: Face, request: Request, found: Found) -> None:
 
 
 async def check_seen(face: Face, request: Request, found: Found) -> None:
-    """412 where the caller has seen another declaration; what the operator saw since does not matter."""
+    """Refuses with 412 if the declaration has changed since the caller read it; status changes do not count."""
     if is_conditional(request):
         metadata = found.entry.metadata
         await face.index.await_write(metadata.name, found.version, found.type)
@@ -124,7 +123,7 @@ async def check_seen(face: Face, request: Request, found: Found) -> None:
 
 
 async def _again(face: Face, request: Request, found: Found, error: Exception) -> Found:
-    """As it is now, after somebody else has written."""
+    """Reads the resource again after a conflict."""
     again = await fetch(face, found.indexed)
     if again is None or again.entry.metadata.uid != found.entry.metadata.uid:
         raise RefusalError(404, "the resource was deleted meanwhile") from error
@@ -160,7 +159,7 @@ async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
 async def _admitted(
     face: Face, operation: str, wanted: Declaration, resource_type: TypeEntry, old: Found | None
 ) -> JsonObject:
-    """The spec to be written: checked, perhaps changed by webhooks, and then checked again."""
+    """Validates the spec, lets webhooks change it, and validates the result."""
     assert wanted.spec is not None
     _check(resource_type, wanted.spec)
     asked: JsonObject = {
@@ -196,7 +195,7 @@ def _object(wanted: Declaration, resource_type: TypeEntry, spec: JsonObject, num
     metadata: JsonObject = {
         "name": wanted.name,
         "labels": {ID: str(number), VERSION: resource_type.spec.version},
-        # The operator would put it there itself, by one more write.
+        # Set at creation, which saves the operator a write.
         "finalizers": [FINALIZER],
     }
     if wanted.metadata:
@@ -211,7 +210,7 @@ def _object(wanted: Declaration, resource_type: TypeEntry, spec: JsonObject, num
 
 
 def _says(found: Found, wanted: Declaration, spec: JsonObject) -> bool:
-    """Whether the resource is declared like this already."""
+    """Returns whether the resource already has this declaration."""
     obj, action = found.read(), found.entry.read_action()
     kept = (obj["metadata"].get("annotations") or {}).get(METADATA, "{}")
     return (
@@ -227,9 +226,9 @@ def _is_there(wanted: Declaration) -> RefusalError:
 
 
 def _misfit(error: InvalidError) -> RefusalError:
-    """What only the server finds: rules between fields, and what the schema of another version has."""
+    """Maps errors that only the server finds: rules between fields, and schemas of other versions."""
     if error.causes and all(each.field.startswith("spec") or not each.field for each in error.causes):
-        return RefusalError(400, f"{spec_check.FAILED}: {spec_check.told(error.causes)}")
+        return RefusalError(400, f"{spec_check.FAILED}: {spec_check.described(error.causes)}")
     return refusal_of(error)
 
 

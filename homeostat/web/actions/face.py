@@ -1,4 +1,4 @@
-"""What all pages of this API share."""
+"""What all pages of this API share: the client, the index, the gate and the plugins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from homeostat.web.kit.records.ids import Ids
 from homeostat.web.kit.refusal import RefusalError, forbidden, unprocessable
 
 LARGEST_PART: Final = 1 << 20
-"""Of a spec or a configuration, in bytes of JSON."""
+"""The limit for a spec or a configuration, in bytes of JSON."""
 _READY_WITHIN_S: Final = 10.0
 
 
@@ -34,9 +34,9 @@ class Face:
     plugins: Plugins
     hooks: Hooks = field(default_factory=NoHooks)
     identity: Callable[[], str] = lambda: ""
-    """Of this process among those that stand for the leases."""
+    """Returns the identity of this process in leader election."""
     leases: str = ""
-    """The namespace of the leases; empty where this process leads by itself."""
+    """The namespace of the leases; empty if this process leads without leader election."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def ready(self) -> None:
@@ -54,11 +54,11 @@ class Face:
         return await self.gate.identify(request)
 
     async def claim_on(self, resource_type: TypeEntry) -> str:
-        """The plugin that has claimed the type; empty for none."""
+        """Returns the plugin that claims the type; empty if none does."""
         return (await self.plugins.known()).claims.get(resource_type.spec.name, "")
 
     def stamp(self) -> str:
-        """What was not said before: it asks for a reconciliation."""
+        """Returns a new value for the annotation that triggers a reconciliation."""
         return format_micro_time(self.now())
 
 

@@ -1,4 +1,4 @@
-"""What callers send about types and resources, by the names of this API."""
+"""The bodies and queries that callers send about types and resources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_PAGE = 1000
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True):
-    """A resource. What is null is as if it were not given."""
+    """A resource. A null field counts as absent."""
 
     name: Name
     resource_type_name: _Title
@@ -96,7 +96,7 @@ class Forcing(msgspec.Struct, frozen=True):
 
 
 def read_applied(captured: Mapping[str, str], form: Applied) -> Declaration:
-    """By the name in the path, which is held to the same rule as one in a body."""
+    """Completes the form with the path, and validates the name as in a body."""
     message = {"name": "name", "type": "resource_type_name", "version": "resource_type_version"}
     whole = {**asdict(form), **{field: captured[name] for name, field in message.items()}}
     try:

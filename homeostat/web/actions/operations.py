@@ -1,5 +1,6 @@
-"""What each page of this API takes and answers, by method and pattern: the structs that the pages read with, and the
-shapes of their answers. A route that is not here is told of without particulars; a test says that there is none.
+"""The OpenAPI operations of this API, by method and pattern: the structs of requests, and the shapes of answers.
+
+A route that is missing here appears in the document without details; a test checks that none is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which plugins there are, as the operator in this process finds them; looked for when somebody first asks."""
+"""The plugins of this process, discovered on first use, and the routes that list them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from homeostat.web.kit.callers import require
 from homeostat.web.kit.gate import Gate
 
 _ITSELF: Final[JsonObject] = {"name": "http", "version": __version__}
-"""This API is a way for resources to come in."""
+"""This API is an input too."""
 
 
 class Known(msgspec.Struct, frozen=True):
-    """`claims` are the plugins that have claimed a type, by its name."""
+    """`claims` are the plugins that claim a type, by the name of the type."""
 
     actions: Catalog[Any]
     claims: dict[str, str]
 
 
 class Plugins:
-    """`environment` is the one that the operator has."""
+    """`environment` is the environment of the operator."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -55,7 +55,7 @@ class Plugins:
 
 
 class Gated(Protocol):
-    """What these pages need of a face."""
+    """The part of a face that these pages need."""
 
     @property
     def gate(self) -> Gate: ...
@@ -78,12 +78,12 @@ class PluginPages:
 
 
 def _inputs() -> list[JsonObject]:
-    """Those that can be imported; why others cannot is told by what uses them."""
+    """Input plugins that can be imported. The status of a ResourceInput says why another cannot."""
     found: dict[str, JsonObject] = {}
     for point in offered("homeostat.inputs", INPUTS):
         try:
             loaded = point.load()
-        except Exception:  # noqa: S112 - somebody else's module may do anything when it is imported
+        except Exception:  # noqa: S112 - importing a foreign module may raise anything
             continue
         found.setdefault(point.name, {"name": point.name, "version": _version(loaded)})
     return [found[name] for name in sorted(found)]

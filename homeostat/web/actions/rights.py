@@ -1,4 +1,4 @@
-"""What users of the Kubernetes API may do here: what they may do to the kinds behind types and records."""
+"""Maps the permissions of this API to RBAC: what a Kubernetes user may do with the kind of a type, they may do here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from homeostat.web.kit.gate import SystemPermission
 from homeostat.web.kit.review_gate import Kinds, Question
 
 PluralOf = Callable[[str, str], str]
-"""Of a type's name and version: how its kind is called on the server."""
+"""Returns the plural of a type's kind on the server, from the name and version of the type."""
 _PERMISSIONS: Final[Mapping[SystemPermission, Question]] = {
     "view_plugins": Question(GROUP, "resourcetypes", "list"),
     "view_webhooks": Question(GROUP, "restwebhooks", "list"),

@@ -30,12 +30,12 @@ from homeostat.web.kit.review_gate import ReviewGate
 
 GRACE_S: Final = 3.0
 LIMITS: Final = Limits(body_bytes=3 * MIB, max_connections=4096)
-"""A body holds a spec and a configuration, of one MiB each at most."""
+"""A body contains a spec and a configuration of at most one MiB each."""
 
 
 @asynccontextmanager
 async def open_index(client: Client, *, namespace: str) -> AsyncIterator[tuple[ResourceIndex, Ids]]:
-    """Follows types and resources inside the block, and gives numbers to those that have none."""
+    """Watches types and resources inside the block, and assigns numbers to those that have none."""
     index = ResourceIndex(client, namespace=namespace)
     ids = Ids(client, namespace=namespace, floor=_floor(index))
     async with asyncio.TaskGroup() as tasks:
@@ -51,9 +51,7 @@ async def open_index(client: Client, *, namespace: str) -> AsyncIterator[tuple[R
 async def open_face(
     client: Client, *, namespace: str, environment: Mapping[str, str], gate: Gate | None = None
 ) -> AsyncIterator[Face]:
-    """Resources without users of their own, webhooks and events. Without a gate, the tokens of the Kubernetes API are
-    taken.
-    """
+    """Opens a face without users, webhooks and events. Without a gate, it accepts tokens of the Kubernetes API."""
     async with open_index(client, namespace=namespace) as (index, ids):
         yield Face(
             client=client,
@@ -76,7 +74,7 @@ async def open_rest(
     leases: str = "",
     figures: RestFigures | None = None,
 ) -> AsyncIterator[Handler]:
-    """All of it, as long as the block is open. `SettingError` for a variable of the environment that is no good."""
+    """Opens the whole API inside the block. Raises `SettingError` for an invalid environment variable."""
     figures = figures or RestFigures()
     try:
         async with AsyncExitStack() as stack:
@@ -126,8 +124,8 @@ async def serve_rest(
     leases: str = "",
     figures: RestFigures | None = None,
 ) -> AsyncIterator[Server]:
-    """Answers inside the block; at its end what is being answered is finished. `OSError` where it cannot listen, and
-    errors as of `open_rest`.
+    """Serves inside the block, and finishes current requests at its end. Raises `OSError` if it cannot listen, and the
+    errors of `open_rest`.
     """
     async with open_rest(
         client,
@@ -147,7 +145,7 @@ async def serve_rest(
 
 @asynccontextmanager
 async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
-    """The face that the operator declares."""
+    """Opens the face that the operator declares."""
     async with open_rest(
         surroundings.client,
         namespace=surroundings.namespace,
@@ -161,7 +159,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
 
 
 def _floor(index: ResourceIndex) -> Callable[[str], int]:
-    """The book knows types and resources; users and roles are counted by those who keep them."""
+    """The index knows the highest numbers of types and resources; users and roles have registers of their own."""
 
     def floor(series: str) -> int:
         match series:

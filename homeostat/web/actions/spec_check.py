@@ -1,6 +1,6 @@
-"""Whether a spec fits the schema of its type, as the server will take it, and what it is with its defaults. Pure.
+"""Validates a spec against the schema of its type, as the server does, and applies defaults. Pure.
 
-All that is wrong is told, by path: `tags[1]: ...; (root): ...`. Rules in CEL are for the server alone.
+All errors are reported, by path: `tags[1]: ...; (root): ...`. Only the server evaluates CEL rules.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ class SpecChecker:
         self._root, self._validator = root, Validator(root)
 
     def settle(self, spec: JsonObject) -> tuple[JsonObject, str]:
-        """The spec with its defaults, and what is wrong with it; empty for nothing."""
+        """Returns the spec with its defaults, and its errors; empty if it is valid."""
         body = {"spec": deepcopy(spec)}
         prune(body, self._root)
         apply_defaults(body, self._root)
-        return body["spec"], told(self._validator.check(body))
+        return body["spec"], described(self._validator.check(body))
 
 
 def checker_of(resource_type: ResourceType) -> SpecChecker:
-    """`InvalidTypeError` where the type cannot be a definition."""
+    """Raises `InvalidTypeError` if the type cannot become a definition."""
     metadata = resource_type.metadata
     return _checkers(_Form(metadata.uid, metadata.generation, resource_type))
 
 
-def told(causes: Iterable[Cause]) -> str:
+def described(causes: Iterable[Cause]) -> str:
     return "; ".join(f"{_path(each.field)}: {each.message}" for each in causes)
 
 
 class _Form:
-    """A type as it was declared at some time; equal where it is the same declaration."""
+    """A type at one generation, as a key of the cache."""
 
     __slots__ = ("_key", "resource_type")
 

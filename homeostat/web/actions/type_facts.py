@@ -1,4 +1,4 @@
-"""What a resource type says of itself, and whether the operator has put it in force. Pure."""
+"""Facts about a resource type: its kind, its identity, and whether the operator has established it. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def kind_of(resource_type: ResourceType) -> Kind:
 
 
 def identity_of(resource_type: ResourceType) -> tuple[str, str]:
-    """Two types of one identity cannot both be in force, however their names are written."""
+    """Two types with the same identity cannot both be in force."""
     return kind_name(resource_type.spec.name), version_name(resource_type.spec.version)
 
 
@@ -23,20 +23,20 @@ def age_of(resource_type: ResourceType) -> tuple[str, str]:
 
 
 def is_defined(resource_type: ResourceType) -> bool:
-    """The server has a definition of its kind, though perhaps not by its newest form."""
+    """The server has a definition of its kind, perhaps of an older generation of the type."""
     status = resource_type.read_status(ResourceTypeStatus)
     ready = find(status.conditions, READY)
     return bool(status.plural) and ready is not None and ready.reason != DEFINING
 
 
 def is_settled(resource_type: ResourceType) -> bool:
-    """The operator has seen its newest form, and has put it in force."""
+    """The newest generation of the type is established."""
     ready = verdict_on(resource_type)
     return ready is not None and ready.status == "True"
 
 
 def verdict_on(resource_type: ResourceType) -> Condition | None:
-    """What the operator says of its newest form; None while it has not seen it."""
+    """The Ready condition for the newest generation; None if the operator has not observed it yet."""
     status = resource_type.read_status(ResourceTypeStatus)
     if status.observed_generation < resource_type.metadata.generation:
         return None

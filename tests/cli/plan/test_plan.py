@@ -25,7 +25,7 @@ from homeostat.operators.actions.world import Plan
 from homeostat.runtime.control.writes import RefusedWriteError
 from tests.cli.running import Cli, Ended, Up, make_cli
 from tests.cli.shelf import Shelf, actions_plane, crate, crate_type, serving_shelf, text_of
-from tests.operators.actions.hosted import Nowhere
+from tests.operators.actions.real_plugin import Nowhere
 
 
 @pytest.fixture(scope="module")

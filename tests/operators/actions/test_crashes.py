@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from homeostat.operators.actions.world import Pace
-from tests.operators.actions.lives import Elsewhere, Here, Life
+from tests.operators.actions.lifecycle import Elsewhere, Here, Life
 
 PLUGINS: list[Callable[[], Here | Elsewhere]] = [
     Here,

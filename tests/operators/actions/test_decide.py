@@ -11,7 +11,7 @@ from homeostat.operators.actions.api import Keep
 from homeostat.operators.actions.schedule import Delays
 from homeostat.operators.actions.world import Pace
 from homeostat.testing.status import check_status
-from tests.operators.actions.lives import Elsewhere, Here, Life
+from tests.operators.actions.lifecycle import Elsewhere, Here, Life
 
 
 def trigger(life: Life) -> str:

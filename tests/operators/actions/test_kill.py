@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.operators.actions.mortal import Told
+from tests.operators.actions.killed_process import Told
 from tests.postgres import Postgres, running_postgres
 
 PLUGINS = ["shelf", "yard"]
@@ -23,7 +23,7 @@ def postgres() -> Iterator[Postgres]:
 
 
 def lives(folder: Path, *arguments: str) -> list[Told]:
-    command = [sys.executable, "-m", "tests.operators.actions.mortal", str(folder), *arguments]
+    command = [sys.executable, "-m", "tests.operators.actions.killed_process", str(folder), *arguments]
     ended = subprocess.run(command, timeout=110, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     return [msgspec.json.decode(line, type=Told) for line in ended.stdout.splitlines()]

@@ -17,7 +17,7 @@ from homeostat.operators.actions.api import ActionReference
 from homeostat.operators.actions.plugins.plugin import ActionError, Job
 from homeostat.operators.actions.runs.run import Outcome
 from homeostat.operators.actions.world import Lost, Plan, Underway
-from tests.operators.actions.hosted import HostedLife
+from tests.operators.actions.real_plugin import HostedLife
 
 
 class YardConfig(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from homeostat.operators.actions.api import Keep, ResourceStatus
 from homeostat.operators.actions.digest import declaration_digest, digest_of
 from homeostat.operators.actions.runs.history import HistorySweep, Kept, KeptMetadata, KeptSpec
 from homeostat.operators.actions.schedule import Delays, after, requested_delay_s, retry_delay_s, trigger_of
-from tests.operators.actions.lives import START
+from tests.operators.actions.lifecycle import START
 
 PAST, FUTURE = format_time(START - timedelta(hours=1)), format_time(START + timedelta(hours=1))
 DONE = ResourceStatus(phase="ready", attempted_digest="a", next_run=FUTURE, handled_request="seen")

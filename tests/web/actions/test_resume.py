@@ -13,8 +13,8 @@ from homeostat.client.base import Client
 from homeostat.operators import actions
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
-from tests.web.actions.behind import LateTransport, Pace
 from tests.web.actions.calling import NOTE_TYPE, Api, note
+from tests.web.actions.delayed_server import LateTransport, Pace
 from tests.web.actions.listening import Told, listening
 from tests.web.actions.replicas import PAGE_TYPE, bodies, is_quiet, is_settled, replica, settled
 from tests.web.actions.shelf import World

@@ -1,10 +1,10 @@
-"""The changes of the index, as steps for all readers that follow them.
+"""Delivers the changes of the index as steps to all followers.
 
-Followed or not, a change costs one step: it is made for all followers together. Promises:
+A step is made once for all followers. Promises:
 
 - steps of one kind come in the order of their revisions
-- `reached` of a step says up to which revision of each kind everything was told, the step included
-- who begins to follow is told of all that comes after `Feed.reached`, and of nothing before
+- `reached` of a step is the revision of each kind up to which everything was delivered, including the step
+- a new follower gets every step after `Feed.reached` and none before it
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NOTHING: Final[Mapping[str, int]] = {}
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
-    """What one revision changed. One without tellings says only how far its kind has come."""
+    """The events of one revision. A step without frames only advances its kind."""
 
     kind: str
     revision: int
@@ -44,7 +44,7 @@ class Feed:
         self.end = index.subscribe(self._note)
 
     def follow(self, take: Take) -> Callable[[], None]:
-        """`take` does not raise. Returns what ends it."""
+        """`take` must not raise. Returns a function that ends the following."""
         self.flush()
         self._takers = (*self._takers, take)
 
@@ -54,8 +54,8 @@ class Feed:
         return leave
 
     def flush(self) -> None:
-        """Tells what the book was told of so far."""
-        # A list that the book has caught up by is told in the order of names.
+        """Delivers all changes so far."""
+        # After a relist, changes come in the order of names.
         burst = sorted(self._burst, key=lambda each: each[1])
         self._burst = []
         for kind, revision, frames in burst:
@@ -79,7 +79,7 @@ class Feed:
 def frames_of(
     index: ResourceIndex, indexed: IndexedResource, old: Entry | None, new: Entry | None
 ) -> tuple[EventFrame, ...]:
-    """`indexed` says of what kind it is."""
+    """`indexed` is any version of the resource; it gives the kind."""
     message = []
     for event_type, entry in events_of(old, new):
         about = IndexedResource(indexed.kind, entry)

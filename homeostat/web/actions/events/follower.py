@@ -1,12 +1,12 @@
-"""One reader of events, from where it was to where it leaves.
+"""One client of an event stream, from its position to its disconnect.
 
-Who comes back reads the history of the server, kind by kind, until it has come to where the feed was when it came; from
-there on the feed tells. Promises, each tested:
+A client that resumes first gets the server's history, kind by kind, up to where the feed was when it connected, and
+then the feed. Promises, each tested:
 
-- nothing is left out and nothing is told twice, whoever told what came before
-- where the history does not go back so far, `RESYNC` is told once, and then what there is now
-- what a reader may see is asked again with each keep-alive; one whose credentials are not good any more is let go
-- a reader that does not take what it is sent is cut off, and may come back
+- no event is skipped and none is sent twice, whichever server sent the earlier ones
+- if the history does not go back far enough, `RESYNC` is sent once, and then the current state
+- permissions are checked again with each keep-alive; a client whose credentials are no longer valid is disconnected
+- a client that does not read is disconnected, and may resume
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _AT_ONCE: Final = 64
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Of which resources somebody wants to know: of all, of a kind and type, or of one."""
+    """Which resources the client asked for: all, those of a type, or one."""
 
     kind: str = ""
     type_name: str = ""
@@ -73,7 +73,7 @@ class Follower:
         self._rights: dict[tuple[str, str], bool] = {}
         self._waiting: deque[Step] = deque()
         self._held: dict[str, deque[Step]] = {}
-        """By kind, what the feed tells while history is still being told."""
+        """Steps of the feed that wait until the history of their kind is sent."""
         self._sent: dict[str, int] = {}
         self._floor = since.floor if since is not None else 0
         self._behind: dict[str, Kind] = {}
@@ -81,12 +81,12 @@ class Follower:
         self._wake, self._lost, self._room = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     def begin(self, stream: Stream) -> None:
-        """From here on nothing is missed."""
+        """Starts following the feed: no later step is missed."""
         self._stream = stream
         stream.send(frame(b": following\n\n"))
         self.leave = self._feed.follow(self._take)
         self._reached = dict(self._feed.reached)
-        # Before the feed tells anything: it would be taken for all that there is.
+        # Before the first step of the feed, which would advance the position.
         self._behind = self._missed()
         self._held = {kind: deque() for kind in self._behind}
 
@@ -101,7 +101,7 @@ class Follower:
                     task.cancel()
 
     def _take(self, step: Step) -> None:
-        """Of the feed."""
+        """Takes a step of the feed."""
         wanted = self._wanted
         if wanted.kind and step.kind != wanted.kind:
             return
@@ -111,13 +111,13 @@ class Follower:
         self._wake.set()
 
     def _missed(self) -> dict[str, Kind]:
-        """The kinds whose history is to be told."""
+        """Returns the kinds whose history the client has missed."""
         if self._since is None:
             return {}
         kinds = {each.kind: each for each in self._face.index.kinds() if self._wanted.kind in ("", each.kind)}
         known = {self._wanted.kind} if self._wanted.kind else self._since.kinds.keys()
         if not self._floor or not known <= kinds.keys():
-            # What became of the resources of a type that is gone, nobody can be asked.
+            # The history of resources of a deleted type is not available.
             self._lost.set()
             return {}
         self._sent = {kind: self._since.of(kind) for kind in kinds}
@@ -140,7 +140,7 @@ class Follower:
         self._wake.set()
 
     async def _put(self, step: Step) -> None:
-        """Of history, no faster than it is taken."""
+        """Adds a step of the history, no faster than the client reads."""
         self._waiting.append(step)
         self._wake.set()
         while len(self._waiting) > _MOST_AHEAD:
@@ -161,9 +161,9 @@ class Follower:
                 await self._beat()
             elif self._waiting:
                 for _ in range(min(len(self._waiting), _AT_ONCE)):
-                    await self._tell(self._waiting.popleft())
+                    await self._deliver(self._waiting.popleft())
                 self._room.set()
-                # Where all of it is at hand, nobody else would run.
+                # Other tasks run between batches.
                 await asyncio.sleep(0)
             else:
                 self._wake.clear()
@@ -178,7 +178,7 @@ class Follower:
         except (RefusalError, ApiError, UnreachableError) as error:
             if isinstance(error, RefusalError) and error.status in (401, 403):
                 self._stream.close()
-            # Nobody can be asked now; what was allowed before is allowed until somebody can.
+            # Permissions cannot be checked now; the last answer counts until they can.
             return
         self._rights.clear()
 
@@ -187,7 +187,7 @@ class Follower:
             self._rights[key] = self._caller.is_admin or await self._caller.may(*key, "READ")
         return self._rights[key]
 
-    async def _tell(self, step: Step) -> None:
+    async def _deliver(self, step: Step) -> None:
         if not step.revision:
             self._behind.pop(step.kind, None)
             return
@@ -199,15 +199,15 @@ class Follower:
         wanted = [each for each in step.frames if self._wanted.takes(each)]
         message = [each for each in wanted if await self._may_see(each.type_key)]
         if self._wanted.number and len(message) < len(wanted):
-            # The only one that there is to see.
+            # The client follows only this resource and may not see it any more.
             self._stream.close()
         for each in message:
-            # Of several at one revision, only with the last has all of it been told.
+            # Several events of one revision: only the last one completes it.
             self._send(each, self._position() if each is message[-1] else "")
             if self._wanted.number and each.event_type == "DELETED":
                 self._stream.close()
         if self._behind:
-            # History may be more than a reader can hold.
+            # The history may be larger than the send buffer.
             await self._stream.drain()
 
     def _position(self) -> str:
@@ -244,7 +244,7 @@ class Follower:
 
     def _settled(self) -> str:
         kind = self._wanted.kind
-        # Of a kind that is not there, nothing was told up to where the types are known.
+        # For a kind without resources, the position is that of the types.
         return str(self._sent.get(kind) or self._reached[""]) if kind else str(position_of(self._reached))
 
     def _as_it_is(self, indexed: IndexedResource) -> EventFrame | None:

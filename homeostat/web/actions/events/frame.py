@@ -4,8 +4,8 @@
     data: {"event_type": "CREATED", "resource_id": 1, ...}
     id: 1240
 
-CREATED is sent when a resource has a number, and RECONCILED where a run has ended, well or not. The time is the one at
-which the server was written to, so that an event is the same whoever tells it, and whenever.
+CREATED is sent when a resource has a number, and RECONCILED when a run has ended, with success or not. The timestamp is
+the time of the write, so that every server sends the same event, at any time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 
 class EventFrame:
-    """One event; what it says is encoded once for all who may see the same of it."""
+    """One event. It is encoded once for administrators and once for all other callers."""
 
     __slots__ = ("_lines", "event_type", "indexed", "resource_type")
 
@@ -43,7 +43,7 @@ class EventFrame:
         return self.resource_type.spec.name, self.resource_type.spec.version
 
     def lines(self, *, is_admin: bool, claims: Mapping[str, str]) -> bytes:
-        """Without the `id`."""
+        """The lines of the event without its `id`."""
         if is_admin not in self._lines:
             body = self._body(is_admin=is_admin, claims=claims)
             self._lines[is_admin] = b"event: %b\ndata: %b\n" % (self.event_type.encode(), encode(body))
@@ -78,7 +78,7 @@ def resync_lines(told_at: str) -> bytes:
 
 
 def events_of(old: Entry | None, new: Entry | None) -> list[tuple[EventType, Entry]]:
-    """What became of one resource. Nothing is told of what has no number, or has lost it: it gets one."""
+    """Returns the events of one change. There are none while a resource has no number."""
     message: list[tuple[EventType, Entry]] = []
     is_gone = new is None or (old is not None and not _is_same(old, new))
     if old is not None and old.number and is_gone:
@@ -103,5 +103,5 @@ _counted = msgspec.json.Decoder(_Counted)
 
 
 def _runs(entry: Entry) -> int:
-    """How many have ended."""
+    """The number of runs that have ended."""
     return _counted.decode(entry.status).reconciliations if entry.status else 0

@@ -1,10 +1,10 @@
-"""`/events` and `/resources/{id}/events`: what becomes of resources, as server-sent events.
+"""`/events` and `/resources/{id}/events`: changes of resources as server-sent events.
 
     async with open_events(face) as events:
         app = rest_app(face, more=[events.add_routes])
 
-What any server of this API and what `kubectl` wrote is told, since it comes from the watch. A reader that comes back
-with `Last-Event-ID`, to whichever server, gets what it has missed (`follower.py`).
+Events come from watches, so they include writes by other servers and by `kubectl`. A client that resumes with
+`Last-Event-ID`, at any server, gets the events that it missed (`follower.py`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Events:
 
     @property
     def count(self) -> int:
-        """Of the readers that are there now."""
+        """The number of open streams."""
         return len(self._streams)
 
     def add_routes(self, add: Add) -> None:
@@ -126,14 +126,14 @@ class Events:
         try:
             await follower.run()
         except Exception:
-            # The reader comes back to where it was; the others are not to notice.
+            # The client resumes; other clients are not affected.
             log.exception("failed to serve event stream")
             stream.abort()
 
 
 @asynccontextmanager
 async def open_events(face: Face, *, keep_alive_s: float = KEEP_ALIVE_S) -> AsyncIterator[Events]:
-    """At the end of the block all who follow are let go."""
+    """At the end of the block all streams are closed."""
     async with asyncio.TaskGroup() as tasks:
         events = Events(face, tasks, keep_alive_s=keep_alive_s)
         try:
@@ -143,6 +143,6 @@ async def open_events(face: Face, *, keep_alive_s: float = KEEP_ALIVE_S) -> Asyn
 
 
 def _since(request: Request, query: EventQuery) -> Position | None:
-    """The header counts more: it is what a reader sends that comes back by the same address."""
+    """The header overrides the query: a client that reconnects to the same URL sends it."""
     text = request.headers.get("last-event-id", "").strip() or query.last_event_id
     return read_position(text) if text else None

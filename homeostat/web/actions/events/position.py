@@ -1,8 +1,8 @@
-"""How far a follower of events has come, as the `id` of an event and as what `Last-Event-ID` says. Pure.
+"""The position of a client in the event stream: the `id` of an event, and the value of `Last-Event-ID`. Pure.
 
-Revisions are the server's and the same for all who serve it. Of one kind the changes come in order, so that a revision
-says it all: `1240`. Kinds are followed apart, and one may be told of sooner than another: `1200.Note-1240.Page-1251`
-says that everything up to 1200 was told, and of these kinds everything up to theirs.
+Revisions are those of the control plane, the same on every server. Changes of one kind come in order, so one revision
+is a position: `1240`. Kinds are watched separately and may be at different revisions: `1200.Note-1240.Page-1251` means
+that everything up to 1200 was sent, and for these kinds everything up to their own revision.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 NOWHERE = "0"
-"""A position that is older than any history."""
+"""A position before all history."""
 _is_position = re.compile(r"\d{1,18}(\.[A-Za-z][A-Za-z0-9]*-\d{1,18})*").fullmatch
 
 
@@ -29,7 +29,7 @@ class Position(msgspec.Struct, frozen=True):
 
 
 def read_position(text: str) -> Position:
-    """What is no position is `NOWHERE`: whoever comes with it has missed something."""
+    """Invalid text becomes `NOWHERE`: the client has missed something."""
     if not text.isascii() or not _is_position(text):
         return Position(0)
     floor, *named = text.split(".")
@@ -38,7 +38,7 @@ def read_position(text: str) -> Position:
 
 
 def position_of(reached: Mapping[str, int]) -> Position:
-    """By kind; what goes without a name counts for the floor only. All kinds are named: who comes back is to know which
-    were there.
+    """`reached` is by kind; the entry "" counts for the floor only. The position lists all kinds, so that a client that
+    resumes is known to have seen them.
     """
     return Position(min(reached.values(), default=0), {kind: each for kind, each in reached.items() if kind})

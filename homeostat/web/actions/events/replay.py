@@ -1,9 +1,9 @@
-"""What became of the resources of a kind since a revision, from the history that the server keeps.
+"""Replays the changes of a kind's resources since a revision, from the server's history.
 
-    async for step in replay(client, book, kind, since=1240): ...
+    async for step in replay(client, index, kind, since=1240): ...
 
-It does not end by itself: after what has been it goes on with what happens. A stream that breaks is taken up where it
-was. `LostError` where the history does not go back so far, or not to there.
+It does not end by itself: after the history it continues with new changes. A broken watch is resumed. It raises
+`LostError` if the history does not go back far enough.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _GONE = (ExpiredError, TimedOutError, NotFoundError)
 
 
 class LostError(Exception):
-    """The server cannot tell what has been since then."""
+    """The server no longer has the history."""
 
 
 async def replay(
     client: Client, index: ResourceIndex, kind: Kind, *, since: int, name: str = ""
 ) -> AsyncGenerator[Step, None]:
-    """With `name`, of the resource that has it."""
+    """With `name`, only of the resource with this name."""
     if since <= 0:
         raise LostError("the starting point is unknown")
     log = _Log(client, index, kind, since, name)
@@ -109,7 +109,7 @@ class _Log:
         return Step(passed.kind, passed.revision, frames)
 
     async def _before(self, entry: Entry) -> Entry | None:
-        """As it was before this change."""
+        """Returns the resource before this change."""
         metadata = entry.metadata
         if (seen := self._seen.get(metadata.name)) is not None:
             return seen

@@ -1,4 +1,4 @@
-"""What the book holds and tells: resources with their places, their changes, and what wants a number. Pure."""
+"""Values of the index: resources with their kinds, changes of resources, and objects without a number. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Series = Literal["resources", "types"]
 
 
 class IndexedResource(msgspec.Struct, frozen=True, gc=False):
-    """A resource, and where it is."""
+    """A resource and its kind."""
 
     kind: Kind
     entry: Entry
@@ -25,7 +25,7 @@ class IndexedResource(msgspec.Struct, frozen=True, gc=False):
 
 
 class ResourceChange(msgspec.Struct, frozen=True, gc=False):
-    """What became of one resource: without `old` it is new, without `new` it is gone. `revision` is the server's."""
+    """A change of one resource: created if `old` is None, deleted if `new` is. `revision` is the server's."""
 
     old: IndexedResource | None
     new: IndexedResource | None
@@ -33,8 +33,8 @@ class ResourceChange(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unnumbered(msgspec.Struct, frozen=True):
-    """A type (`series` is "types") or a resource ("resources") that wants another number than its label says;
-    `former` is the one that it had before, if any.
+    """A type (`series` is "types") or a resource ("resources") that needs another number than its label has; `former`
+    is the number that it had before, if any.
     """
 
     series: Series

@@ -1,4 +1,4 @@
-"""A resource as this API keeps it in memory: what lists and filters ask for, and the rest as it came, encoded. Pure."""
+"""A resource in memory: fields for lists and filters are decoded, the rest stays encoded. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from homeostat.web.kit.records.ids import number_in
 
 VERSION: Final = TYPE_VERSION
 TYPE_STATUS: Final = f"{GROUP}/type-status"
-"""An annotation of a type: what its users call its standing, where that is neither active nor deprecated."""
+"""An annotation of a type: a status that is neither active nor deprecated, as users set it."""
 
 NOTHING: Final = msgspec.Raw(b"")
 
@@ -37,7 +37,7 @@ class Annotations(msgspec.Struct, frozen=True, rename={"requested": REQUESTED, "
 
 
 class Stamp(msgspec.Struct, frozen=True, gc=False):
-    """When one of those who write the object last did."""
+    """The time of the last write by one field manager."""
 
     time: str = ""
 
@@ -47,7 +47,7 @@ class StampedMetadata(Metadata, frozen=True, rename="camel", omit_defaults=True)
 
 
 class TypeEntry(ResourceType, frozen=True):
-    """A resource type, and when it was last written."""
+    """A resource type and the times of its writes."""
 
     metadata: StampedMetadata
 
@@ -94,7 +94,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def declaration(self) -> tuple[object, ...]:
-        """All that somebody declares, and nothing of what was seen."""
+        """The declared part of the resource, without its status."""
         metadata = self.metadata
         return (metadata.uid, self.spec, self.action, metadata.annotations.metadata, metadata.deletion_timestamp)
 
@@ -126,7 +126,7 @@ def newest_of(stamps: tuple[Stamp, ...]) -> str:
 
 
 def phase_of(entry: Entry, seen: PhaseOnly | ResourceStatus) -> str:
-    """`pending` from the moment that something is asked for, and not only when the operator has seen it."""
+    """Returns `pending` as soon as a change or a reconciliation is requested, before the operator observes it."""
     metadata = entry.metadata
     if metadata.deletion_timestamp:
         return "deleting"

@@ -1,23 +1,22 @@
-"""All resource types and the resources of all types, as the server last told them: what lists, events and pages are
-made of.
+"""An in-memory index of all resource types and resources, kept current by watches. Lists, events and pages use it.
 
-    book = Book(client, namespace="default")
-    stop = book.subscribe(lambda change: ...)
+    index = ResourceIndex(client, namespace="default")
+    stop = index.subscribe(lambda change: ...)
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(book.run())
-        await book.synced()
-        book.find(1)                                  # a resource by its number
-        book.find_named("DatabaseCluster", "v1", "production-pg")
-        book.newest(before=0)                         # all, the newest first
-        book.types()                                  # by name, then version
+        tasks.create_task(index.run())
+        await index.synced()
+        index.find(1)                                  # a resource by its number
+        index.find_named("DatabaseCluster", "v1", "production-pg")
+        index.newest(before=0)                         # all resources, newest first
+        index.types()                                  # by name, then version
 
-Types come and go, and with each the watch on its resources. Promises, each tested:
+The resources of a type are watched as long as the type exists. Promises, each tested:
 
-- a resource is `IndexedResource` with what its body is made of (`bodies.py`), so a list asks the server nothing
-- a handler is told every change after the book holds it, in the order in which the server made the changes to one kind;
-  it does no I/O and does not raise; who subscribes before `synced` is told of all that is found, who does later is not
-- what has no number, or one that is another's, is told to `unnumbered` and is not listed until it has one
-- after `await_write` the book holds what was written
+- an `IndexedResource` has everything that its body needs (`bodies.py`), so a list makes no request
+- a handler gets every change after the index has it, in the server's order for each kind; it does no I/O and does not
+  raise; a handler that subscribes before `synced` gets all existing resources, a later one does not
+- an object without a number, or with the number of another object, is in `unnumbered` and not listed until it has one
+- after `await_write` the index has the write
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ ChangeHandler = Callable[[ResourceChange], None]
 
 
 class ResourceIndex:
-    """Of one namespace."""
+    """The index of one namespace."""
 
     def __init__(self, client: Client, *, namespace: str) -> None:
         self.namespace = namespace
@@ -67,7 +66,7 @@ class ResourceIndex:
         self._handlers: tuple[ChangeHandler, ...] = ()
         self._type_changed = asyncio.Event()
         self.unnumbered: dict[str, Unnumbered] = {}
-        """By uid."""
+        """Objects that need a number, by uid."""
         self.wants_numbers = asyncio.Event()
         self._types.add_handler(self._note_type)
 
@@ -75,7 +74,7 @@ class ResourceIndex:
         await self._informers.run()
 
     async def synced(self) -> None:
-        """All that was there at the start is in the book. The caller sets the timeout."""
+        """Returns when all existing objects are in the index. The caller sets the timeout."""
         await self._types.synced()
         await self._informers.synced()
 
@@ -84,7 +83,7 @@ class ResourceIndex:
         return all(each.cache.is_synced for each in self._informers)
 
     def subscribe(self, handler: ChangeHandler) -> Callable[[], None]:
-        """Returns what ends it."""
+        """Returns a function that ends the subscription."""
         self._handlers = (*self._handlers, handler)
 
         def unsubscribe() -> None:
@@ -99,28 +98,28 @@ class ResourceIndex:
         return self._numbered_types.get(number)
 
     def type_named(self, name: str, version: str) -> TypeEntry | None:
-        """Of several the oldest: the others are not in force."""
+        """Returns the oldest one with this name and version; the others are not in force."""
         same = [each for each in self._types.cache if (each.spec.name, each.spec.version) == (name, version)]
         return min(same, key=age_of) if same else None
 
     def same_kind(self, name: str, version: str) -> TypeEntry | None:
-        """One that a type of this name and version could not stand beside."""
+        """Returns a type that conflicts with a new type of this name and version."""
         wanted = kind_name(name), version_name(version)
         found = (each for each in self._types.cache if identity_of(each) == wanted)
         return next(found, None)
 
     def is_served(self, resource_type: TypeEntry) -> bool:
-        """Its resources are followed, as they are now declared by it."""
+        """Its newest generation is established, and its resources are watched."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
         return followed is not None and followed.informer.cache.is_synced and is_settled(resource_type)
 
     async def comes_to(self, until: Callable[[], bool], within_s: float) -> bool:
-        """Whether it holds in time: a fact about types, looked at whenever one of them changes."""
+        """Waits until a condition on types holds; it is checked whenever a type changes. Returns whether it holds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 while not until():
                     self._type_changed.clear()
-                    # Whether the resources of a type were listed is no change of a type.
+                    # The end of a resource list is not a change of a type, so the condition is also polled.
                     with suppress(TimeoutError):
                         async with asyncio.timeout(0.05):
                             await self._type_changed.wait()
@@ -143,7 +142,7 @@ class ResourceIndex:
         return self._resources.newest(before=before)
 
     def of_type(self, resource_type: TypeEntry) -> list[IndexedResource]:
-        """Also those that have no number yet."""
+        """Returns the resources of a type, also those without a number."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
         indexed = (
             [IndexedResource(followed.kind, each) for each in followed.informer.cache] if followed is not None else []
@@ -152,35 +151,35 @@ class ResourceIndex:
         return [each for each in indexed if (found := self.type_of(each)) is not None and found.metadata.uid == uid]
 
     def type_of(self, indexed: IndexedResource) -> TypeEntry | None:
-        """The one that it was declared by; unless told, the newest of its kind."""
+        """Returns the type that the resource was declared with; default: the newest of its kind."""
         followed = self._followed.get(indexed.kind.kind)
         return followed.type_of(indexed.entry) if followed is not None else None
 
     def kinds(self) -> list[Kind]:
-        """Whose resources are followed."""
+        """Returns the kinds whose resources are watched."""
         return [each.kind for each in self._followed.values()]
 
     def reached(self) -> dict[str, int]:
-        """By kind, the revision up to which the book was told of its resources; and, without a name, of the types."""
+        """Returns the revision that the index has reached for each kind of resource, and under "" for types."""
         return {"": self._types.cache.version, **{kind: each.reached for kind, each in self._followed.items()}}
 
     def is_followed(self, resource_type: TypeEntry) -> bool:
-        """The server has had a definition of it."""
+        """Its resources are watched at its version."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
         return followed is not None and version_name(resource_type.spec.version) in followed.types
 
     def plural_of(self, type_name: str, type_version: str) -> str:
-        """How the kind of a type is called on the server."""
+        """Returns the plural of a type's kind."""
         found = self.type_named(type_name, type_version)
         return kind_of(found).plural if found is not None else plural_of(kind_name(type_name))
 
     def has_name(self, resource_type: TypeEntry, name: str) -> bool:
-        """Whether a resource of the type, in whatever version, has the name."""
+        """Returns whether a resource of the type, of any version, has the name."""
         followed = self._followed.get(kind_name(resource_type.spec.name))
         return followed is not None and followed.informer.cache.knows(self.namespace, name)
 
     def declared_at(self, uid: str) -> int:
-        """The version since which a resource has been declared as it is, as far as is known; its status has changed."""
+        """Returns the resource version of the last change of the declaration, as far as the index knows."""
         return self._declared_at.get(uid, 0)
 
     def is_taken(self, series: Series, number: int) -> bool:
@@ -198,8 +197,8 @@ class ResourceIndex:
                 return self._numbered_types
 
     async def await_write(self, name: str, version: str, resource_type: TypeEntry | None = None) -> None:
-        """Returns when the book has seen a write of a type or, with its type, of a resource, by the version that it
-        was answered with; or after some seconds without.
+        """Returns when the index has a write of a type or, with `resource_type`, of a resource, by the resource version
+        of the answer; or after some seconds.
         """
         informer: Informer[TypeEntry] | Informer[Entry] = self._types
         if resource_type is not None:
@@ -224,22 +223,22 @@ class ResourceIndex:
             if number:
                 self._numbered_types.put(number, uid, age_of(change.new), change.new)
             else:
-                self._want(unnumbered_type(change.new, former))
+                self._require_number(unnumbered_type(change.new, former))
             for each in self._numbered_types.disputed(number):
-                self._want(unnumbered_type(each))
-        self._arrange()
+                self._require_number(unnumbered_type(each))
+        self._update_watches()
         self._type_changed.set()
 
     def _former(self, uid: str, number: int) -> int:
-        """What an object that was just replaced was called by, perhaps some replacements ago."""
+        """Returns the last number of an object, perhaps of an older version of it."""
         wanted = self.unnumbered.pop(uid, None)
         return number or (wanted.former if wanted is not None else 0)
 
-    def _want(self, wanted: Unnumbered) -> None:
+    def _require_number(self, wanted: Unnumbered) -> None:
         self.unnumbered[wanted.uid] = wanted
         self.wants_numbers.set()
 
-    def _arrange(self) -> None:
+    def _update_watches(self) -> None:
         by_kind: dict[str, dict[str, TypeEntry]] = {}
         for each in sorted(self._types.cache, key=age_of, reverse=True):
             if is_defined(each):
@@ -279,11 +278,13 @@ class ResourceIndex:
             if number:
                 self._resources.put(number, uid, new.entry.age, new)
             else:
-                self._want(unnumbered(new, former if old is not None and old.entry.metadata.uid == uid else 0))
+                self._require_number(
+                    unnumbered(new, former if old is not None and old.entry.metadata.uid == uid else 0)
+                )
             for each in self._resources.disputed(number):
-                self._want(unnumbered(each))
+                self._require_number(unnumbered(each))
         self._date(old, new)
-        self._tell(followed, old, new)
+        self._notify(followed, old, new)
 
     def _date(self, old: IndexedResource | None, new: IndexedResource | None) -> None:
         if new is None or (old is not None and old.entry.metadata.uid != new.entry.metadata.uid):
@@ -291,7 +292,7 @@ class ResourceIndex:
         if new is not None and (old is None or old.entry.declaration != new.entry.declaration):
             self._declared_at[new.entry.metadata.uid] = int(new.entry.metadata.resource_version)
 
-    def _tell(self, followed: _Followed, old: IndexedResource | None, new: IndexedResource | None) -> None:
+    def _notify(self, followed: _Followed, old: IndexedResource | None, new: IndexedResource | None) -> None:
         if self._handlers:
             version = followed.informer.cache.version
             revision = int(new.entry.metadata.resource_version) if new is not None else version
@@ -301,7 +302,7 @@ class ResourceIndex:
 
 
 class _Followed:
-    """The resources of one kind, and its types by the version that the server knows them by."""
+    """The watched resources of one kind, and its types by served version."""
 
     def __init__(self, kind: Kind, informer: Informer[Entry], types: dict[str, TypeEntry]) -> None:
         self.kind, self.informer = kind, informer
@@ -309,14 +310,14 @@ class _Followed:
 
     def arrange(self, types: dict[str, TypeEntry]) -> None:
         self.types = types
-        # A resource that does not say, or whose type is gone, is of the newest.
+        # The newest type counts for resources without a version label, or whose type is gone.
         self._by_label: dict[str, TypeEntry | None] = {"": types[max(types, key=version_priority)]}
 
     @property
     def reached(self) -> int:
         if self.informer.cache.is_synced:
             return self.informer.cache.version
-        # Nothing can have been declared by a type before that was in force.
+        # No resource is older than its type.
         return min(int(each.metadata.resource_version) for each in self.types.values())
 
     def type_of(self, entry: Entry) -> TypeEntry | None:

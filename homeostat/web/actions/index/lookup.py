@@ -1,7 +1,7 @@
-"""A resource by its number or its name, as the server has it now.
+"""Reads a resource from the server by number or by name.
 
-The book says where it is; what another server made a moment ago, and the book has not heard of, is asked for. A
-resource is read and written by the version of its type that it was declared by.
+The index knows where a resource is. A resource that another server created a moment ago may be missing in the index,
+and is searched for. A resource is read and written at the version of its type that it was declared with.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _list = msgspec.json.Decoder(_List)
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A resource with all that the server says of it, encoded."""
+    """A resource as the server stores it: `whole` is the encoded object."""
 
     indexed: IndexedResource
     type: TypeEntry
@@ -53,7 +53,7 @@ def found_in(resource_type: TypeEntry, whole: bytes) -> Found:
 
 
 async def find_numbered(face: Face, caller: Caller, number: int, operation: Operation) -> Found:
-    """`RefusalError` 404, or 403 where the caller may not do this to it."""
+    """Raises `RefusalError`: 404, or 403 if the caller is not allowed to do this."""
     indexed = face.index.find(number) or await _search(face, number)
     found = await fetch(face, indexed) if indexed is not None else None
     if found is None or found.entry.number != number:
@@ -63,7 +63,7 @@ async def find_numbered(face: Face, caller: Caller, number: int, operation: Oper
 
 
 async def find_named(face: Face, name: str, resource_type: TypeEntry) -> Found | None:
-    """Of this type; `RefusalError` 409 where another version of the type has the name."""
+    """Raises `RefusalError` 409 if a resource of another version of the type has the name."""
     if not face.index.is_followed(resource_type):
         return None
     whole = await _get(face.client, kind_of(resource_type).path(face.namespace, name))
@@ -79,7 +79,7 @@ async def find_named(face: Face, name: str, resource_type: TypeEntry) -> Found |
 
 
 async def fetch(face: Face, indexed: IndexedResource) -> Found | None:
-    """As it is now; None where it is gone, and where its type is."""
+    """Reads the current resource; None if it or its type is gone."""
     resource_type = face.index.type_of(indexed)
     if resource_type is None:
         return None

@@ -1,7 +1,7 @@
-"""Gives numbers to types and resources that came without this API, and to those that came with another's.
+"""Assigns numbers to types and resources that were created without this API, or with the number of another object.
 
-Several servers may do so at once: each writes only to the object as it saw it, so one of them succeeds. What loses its
-number while it lives, because somebody replaced its labels, gets it back.
+Several servers may do so at once: each write names the resource version, so only one succeeds. An object that loses its
+number because somebody replaced its labels gets it back.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ async def _number_all(client: Client, index: ResourceIndex, ids: Ids) -> None:
 
 
 async def _write(client: Client, wanted: Unnumbered, number: int) -> None:
-    """Others write to a new object too, so it is looked at again, until it has a number: this one or another."""
+    """Retries after conflicts until the object has a number, this one or another."""
     version = wanted.version
     while version:
         try:
@@ -80,7 +80,7 @@ async def _write(client: Client, wanted: Unnumbered, number: int) -> None:
 
 
 async def _unchanged(client: Client, wanted: Unnumbered) -> str:
-    """The version of the object as it is now; empty where it is gone or was given a number."""
+    """Returns the current resource version; empty if the object is gone or has a number."""
     try:
         metadata = (await client.get(wanted.path))["metadata"]
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""`/health`, `/cluster/health` and `/cluster/nodes`: whether it works, and who works."""
+"""`/health`, `/cluster/health` and `/cluster/nodes`: health, and which processes run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Cluster:
         return Reply(200, encode({"name": "homeostat", "version": __version__, **ways}))
 
     async def show_health(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        """Of this server, whatever the control plane says."""
+        """The health of this server only."""
         return Reply(200, encode({"status": "ok", "version": __version__}))
 
     async def show_cluster_health(self, request: Request, captured: Mapping[str, str]) -> Reply:

@@ -1,7 +1,7 @@
-"""`/resources/{id}/history`: what was done for a resource, the newest first, also when the resource is gone.
+"""`/resources/{id}/history`: the reconciliations of a resource, newest first, also of a deleted resource.
 
-Entries are asked for by their names: those of a resource that is there are known, and those of one that is gone are
-found by the number that it had. So no more of them are held at a time than somebody asks for.
+Entries are fetched by name. The names of a live resource's entries are known; those of a deleted one are found by its
+number. So at most one page of entries is in memory.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class History:
         return Reply(200, encode(page), headers=headers)
 
     async def read(self, caller: Caller, number: int, limit: int, *, before: int = 0) -> list[Reconciliation]:
-        """The newest so many, the newest first, and with `before` those before the one of that number; `RefusalError`
-        404 where there is neither a resource nor a record, 403 where the caller may not see them.
+        """Returns the newest entries, with `before` those before that number. Raises `RefusalError`: 404 if there is
+        neither a resource nor history, 403 if the caller is not allowed to read it.
         """
         try:
             found = await find_numbered(self._face, caller, number, "READ")
@@ -81,13 +81,13 @@ class History:
         return (await self._recorded(found, limit, before))[:limit]
 
     async def last_of_gone(self, number: int) -> Reconciliation | None:
-        """The newest entry of a resource that is gone."""
+        """Returns the newest entry of a deleted resource."""
         return next(iter(await self._first(await self._names(number), 1)), None)
 
     async def _recorded(self, found: Found, limit: int, before: int) -> list[Reconciliation]:
         metadata = found.entry.metadata
         resource = Resource(metadata=Metadata(metadata.name, metadata.namespace, metadata.uid))
-        # The newest may not be written yet, or the count may not be: there may be one more, or one less.
+        # Entry and count are written one after the other: there may be one entry more or less than counted.
         newest = found.entry.read_status().reconciliations + 1
         entries: list[Reconciliation] = []
         for start in range(min(newest, before - 1) if before else newest, 0, -_AT_ONCE):
@@ -99,7 +99,7 @@ class History:
         return entries
 
     async def _first(self, names: Sequence[str], limit: int) -> list[Reconciliation]:
-        """So many of those that are still there."""
+        """Returns the first `limit` entries that still exist."""
         entries: list[Reconciliation] = []
         step = min(limit, _AT_ONCE)
         for start in range(0, len(names), step):
@@ -109,7 +109,7 @@ class History:
         return entries[:limit]
 
     async def _names(self, number: int) -> list[str]:
-        """Of all entries of a resource that is gone, the newest first."""
+        """Returns the names of all entries of a deleted resource, newest first."""
         names: list[str] = []
         query = {"labelSelector": f"{ID}={number}", "limit": _NAMES_A_PAGE, "continue": ""}
         while True:
@@ -121,7 +121,7 @@ class History:
             query["continue"] = page.metadata.token
 
     async def _entries(self, names: Iterable[str]) -> list[Reconciliation]:
-        """Those that are there, of a few."""
+        """Fetches a few entries; those that do not exist are skipped."""
         found = await asyncio.gather(*map(self._entry, names))
         return [each for each in found if each is not None]
 

@@ -1,4 +1,4 @@
-"""`/resources/{id}/logs`: what the run of a resource has printed so far, or the last one; and which run it is."""
+"""`/resources/{id}/logs`: the output of the current or last run of a resource."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which processes keep resources, by the Leases that they hold. Pure.
+"""Which processes run operators, by the Leases that they hold. Pure.
 
-A node is a process that holds Leases of ours, one or several; who only waits for one is not seen. The leader is who
-holds the Lease of the operator of resources, as long as it has not run out.
+A node is a process that holds at least one of our Leases. The leader is the holder of the Lease of `actions`, until
+that expires.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def nodes_body(leases: Iterable[Lease], *, identity: str, now: datetime) -> Json
 
 
 def alone_body(*, identity: str, hostname: str, pid: int, since: datetime, now: datetime) -> JsonObject:
-    """A process that leads without a Lease."""
+    """The answer of a process that leads without a Lease."""
     here = node_of(identity)
     node = {
         "node_id": here,
@@ -79,7 +79,7 @@ def alone_body(*, identity: str, hostname: str, pid: int, since: datetime, now: 
 
 
 def node_of(identity: str) -> str:
-    """Of a candidate: what it shares with the others of its process."""
+    """The part of an identity that all candidates of a process share."""
     return identity.partition("/")[0]
 
 
@@ -107,7 +107,7 @@ def _lock(lock: Lease, now: datetime) -> JsonObject:
 
 
 def age(span: timedelta) -> str:
-    """The two largest units, and the second only if there is something of it: `3m20s`, `10m`, `3d4h`."""
+    """Returns the two largest units, without a second one that is 0: `3m20s`, `10m`, `3d4h`."""
     left = max(int(span.total_seconds()), 0)
     for at, (unit, seconds) in enumerate(_STEPS[:-1]):
         if left >= seconds:

@@ -1,4 +1,4 @@
-"""`/resources`: declared, listed, changed and removed by their numbers or their names."""
+"""`/resources`: create, list, update and delete resources by number or by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Resources:
     async def create(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, wanted = await self._face.identify(request), read_body(request, Declaration)
         wanted.check_sizes()
-        return await self._tell_made(caller, await declare.create(self._face, caller, wanted))
+        return await self._created(caller, await declare.create(self._face, caller, wanted))
 
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, ResourceQuery)
@@ -59,7 +59,7 @@ class Resources:
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller = await self._face.identify(request)
         found = await find_numbered(self._face, caller, read_number(captured, "id"), "READ")
-        return await self._tell(200, caller, found)
+        return await self._answer(200, caller, found)
 
     async def show_named(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller = await self._face.identify(request)
@@ -68,16 +68,16 @@ class Resources:
         found = await find_named(self._face, captured["name"], resource_type) if resource_type is not None else None
         if found is None:
             raise unknown(f"Resource {captured['type']}/{captured['version']}/{captured['name']} not found")
-        return await self._tell(200, caller, found)
+        return await self._answer(200, caller, found)
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, form = await self._face.identify(request), read_body(request, Changed)
         found = await find_numbered(self._face, caller, read_number(captured, "id"), "UPDATE")
         changed = await declare.update(self._face, request, found, _declaration(found, form))
-        return await self._tell(200, caller, changed)
+        return await self._answer(200, caller, changed)
 
     async def apply(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        """Makes it, or has it say this: as often as it is sent."""
+        """Creates or updates a resource; repeating the request changes nothing."""
         caller, form = await self._face.identify(request), read_body(request, Applied)
         wanted = read_applied(captured, form)
         resource_type = self._face.index.type_named(wanted.resource_type_name, wanted.resource_type_version)
@@ -85,9 +85,9 @@ class Resources:
         if found is None:
             if "if-match" in request.headers:
                 raise mismatch()
-            return await self._tell_made(caller, await declare.create(self._face, caller, wanted))
+            return await self._created(caller, await declare.create(self._face, caller, wanted))
         await check_right(caller, wanted.resource_type_name, wanted.resource_type_version, "UPDATE")
-        return await self._tell(200, caller, await declare.apply(self._face, request, found, wanted))
+        return await self._answer(200, caller, await declare.apply(self._face, request, found, wanted))
 
     async def delete(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, number = await self._face.identify(request), read_number(captured, "id")
@@ -121,19 +121,19 @@ class Resources:
         metadata = changed.entry.metadata
         if metadata.deletion_timestamp and not metadata.finalizers:
             return Reply(200, encode({"message": "Resource deleted", "resource_id": number}))
-        return await self._tell(200, caller, changed)
+        return await self._answer(200, caller, changed)
 
     async def _readable(self, caller: Caller) -> set[tuple[str, str]]:
         pairs = [(each.spec.name, each.spec.version) for each in self._face.index.types()]
         return {each for each in pairs if caller.is_admin or await caller.may(*each, "READ")}
 
-    async def _tell(self, status: int, caller: Caller, found: Found, *headers: tuple[str, str]) -> Reply:
+    async def _answer(self, status: int, caller: Caller, found: Found, *headers: tuple[str, str]) -> Reply:
         claimed = await self._face.claim_on(found.type)
         body = resource_body(found.indexed, found.type, is_admin=caller.is_admin, claimed=claimed)
         return tagged(status, body, found.version, *headers)
 
-    async def _tell_made(self, caller: Caller, made: Found) -> Reply:
-        return await self._tell(201, caller, made, ("Location", f"{API}/resources/{made.entry.number}"))
+    async def _created(self, caller: Caller, made: Found) -> Reply:
+        return await self._answer(201, caller, made, ("Location", f"{API}/resources/{made.entry.number}"))
 
 
 def _chosen(

@@ -1,4 +1,4 @@
-"""`/resource-types`: declared by those who may, and answered for when their definitions are in force."""
+"""`/resource-types`: create, list, update and delete types. A write returns when the definition is established."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Types:
         return tagged(200, type_body(found, is_admin=caller.is_admin), found.metadata.resource_version)
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        """`?force=true` takes a schema that live resources do not fit."""
+        """`?force=true` accepts a schema that live resources do not match."""
         await self._face.ready()
         caller = await require(self._face.gate, request, "manage_types")
         form, is_forced = read_body(request, ChangedType), read_query(request, Forcing).force
@@ -112,12 +112,12 @@ class Types:
         asked = Requests(_KIND).delete(found.metadata.name, uid=uid, version=version)
         with suppress(NotFoundError):
             await self._face.client.request(asked.method, asked.path, asked.query, body=asked.body)
-        # A type of the same name may follow at once.
+        # The caller may create a type of the same name at once.
         await self._face.index.comes_to(lambda: self._is_gone(uid), IN_FORCE_WITHIN_S)
         return Reply(204, content_type="")
 
     def _check_unused(self, found: TypeEntry) -> None:
-        """The server lets a version go while others are left; here a type is one version."""
+        """The server allows deleting a version while others remain; in this API a type is one version."""
         entries = (each.entry.metadata for each in self._face.index.of_type(found))
         names = [f"{each.namespace}/{each.name}" for each in entries]
         if names:
@@ -146,7 +146,7 @@ class Types:
         return _type.decode(await self._face.client.fetch("PUT", path, body=new))
 
     async def _in_force(self, written: TypeEntry) -> TypeEntry:
-        """As it is when its resources can be declared; or, where that takes too long, as it was written."""
+        """Waits until resources of the type can be created, but not for ever."""
         metadata = written.metadata
         await self._face.index.await_write(metadata.name, metadata.resource_version)
         index = self._face.index
@@ -184,7 +184,7 @@ def _check(spec: ResourceTypeSpec) -> None:
 
 
 def _problem(cause: Cause) -> JsonObject:
-    """By the field of the body, which has no `spec`."""
+    """Reports the field of the body, which has no `spec`."""
     where = cause.field.removeprefix("spec.").split(".")
     message = f"{cause.field.removeprefix('spec.')}: {cause.message}"
     is_schema = cause.field.startswith(PATH) or where[0] not in ("name", "version")

@@ -1,1 +1,1 @@
-"""Admission webhooks of the REST API: asked before a resource is written, and free to change or refuse it."""
+"""Admission webhooks of the REST API: called before a resource is written; they may change or deny the write."""

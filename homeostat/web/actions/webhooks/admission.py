@@ -25,7 +25,7 @@ from homeostat.web.kit.routing import Add, Row, add_table
 
 
 class Admission:
-    """`Hooks`. While it is not known who is to be asked, nothing is admitted."""
+    """Implements `Hooks`. Nothing is admitted before the list of webhooks is known."""
 
     def __init__(self, register: Register[Webhook], webhooks: Webhooks, chain: Chain) -> None:
         self._register, self._webhooks, self._chain = register, webhooks, chain

@@ -1,6 +1,6 @@
-"""What is asked of a webhook and what it answers. Pure.
+"""The request to a webhook and its answer. Pure.
 
-An answer is JSON: {allowed, message, patches[]}. What does not say that it is allowed is denied.
+An answer is JSON: {allowed, message, patches[]}. Without `allowed` the write is denied.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FIELDS = ("name", "resource_type_name", "resource_type_version", "spec")
 
 
 class NoAnswerError(Exception):
-    """The webhook failed: what became of its say is up to its failure policy."""
+    """The webhook failed; its failure policy decides what follows."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Verdict(msgspec.Struct, frozen=True):
     message: str | None = None
     patches: Annotated[list[Patch], Meta(max_length=_MOST_PATCHES)] | None = None
 
-    def told(self, hook: RestWebhookSpec) -> str:
+    def denial(self, hook: RestWebhookSpec) -> str:
         return (self.message or f"Denied by {hook.type} webhook {hook.name}")[:_LONGEST_MESSAGE]
 
 
@@ -41,12 +41,12 @@ def question(operation: str, resource: JsonObject, old: JsonObject | None) -> by
 
 
 def _shown(resource: JsonObject) -> JsonObject:
-    """Nothing but this: a plugin's configuration may hold credentials."""
+    """Webhooks get these fields only: the configuration of a plugin may contain credentials."""
     return {name: resource[name] for name in _FIELDS}
 
 
 def read_answer(answer: Response) -> Verdict:
-    """A refusal with a JSON body is an answer too."""
+    """A 4xx response with a JSON body is an answer too."""
     if answer.status >= 500 or 300 <= answer.status < 400:
         raise NoAnswerError(f"the webhook returned HTTP {answer.status}")
     try:

@@ -1,4 +1,4 @@
-"""The kind of webhooks: who is asked before the REST API writes a resource. Records that nobody reconciles."""
+"""The kind `RestWebhook`: a webhook that the REST API calls before it writes a resource. It is not reconciled."""
 
 from __future__ import annotations
 

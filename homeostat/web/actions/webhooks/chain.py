@@ -1,7 +1,7 @@
-"""Asks the webhooks, one after the other: those that change a spec by their order, then those that judge it.
+"""Calls webhooks one after the other: mutating ones by their order, then validating ones.
 
-Each sees what the one before made of the spec; the first that denies ends it. A webhook that does not answer in its
-time, or answers nonsense, denies or is passed over as its failure policy says.
+Each gets the spec with the changes of those before it; the first denial ends the chain. If a webhook times out or its
+answer is invalid, its failure policy decides.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _TURNS = {"mutating": 0, "validating": 1}
 
 
 class Chain:
-    """`Hooks` of the webhooks that there are. `close` it."""
+    """Implements `Hooks` with the current webhooks. Must be closed."""
 
     def __init__(self, webhooks: Callable[[], Iterable[RestWebhookSpec]], *, is_private_allowed: bool = False) -> None:
         self._webhooks, self._is_private_allowed = webhooks, is_private_allowed
-        # Without a breaker: on each call the failure policy of the webhook decides, and nothing else.
+        # Without a circuit breaker: for each call only the failure policy of the webhook decides.
         self._http = RestClient(RestSettings(allows_private=is_private_allowed, breaker=None))
 
     async def close(self) -> None:
@@ -44,7 +44,7 @@ class Chain:
         for hook in sorted(asked, key=lambda each: (_TURNS[each.type], each.ordering, each.name)):
             verdict = await self._ask(hook, question(operation, resource, old))
             if not verdict.is_allowed:
-                raise forbidden(verdict.told(hook))
+                raise forbidden(verdict.denial(hook))
             if hook.type == "mutating" and verdict.patches:
                 resource = {**resource, "spec": _patched(resource["spec"], hook, verdict)}
         spec: JsonObject = resource["spec"]

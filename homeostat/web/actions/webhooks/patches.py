@@ -1,7 +1,7 @@
-"""What a mutating webhook may do to a spec: set a member, replace one, take one away. Pure.
+"""Applies the patches of a mutating webhook to a spec: add, replace and remove members. Pure.
 
-A path leads through objects only: `/spec/replicas` and `/replicas` are the same place, `/config/timeout` wants a
-`config` to be there. The spec given is never changed in place; what is not on the way of a patch is shared with it.
+A path leads through objects only: `/spec/replicas` and `/replicas` are the same, `/config/timeout` requires that
+`config` exists. The given spec is never changed in place; unchanged parts are shared with the result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PREFIX = "spec"
 
 
 class PatchError(ValueError):
-    """The patch cannot be carried out; the text says which and why."""
+    """The patch cannot be applied."""
 
 
 class Patch(msgspec.Struct, frozen=True):

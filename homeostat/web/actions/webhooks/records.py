@@ -1,7 +1,7 @@
-"""Webhooks as records, and as callers see and send them.
+"""Webhooks as stored, and as callers send and see them.
 
-Of a change, a field that is absent is left as it is; a filter that is null is taken away, so that the webhook is asked
-about all types or versions again.
+A field that is absent from an update stays as it is; a null filter is removed, so that the webhook is called for all
+types or versions again.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _NAMES = {
     "failure_policy": "failure_policy",
     "ordering": "ordering",
 }
-"""Of the fields: on the wire, and in the spec."""
+"""The names of the fields in the API and in the spec."""
 _FILTERS = frozenset({"resource_type_name", "resource_type_version"})
 
 

@@ -1,8 +1,8 @@
-"""Where a webhook may be: on the public network, and elsewhere only where the owner of this server says so.
+"""Which addresses a webhook may have: public ones, and private ones only if the server's environment allows it.
 
-Whoever may register a webhook could otherwise have the server call what only the server can reach: its own machine, its
-neighbours, the cloud's metadata service. A URL is checked when it is given, and the address again when a connection
-goes there (`external/rest/addresses.py`). Redirects are not followed.
+Otherwise a webhook could make the server call what only the server can reach: its own machine, its network, the cloud's
+metadata service. The URL is checked at registration, and the address again when a connection is opened
+(`external/rest/addresses.py`). Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def allows_private(environment: Mapping[str, str]) -> bool:
 
 
 def check_target(url: str, *, is_private_allowed: bool) -> None:
-    """`UrlError` says why no webhook may be there."""
+    """Raises `UrlError` if no webhook may be at this URL."""
     try:
         check_url(url, allows_private=is_private_allowed)
     except PrivateUrlError as error:

@@ -1,4 +1,4 @@
-"""`/admission-webhooks`: written by administrators, seen by those who have `view_webhooks`."""
+"""`/admission-webhooks`: administrators write them, callers with `view_webhooks` read them."""
 
 from __future__ import annotations
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.operators.actions.inputs.estate import Estate, opened
+from tests.operators.actions.inputs.input_plane import InputPlane, opened
 from tests.operators.actions.inputs.rabbitmq import RabbitMq, running_rabbitmq
 
 
 @pytest.fixture
-async def estate(data: Path, tmp_path: Path) -> AsyncIterator[Estate]:
-    async with opened(data, tmp_path / "operator") as (estate, operator), operator().running():
-        await estate.declare_type()
-        await estate.become({})
-        yield estate
+async def plane(data: Path, tmp_path: Path) -> AsyncIterator[InputPlane]:
+    async with opened(data, tmp_path / "operator") as (plane, operator), operator().running():
+        await plane.declare_type()
+        await plane.become({})
+        yield plane
 
 
 @pytest.fixture(scope="package")

@@ -13,7 +13,7 @@ from homeostat.operators.actions.inputs.plugins.reading import Reading
 from homeostat.runtime import catalog
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
-from tests.operators.actions.inputs.estate import Estate, opened
+from tests.operators.actions.inputs.input_plane import InputPlane, opened
 from tests.operators.actions.inputs.test_operator import ONE, Notes
 
 
@@ -29,32 +29,32 @@ async def test_a_package_brings_an_input_by_an_entry_point(
 ) -> None:
     point = EntryPoint("diary", f"{__name__}:Diary", "homeostat.inputs")
     monkeypatch.setattr(catalog, "entry_points", lambda *, group: [point] if group == "homeostat.inputs" else [])
-    async with opened(data, tmp_path) as (estate, operator), operator().running():
-        await estate.declare_type()
-        await estate.declare_input("mine", "diary", {})
-        await estate.become({"a": "x"})
+    async with opened(data, tmp_path) as (plane, operator), operator().running():
+        await plane.declare_type()
+        await plane.declare_input("mine", "diary", {})
+        await plane.become({"a": "x"})
 
 
 async def test_only_plugins_that_are_enabled_are_there(data: Path, tmp_path: Path) -> None:
-    async with opened(data, tmp_path) as (estate, operator), operator(ENABLED_INPUT_PLUGINS="url, amqp").running():
-        await estate.declare_input("mine", "git", {"url": "https://127.0.0.1:1/x"})
-        obj = await eventually(lambda: estate.input("mine"), lambda obj: condition_of(obj, "Stalled"))
+    async with opened(data, tmp_path) as (plane, operator), operator(ENABLED_INPUT_PLUGINS="url, amqp").running():
+        await plane.declare_input("mine", "git", {"url": "https://127.0.0.1:1/x"})
+        obj = await eventually(lambda: plane.input("mine"), lambda obj: condition_of(obj, "Stalled"))
         assert "git" in condition_of(obj, "Ready")["message"]
 
 
 async def test_what_an_input_left_on_disk_goes_with_it(data: Path, tmp_path: Path) -> None:
-    async with opened(data, tmp_path) as (estate, operator), operator().running():
-        await estate.declare_input("mine", "git", {"url": "http://127.0.0.1:1/x"})
-        await estate.reported("mine", reason="RepositoryUnreachable")
-        kept = tmp_path / "actions" / "inputs" / (await estate.input("mine"))["metadata"]["uid"]
+    async with opened(data, tmp_path) as (plane, operator), operator().running():
+        await plane.declare_input("mine", "git", {"url": "http://127.0.0.1:1/x"})
+        await plane.reported("mine", reason="RepositoryUnreachable")
+        kept = tmp_path / "actions" / "inputs" / (await plane.input("mine"))["metadata"]["uid"]
         await eventually(kept.is_dir)
-        await estate.client.delete(RESOURCE_INPUT.kind.path("default", "mine"))
+        await plane.client.delete(RESOURCE_INPUT.kind.path("default", "mine"))
         await eventually(lambda: not kept.exists())
 
 
 @pytest.mark.parametrize(
     ("name", "spec"), [("a" * 64, {}), ("a", {"intervalSeconds": 0}), ("a", {"prune": {"maxPercent": 101}})]
 )
-async def test_an_input_that_cannot_be_is_refused(estate: Estate, name: str, spec: dict[str, object]) -> None:
+async def test_an_input_that_cannot_be_is_refused(plane: InputPlane, name: str, spec: dict[str, object]) -> None:
     with pytest.raises(InvalidError):
-        await estate.declare_input(name, "git", {}, **spec)
+        await plane.declare_input(name, "git", {}, **spec)

@@ -20,7 +20,7 @@ from homeostat.operators.actions.inputs.operator import InputOperator
 from homeostat.operators.actions.inputs.plugins.plugin import InputJob
 from homeostat.operators.actions.inputs.plugins.reading import Declaration, Reading
 from homeostat.operators.actions.plugins.catalog import Catalog
-from tests.operators.actions.inputs.estate import Estate
+from tests.operators.actions.inputs.input_plane import InputPlane
 
 THING = Kind(RESOURCES, "v1", "things", "Thing", is_namespaced=True)
 ONE = Declaration(kind="Thing", version="v1", name="a", body={"spec": {"text": "x"}}, source="f")
@@ -58,24 +58,24 @@ def operator(client: Client, plugin: Notes, kinds: Iterator[dict[str, Kind]] | N
     return InputOperator(dependencies, lambda _: FeedWorld(is_connected=False, trouble=None, taken=0, rejected=0))
 
 
-async def test_a_type_that_comes_in_the_middle_of_a_look_counts_at_the_next(estate: Estate) -> None:
+async def test_a_type_that_comes_in_the_middle_of_a_look_counts_at_the_next(plane: InputPlane) -> None:
     kinds = iter([{}, {"Thing": THING}, {"Thing": THING}])
-    looker = operator(estate.client, Notes(Reading(revision="1", declarations=(ONE,)), None), kinds)
+    looker = operator(plane.client, Notes(Reading(revision="1", declarations=(ONE,)), None), kinds)
     decision = looker.decide(OBJ, await looker.observe(OBJ))
     assert (decision.actions, decision.status["failed"]) == ((), 1)
     (write,) = looker.decide(OBJ, await looker.observe(OBJ)).actions
     await looker.act(OBJ, write)
-    assert await estate.things() == {"a": "x"}
+    assert await plane.things() == {"a": "x"}
 
 
-async def test_a_type_that_goes_in_the_middle_of_a_look_takes_its_resources_with_it(estate: Estate) -> None:
-    looker = operator(estate.client, Notes(), iter([{}]))
+async def test_a_type_that_goes_in_the_middle_of_a_look_takes_its_resources_with_it(plane: InputPlane) -> None:
+    looker = operator(plane.client, Notes(), iter([{}]))
     await looker.act(OBJ, Remove((("Thing", "a", "uid"),)))
 
 
-async def test_a_source_is_told_what_was_read_and_forgotten_inputs_are_read_anew(estate: Estate) -> None:
+async def test_a_source_is_told_what_was_read_and_forgotten_inputs_are_read_anew(plane: InputPlane) -> None:
     plugin = Notes(Reading(revision="1"), None, Reading(revision="2"), Reading(revision="3"))
-    looker = operator(estate.client, plugin)
+    looker = operator(plane.client, plugin)
     for _ in range(3):
         await looker.observe(OBJ)
     looker.forget_others(set())
@@ -94,9 +94,9 @@ async def test_a_source_is_told_what_was_read_and_forgotten_inputs_are_read_anew
     ids=["bug", "timeout", "odd", "large"],
 )
 async def test_whatever_a_plugin_does_nothing_is_known_then(
-    estate: Estate, answer: Reading | Exception | None, reason: str
+    plane: InputPlane, answer: Reading | Exception | None, reason: str
 ) -> None:
-    world = await operator(estate.client, Notes(answer)).observe(OBJ)
+    world = await operator(plane.client, Notes(answer)).observe(OBJ)
     assert isinstance(world, SourceWorld)
     assert isinstance(world.reading, ReadFailure)
     assert (world.reading.reason, world.live) == (reason, {})

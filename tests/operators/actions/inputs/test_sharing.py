@@ -12,7 +12,7 @@ from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
 from tests.external.servers import serving
-from tests.operators.actions.inputs.estate import Estate, opened, thing
+from tests.operators.actions.inputs.input_plane import InputPlane, opened, thing
 from tests.operators.actions.inputs.plugins.test_url import Inventory
 
 
@@ -26,118 +26,118 @@ async def source() -> AsyncIterator[tuple[Inventory, dict[str, str]]]:
 Served = tuple[Inventory, dict[str, str]]
 
 
-async def test_what_people_change_is_changed_back_and_what_they_add_stays(estate: Estate, source: Served) -> None:
+async def test_what_people_change_is_changed_back_and_what_they_add_stays(plane: InputPlane, source: Served) -> None:
     source[0].body = encode([thing("a"), thing("b")])
-    await estate.declare_input("one", "url", source[1])
-    await estate.reported("one", reason="InSync", applied=2)
+    await plane.declare_input("one", "url", source[1])
+    await plane.reported("one", reason="InSync", applied=2)
     change = {"spec": {"text": "tampered", "size": 7}, "metadata": {"labels": {"mine": "yes"}}}
-    await estate.client.merge(estate.path("a"), change)
-    await estate.hasten("one")
-    await estate.become({"a": "hello", "b": "hello"})
-    obj = await estate.client.get(estate.path("a"))
+    await plane.client.merge(plane.path("a"), change)
+    await plane.hasten("one")
+    await plane.become({"a": "hello", "b": "hello"})
+    obj = await plane.client.get(plane.path("a"))
     assert (obj["spec"]["size"], obj["metadata"]["labels"]["mine"]) == (7, "yes")
-    await estate.client.delete(estate.path("b"))
-    await eventually(estate.things, lambda found: found == {"a": "hello", "b": "hello"}, within_s=20)
+    await plane.client.delete(plane.path("b"))
+    await eventually(plane.things, lambda found: found == {"a": "hello", "b": "hello"}, within_s=20)
 
 
-async def test_a_field_that_is_declared_no_more_goes(estate: Estate, source: Served) -> None:
+async def test_a_field_that_is_declared_no_more_goes(plane: InputPlane, source: Served) -> None:
     source[0].body = encode([thing("a", spec={"text": "x", "size": 5})])
-    await estate.declare_input("one", "url", source[1])
-    await estate.reported("one", reason="InSync", applied=1)
+    await plane.declare_input("one", "url", source[1])
+    await plane.reported("one", reason="InSync", applied=1)
     source[0].body = encode([thing("a", spec={"text": "x"})])
-    await estate.hasten("one")
-    await eventually(lambda: estate.client.get(estate.path("a")), lambda obj: obj["spec"]["size"] == 1)
+    await plane.hasten("one")
+    await eventually(lambda: plane.client.get(plane.path("a")), lambda obj: obj["spec"]["size"] == 1)
 
 
-async def test_two_inputs_never_fight_over_a_resource(estate: Estate, source: Served) -> None:
+async def test_two_inputs_never_fight_over_a_resource(plane: InputPlane, source: Served) -> None:
     source[0].body = encode([thing("a", "one")])
     other = Inventory()
     async with serving(other.answer) as url:
         other.body = encode([thing("a", "two"), thing("b", "two")])
-        await estate.declare_input("one", "url", source[1])
-        await estate.reported("one", reason="InSync", applied=1)
-        await estate.declare_input("two", "url", {"url": url})
-        obj = await estate.reported("two", reason="Incomplete", applied=1, failed=1)
+        await plane.declare_input("one", "url", source[1])
+        await plane.reported("one", reason="InSync", applied=1)
+        await plane.declare_input("two", "url", {"url": url})
+        obj = await plane.reported("two", reason="Incomplete", applied=1, failed=1)
         assert 'belongs to the input "one"' in condition_of(obj, "Ready")["message"]
-        version = (await estate.client.get(estate.path("a")))["metadata"]["resourceVersion"]
+        version = (await plane.client.get(plane.path("a")))["metadata"]["resourceVersion"]
         other.body = encode([thing("b", "two")])
-        await estate.hasten("two")
-        await estate.reported("two", reason="InSync", applied=1)
-        assert (await estate.client.get(estate.path("a")))["metadata"]["resourceVersion"] == version
+        await plane.hasten("two")
+        await plane.reported("two", reason="InSync", applied=1)
+        assert (await plane.client.get(plane.path("a")))["metadata"]["resourceVersion"] == version
 
 
-async def test_what_was_made_by_hand_is_neither_taken_nor_deleted(estate: Estate, source: Served) -> None:
-    await estate.client.create(estate.path(), thing("a", "mine"))
+async def test_what_was_made_by_hand_is_neither_taken_nor_deleted(plane: InputPlane, source: Served) -> None:
+    await plane.client.create(plane.path(), thing("a", "mine"))
     source[0].body = encode([thing("a", "theirs")])
-    await estate.declare_input("one", "url", source[1], prune={"maxPercent": 100})
-    await estate.reported("one", reason="Incomplete", failed=1)
+    await plane.declare_input("one", "url", source[1], prune={"maxPercent": 100})
+    await plane.reported("one", reason="Incomplete", failed=1)
     source[0].body = b"[]"
-    await estate.hasten("one")
-    await estate.reported("one", reason="InSync", declared=0)
-    assert await estate.things() == {"a": "mine"}
+    await plane.hasten("one")
+    await plane.reported("one", reason="InSync", declared=0)
+    assert await plane.things() == {"a": "mine"}
 
 
-async def test_what_the_server_refuses_is_named_and_the_rest_is_applied(estate: Estate, source: Served) -> None:
+async def test_what_the_server_refuses_is_named_and_the_rest_is_applied(plane: InputPlane, source: Served) -> None:
     slip = thing("b", action={"plguin": "http"})
     source[0].body = encode([thing("a"), slip, thing("c", spec={"text": 1}), {**thing("d"), "kind": "Other"}])
-    await estate.declare_input("one", "url", source[1])
-    obj = await estate.reported("one", reason="Incomplete", applied=1, failed=3)
+    await plane.declare_input("one", "url", source[1])
+    obj = await plane.reported("one", reason="Incomplete", applied=1, failed=3)
     told = " ".join(each["message"] for each in obj["status"]["errors"])
     assert all(word in told for word in ("Thing b: ", "plguin", "Thing c: ", "spec.text", "Other d: no resource type"))
-    await estate.declare_type("Other")
-    await estate.reported("one", reason="Incomplete", applied=2, failed=2)
+    await plane.declare_type("Other")
+    await plane.reported("one", reason="Incomplete", applied=2, failed=2)
 
 
-async def test_mass_deletion_is_refused_until_it_is_allowed(estate: Estate, source: Served) -> None:
+async def test_mass_deletion_is_refused_until_it_is_allowed(plane: InputPlane, source: Served) -> None:
     source[0].body = encode([thing(each) for each in "abcd"])
-    await estate.declare_input("one", "url", source[1])
-    await estate.reported("one", reason="InSync", applied=4)
+    await plane.declare_input("one", "url", source[1])
+    await plane.reported("one", reason="InSync", applied=4)
     source[0].body = encode([thing("a")])
-    await estate.hasten("one")
-    obj = await estate.reported("one", reason="PruneRefused", pendingDeletions=3)
+    await plane.hasten("one")
+    obj = await plane.reported("one", reason="PruneRefused", pendingDeletions=3)
     assert "more than 50 % of the 4" in condition_of(obj, "Ready")["message"]
-    await estate.client.merge(RESOURCE_INPUT.kind.path("default", "one"), {"spec": {"prune": {"maxPercent": 75}}})
-    await estate.become({"a": "hello"})
+    await plane.client.merge(RESOURCE_INPUT.kind.path("default", "one"), {"spec": {"prune": {"maxPercent": 75}}})
+    await plane.become({"a": "hello"})
 
 
 @pytest.mark.parametrize(("policy", "left"), [("Orphan", {"a": "hello"}), ("Delete", {})])
 async def test_when_an_input_goes_its_resources_stay_unless_told(
-    estate: Estate, source: Served, policy: str, left: dict[str, str]
+    plane: InputPlane, source: Served, policy: str, left: dict[str, str]
 ) -> None:
     source[0].body = encode([thing("a")])
-    await estate.declare_input("one", "url", source[1], deletionPolicy=policy)
-    await estate.reported("one", reason="InSync", applied=1)
+    await plane.declare_input("one", "url", source[1], deletionPolicy=policy)
+    await plane.reported("one", reason="InSync", applied=1)
     path = RESOURCE_INPUT.kind.path("default", "one")
-    await estate.client.delete(path)
-    await eventually(lambda: estate.is_gone(path))
-    await estate.become(left)
+    await plane.client.delete(path)
+    await eventually(lambda: plane.is_gone(path))
+    await plane.become(left)
 
 
 async def test_another_process_goes_on_without_writing_anything(data: Path, tmp_path: Path, source: Served) -> None:
     source[0].body = encode([thing("a"), thing("b")])
-    async with opened(data, tmp_path / "operator") as (estate, operator):
+    async with opened(data, tmp_path / "operator") as (plane, operator):
         async with operator().running():
-            await estate.declare_type()
-            await estate.become({})
-            await estate.declare_input("one", "url", source[1])
-            await estate.reported("one", reason="InSync", applied=2)
-        before = {each["metadata"]["name"]: each["metadata"]["generation"] for each in await _things(estate)}
+            await plane.declare_type()
+            await plane.become({})
+            await plane.declare_input("one", "url", source[1])
+            await plane.reported("one", reason="InSync", applied=2)
+        before = {each["metadata"]["name"]: each["metadata"]["generation"] for each in await _things(plane)}
         source[0].body = encode([thing("a"), thing("b", "changed")])
         async with operator().running():
-            await estate.become({"a": "hello", "b": "changed"})
-        after = {each["metadata"]["name"]: each["metadata"]["generation"] for each in await _things(estate)}
+            await plane.become({"a": "hello", "b": "changed"})
+        after = {each["metadata"]["name"]: each["metadata"]["generation"] for each in await _things(plane)}
     assert (after["a"], after["b"]) == (before["a"], before["b"] + 1)
 
 
-async def test_a_broken_wire_to_the_plane_is_survived(estate: Estate, source: Served) -> None:
+async def test_a_broken_wire_to_the_plane_is_survived(plane: InputPlane, source: Served) -> None:
     source[0].body = encode([thing("a")])
-    estate.faults.add("things")
-    await estate.declare_input("one", "url", source[1])
-    obj = await eventually(lambda: estate.input("one"), lambda obj: condition_of(obj, "Ready").get("status") == "False")
+    plane.faults.add("things")
+    await plane.declare_input("one", "url", source[1])
+    obj = await eventually(lambda: plane.input("one"), lambda obj: condition_of(obj, "Ready").get("status") == "False")
     assert condition_of(obj, "Ready")["reason"] == "Unreachable"
-    estate.faults.clear()
-    await estate.become({"a": "hello"})
+    plane.faults.clear()
+    await plane.become({"a": "hello"})
 
 
-async def _things(estate: Estate) -> list[JsonObject]:
-    return (await estate.client.list(estate.path()))[0]
+async def _things(plane: InputPlane) -> list[JsonObject]:
+    return (await plane.client.list(plane.path()))[0]

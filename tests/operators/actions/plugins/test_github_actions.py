@@ -18,7 +18,7 @@ from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlug
 from homeostat.operators.actions.plugins.plugin import Tools
 from tests.external.fake_github import TOKEN, FakeGitHub, Workflow
 from tests.external.servers import serving
-from tests.operators.actions.hosted import HostedLife
+from tests.operators.actions.real_plugin import HostedLife
 
 INPUTS = frozenset({"spec", "ticket"})
 CONFIG = {

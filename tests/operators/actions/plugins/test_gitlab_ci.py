@@ -16,7 +16,7 @@ from homeostat.operators.actions.plugins.gitlab_ci import ACTION, SPEC, GitLabCi
 from homeostat.operators.actions.plugins.plugin import Tools
 from tests.external.fake_gitlab import TOKEN, FakeGitLab
 from tests.external.servers import serving
-from tests.operators.actions.hosted import HostedLife
+from tests.operators.actions.real_plugin import HostedLife
 
 
 class Town:

@@ -18,8 +18,8 @@ from homeostat.operators.actions.plugins.http import HttpPlugin
 from homeostat.operators.actions.plugins.plugin import ActionError
 from homeostat.operators.actions.settings import ActionSettings
 from tests.external.servers import serving
-from tests.operators.actions.hosted import Nowhere
 from tests.operators.actions.jobs import Desk, tools
+from tests.operators.actions.real_plugin import Nowhere
 
 TOKEN = "a-very-secret-token"
 

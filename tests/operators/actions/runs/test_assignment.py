@@ -13,7 +13,7 @@ from homeostat.operators.actions.plugins.catalog import Catalog
 from homeostat.operators.actions.plugins.plugin import Plugin
 from homeostat.operators.actions.runs.assignment import Assignments
 from homeostat.operators.actions.world import Fault
-from tests.operators.actions.hosted import Nowhere
+from tests.operators.actions.real_plugin import Nowhere
 
 
 @pytest.mark.parametrize(

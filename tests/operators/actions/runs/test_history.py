@@ -26,8 +26,8 @@ from homeostat.operators.actions.world import Pace, Plan
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
-from tests.operators.actions.hosted import HostedLife, Nowhere
-from tests.operators.actions.lives import START, Here, Life
+from tests.operators.actions.lifecycle import START, Here, Life
+from tests.operators.actions.real_plugin import HostedLife, Nowhere
 from tests.operators.actions.test_runs import YardConfig
 from tests.operators.actions.things import ShelfPlugin, Things
 

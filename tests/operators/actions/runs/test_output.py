@@ -23,8 +23,8 @@ from homeostat.operators.actions.types.naming import resource_kind
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
-from tests.operators.actions.hosted import Nowhere
-from tests.operators.actions.lives import Here, Life
+from tests.operators.actions.lifecycle import Here, Life
+from tests.operators.actions.real_plugin import Nowhere
 
 SECRET = "open-sesame"
 RUN = Run(ticket="u-1-1", purpose="apply", trigger="initial", digest="", generation=1, began="2026-01-01T00:00:00Z")

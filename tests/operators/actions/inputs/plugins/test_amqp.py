@@ -17,7 +17,7 @@ from pamqp.commands import Basic
 from homeostat.objects.json import JsonObject, encode
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import check_status, condition_of
-from tests.operators.actions.inputs.estate import Estate, opened, thing
+from tests.operators.actions.inputs.input_plane import InputPlane, opened, thing
 from tests.operators.actions.inputs.rabbitmq import RabbitMq
 
 
@@ -62,17 +62,17 @@ def message(event: str, name: str, text: str = "hello") -> JsonObject:
     return body if event == "deleted" else {**body, "spec": {"text": text}}
 
 
-async def test_messages_declare_change_and_withdraw(estate: Estate, post: Post) -> None:
-    await estate.declare_input("queue", "amqp", post.config)
-    await estate.reported("queue", reason="Connected")
+async def test_messages_declare_change_and_withdraw(plane: InputPlane, post: Post) -> None:
+    await plane.declare_input("queue", "amqp", post.config)
+    await plane.reported("queue", reason="Connected")
     await post.send(message("created", "a"))
     await post.send({"event": "updated", "resource": thing("b", "two")})
-    await estate.become({"a": "hello", "b": "two"})
+    await plane.become({"a": "hello", "b": "two"})
     for each in (message("updated", "a", "one"), message("updated", "a", "one"), message("deleted", "b")):
         await post.send(each)
-    await estate.become({"a": "one"})
+    await plane.become({"a": "one"})
     await post.send(message("deleted", "b"))
-    obj = await estate.reported("queue", reason="Connected", taken=6)
+    obj = await plane.reported("queue", reason="Connected", taken=6)
     check_status(obj)
     assert await post.waiting() == 0
 
@@ -80,23 +80,25 @@ async def test_messages_declare_change_and_withdraw(estate: Estate, post: Post) 
 async def test_what_was_sent_before_and_while_nobody_listened_is_not_lost(
     data: Path, tmp_path: Path, post: Post
 ) -> None:
-    async with opened(data, tmp_path) as (estate, operator):
+    async with opened(data, tmp_path) as (plane, operator):
         async with operator().running():
-            await estate.declare_type()
-            await estate.become({})
+            await plane.declare_type()
+            await plane.become({})
             await post.send(message("created", "a"))
-            await estate.declare_input("queue", "amqp", post.config)
-            await estate.become({"a": "hello"})
-            await estate.reported("queue", reason="Connected", taken=1)
+            await plane.declare_input("queue", "amqp", post.config)
+            await plane.become({"a": "hello"})
+            await plane.reported("queue", reason="Connected", taken=1)
         await post.send(message("updated", "a", "later"))
         await post.send(message("created", "b"))
         async with operator().running():
-            await estate.become({"a": "later", "b": "hello"})
-            await estate.reported("queue", reason="Connected", taken=3, rejected=0)
+            await plane.become({"a": "later", "b": "hello"})
+            await plane.reported("queue", reason="Connected", taken=3, rejected=0)
 
 
 @pytest.mark.parametrize("letter", ["bytes", "event", "name", "type", "schema", "foreign"])
-async def test_a_message_that_will_never_do_goes_to_the_dead_letters(estate: Estate, post: Post, letter: str) -> None:
+async def test_a_message_that_will_never_do_goes_to_the_dead_letters(
+    plane: InputPlane, post: Post, letter: str
+) -> None:
     poison: dict[str, tuple[JsonObject | bytes, str]] = {
         "bytes": (b"\x00not json", "not valid JSON"),
         "event": ({**message("created", "x"), "event": "moved"}, '"event" is "moved"'),
@@ -105,13 +107,13 @@ async def test_a_message_that_will_never_do_goes_to_the_dead_letters(estate: Est
         "schema": ({**message("created", "x"), "spec": {"text": 1}}, "spec.text"),
         "foreign": (message("deleted", "mine"), "was not created by this input"),
     }
-    await estate.client.create(estate.path(), thing("mine"))
-    await estate.declare_input("queue", "amqp", post.config)
+    await plane.client.create(plane.path(), thing("mine"))
+    await plane.declare_input("queue", "amqp", post.config)
     sent, told = poison[letter]
     await post.send(sent, "letter-7")
     await post.send(message("created", "good"))
-    await estate.become({"mine": "hello", "good": "hello"})
-    obj = await estate.reported("queue", reason="Connected", taken=1, rejected=1)
+    await plane.become({"mine": "hello", "good": "hello"})
+    obj = await plane.reported("queue", reason="Connected", taken=1, rejected=1)
     (error,) = obj["status"]["errors"]
     assert error["source"] == f"{post.queue}: message letter-7"
     assert told in error["message"]
@@ -119,63 +121,63 @@ async def test_a_message_that_will_never_do_goes_to_the_dead_letters(estate: Est
 
 
 async def test_a_message_whose_write_fails_is_not_acknowledged(data: Path, tmp_path: Path, post: Post) -> None:
-    async with opened(data, tmp_path) as (estate, operator), operator().running():
-        await estate.declare_type()
-        await estate.become({})
-        await estate.declare_input("queue", "amqp", post.config)
-        await estate.reported("queue", reason="Connected")
-        estate.faults.add("things")
+    async with opened(data, tmp_path) as (plane, operator), operator().running():
+        await plane.declare_type()
+        await plane.become({})
+        await plane.declare_input("queue", "amqp", post.config)
+        await plane.reported("queue", reason="Connected")
+        plane.faults.add("things")
         await post.send(message("created", "a"))
         await post.send(message("updated", "a", "later"))
-        await estate.reported("queue", reason="Unavailable")
-        assert await estate.things() == {}
-        estate.faults.clear()
-        await estate.become({"a": "later"})
-        await estate.reported("queue", reason="Connected", taken=2, rejected=0)
+        await plane.reported("queue", reason="Unavailable")
+        assert await plane.things() == {}
+        plane.faults.clear()
+        await plane.become({"a": "later"})
+        await plane.reported("queue", reason="Connected", taken=2, rejected=0)
         assert await post.waiting("-dead") == 0
 
 
 async def test_a_message_may_be_quicker_than_the_type_that_it_wants(data: Path, tmp_path: Path, post: Post) -> None:
     await post.send({**message("created", "a"), "type": "Thing"})
-    async with opened(data, tmp_path) as (estate, operator):
-        await estate.declare_type()
-        await estate.declare_input("queue", "amqp", post.config)
-        estate.faults.add("customresourcedefinitions")
+    async with opened(data, tmp_path) as (plane, operator):
+        await plane.declare_type()
+        await plane.declare_input("queue", "amqp", post.config)
+        plane.faults.add("customresourcedefinitions")
         async with operator().running():
-            await estate.reported("queue", reason="TypeNotReady")
-            estate.faults.clear()
-            await estate.become({"a": "hello"})
-            await estate.reported("queue", reason="Connected", taken=1, rejected=0)
+            await plane.reported("queue", reason="TypeNotReady")
+            plane.faults.clear()
+            await plane.become({"a": "hello"})
+            await plane.reported("queue", reason="Connected", taken=1, rejected=0)
 
 
-async def test_an_input_that_is_paused_or_gone_leaves_the_queue_alone(estate: Estate, post: Post) -> None:
-    await estate.declare_input("queue", "amqp", post.config)
-    await estate.reported("queue", reason="Connected")
+async def test_an_input_that_is_paused_or_gone_leaves_the_queue_alone(plane: InputPlane, post: Post) -> None:
+    await plane.declare_input("queue", "amqp", post.config)
+    await plane.reported("queue", reason="Connected")
     path = "/apis/homeostat.dev/v1alpha1/namespaces/default/resourceinputs/queue"
-    await estate.client.merge(path, {"metadata": {"annotations": {"homeostat.dev/paused": "true"}}})
+    await plane.client.merge(path, {"metadata": {"annotations": {"homeostat.dev/paused": "true"}}})
     await eventually(lambda: _consumers(post), lambda count: count == 0)
     await post.send(message("created", "a"))
-    await estate.client.merge(path, {"metadata": {"annotations": {"homeostat.dev/paused": None}}})
-    await estate.become({"a": "hello"})
-    await estate.client.delete(path)
-    await eventually(lambda: estate.is_gone(path))
+    await plane.client.merge(path, {"metadata": {"annotations": {"homeostat.dev/paused": None}}})
+    await plane.become({"a": "hello"})
+    await plane.client.delete(path)
+    await eventually(lambda: plane.is_gone(path))
     await eventually(lambda: _consumers(post), lambda count: count == 0)
-    assert await estate.things() == {"a": "hello"}
+    assert await plane.things() == {"a": "hello"}
 
 
 @pytest.mark.timeout(180)
-async def test_a_broker_that_is_away_is_told_and_found_again(estate: Estate, broker: RabbitMq) -> None:
+async def test_a_broker_that_is_away_is_told_and_found_again(plane: InputPlane, broker: RabbitMq) -> None:
     async with post_at(broker, "lasting") as post:
-        await estate.declare_input("queue", "amqp", post.config)
-        await estate.reported("queue", reason="Connected")
+        await plane.declare_input("queue", "amqp", post.config)
+        await plane.reported("queue", reason="Connected")
     await asyncio.to_thread(broker.stop)
-    obj = await estate.reported("queue", reason="Disconnected")
+    obj = await plane.reported("queue", reason="Disconnected")
     assert condition_of(obj, "Ready")["status"] == "False"
     await asyncio.to_thread(broker.start)
     async with post_at(broker, "lasting") as post:
         await post.send(message("created", "a"))
-        await eventually(estate.things, lambda found: found == {"a": "hello"}, within_s=30)
-    await estate.reported("queue", reason="Connected", taken=1)
+        await eventually(plane.things, lambda found: found == {"a": "hello"}, within_s=30)
+    await plane.reported("queue", reason="Connected", taken=1)
 
 
 @pytest.mark.parametrize(
@@ -189,10 +191,10 @@ async def test_a_broker_that_is_away_is_told_and_found_again(estate: Estate, bro
     ids=["queue", "username", "password", "scheme"],
 )
 async def test_what_cannot_be_connected_to_is_told(
-    estate: Estate, broker: RabbitMq, change: JsonObject, reason: str
+    plane: InputPlane, broker: RabbitMq, change: JsonObject, reason: str
 ) -> None:
-    await estate.declare_input("queue", "amqp", {"url": broker.url, "queue": "q", **change})
-    await estate.reported("queue", reason=reason)
+    await plane.declare_input("queue", "amqp", {"url": broker.url, "queue": "q", **change})
+    await plane.reported("queue", reason=reason)
 
 
 async def _consumers(post: Post) -> int:

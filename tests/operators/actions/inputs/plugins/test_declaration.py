@@ -9,7 +9,7 @@ from homeostat.operators.actions.api import METADATA
 from homeostat.operators.actions.inputs.plugins.declaration import read_declarations
 from homeostat.operators.actions.inputs.plugins.message import LARGEST, Withdrawal, read_message
 from homeostat.operators.actions.inputs.plugins.reading import Declaration, RefusedError
-from tests.operators.actions.inputs.estate import thing
+from tests.operators.actions.inputs.input_plane import thing
 
 BODY = {
     "name": "orders",

@@ -13,7 +13,7 @@ from homeostat.objects.kind import SECRET
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
 from tests.external.servers import own_authority, serving
-from tests.operators.actions.inputs.estate import Estate, thing
+from tests.operators.actions.inputs.input_plane import InputPlane, thing
 
 
 class Inventory:
@@ -44,42 +44,42 @@ async def inventory() -> AsyncIterator[tuple[Inventory, str]]:
 
 @pytest.mark.parametrize("header", ["ETag", "Last-Modified", ""])
 async def test_a_document_is_followed_and_not_sent_again_unless_it_changes(
-    estate: Estate, inventory: tuple[Inventory, str], header: str
+    plane: InputPlane, inventory: tuple[Inventory, str], header: str
 ) -> None:
     server, url = inventory
     server.body, server.headers = encode([thing("a"), thing("b")]), {header: '"1"'} if header else {}
-    await estate.declare_input("inventory", "url", {"url": url})
-    await estate.become({"a": "hello", "b": "hello"})
+    await plane.declare_input("inventory", "url", {"url": url})
+    await plane.become({"a": "hello", "b": "hello"})
     if header:
         await eventually(lambda: 304 in server.answered)
     server.body = (
         b"- apiVersion: resources.homeostat.dev/v1\n  kind: Thing\n  metadata: {name: a}\n  spec: {text: bye}\n"
     )
     server.headers = {header: '"2"'} if header else {}
-    await estate.become({"a": "bye"})
+    await plane.become({"a": "bye"})
 
 
-async def test_a_header_may_be_a_secret(estate: Estate, inventory: tuple[Inventory, str]) -> None:
+async def test_a_header_may_be_a_secret(plane: InputPlane, inventory: tuple[Inventory, str]) -> None:
     server, url = inventory
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "api"}, "stringData": {"token": "s3cret"}}
-    await estate.client.create(SECRET.path("default"), secret)
+    await plane.client.create(SECRET.path("default"), secret)
     reference = {"store": "secret", "key": "api/token", "prefix": "Bearer "}
-    await estate.declare_input("inventory", "url", {"url": url, "headers": {"Authorization": reference}})
-    obj = await estate.reported("inventory", reason="InSync", declared=0)
+    await plane.declare_input("inventory", "url", {"url": url, "headers": {"Authorization": reference}})
+    obj = await plane.reported("inventory", reason="InSync", declared=0)
     assert server.asked[0]["Authorization"] == "Bearer s3cret"
     assert "s3cret" not in str(obj["status"])
 
 
-async def test_an_authority_of_one_s_own_may_be_given(estate: Estate, tmp_path: Path) -> None:
+async def test_an_authority_of_one_s_own_may_be_given(plane: InputPlane, tmp_path: Path) -> None:
     server = Inventory()
     tls, authority = own_authority(tmp_path)
     async with serving(server.answer, tls) as url:
-        await estate.declare_input("wary", "url", {"url": url})
-        await estate.reported("wary", reason="Unreachable")
-        await estate.declare_input("odd", "url", {"url": url, "caCertificate": "none"})
-        await estate.reported("odd", reason="InvalidConfig")
-        await estate.declare_input("own", "url", {"url": url, "caCertificate": authority})
-        await estate.reported("own", reason="InSync")
+        await plane.declare_input("wary", "url", {"url": url})
+        await plane.reported("wary", reason="Unreachable")
+        await plane.declare_input("odd", "url", {"url": url, "caCertificate": "none"})
+        await plane.reported("odd", reason="InvalidConfig")
+        await plane.declare_input("own", "url", {"url": url, "caCertificate": authority})
+        await plane.reported("own", reason="InSync")
 
 
 TROUBLES: dict[str, tuple[JsonObject, str]] = {
@@ -94,25 +94,25 @@ TROUBLES: dict[str, tuple[JsonObject, str]] = {
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 async def test_a_server_in_trouble_deletes_nothing(
-    estate: Estate, inventory: tuple[Inventory, str], trouble: str
+    plane: InputPlane, inventory: tuple[Inventory, str], trouble: str
 ) -> None:
     server, url = inventory
     server.body = encode([thing("a")])
-    await estate.declare_input("inventory", "url", {"url": url}, prune={"maxPercent": 100})
-    await estate.reported("inventory", reason="InSync", applied=1)
+    await plane.declare_input("inventory", "url", {"url": url}, prune={"maxPercent": 100})
+    await plane.reported("inventory", reason="InSync", applied=1)
     change, reason = TROUBLES[trouble]
     for word, value in change.items():
         setattr(server, word, value)
-    await estate.hasten("inventory")
-    await estate.reported("inventory", reason=reason)
-    assert await estate.things() == {"a": "hello"}
+    await plane.hasten("inventory")
+    await plane.reported("inventory", reason=reason)
+    assert await plane.things() == {"a": "hello"}
     server.status, server.headers, server.body = 200, {}, b"[]"
-    await estate.hasten("inventory")
-    await estate.become({})
+    await plane.hasten("inventory")
+    await plane.become({})
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/x", "https://me:pass@127.0.0.1/", "/etc/passwd"])
-async def test_addresses_that_are_refused(estate: Estate, url: str) -> None:
-    await estate.declare_input("inventory", "url", {"url": url})
-    obj = await estate.reported("inventory", reason="InvalidConfig")
+async def test_addresses_that_are_refused(plane: InputPlane, url: str) -> None:
+    await plane.declare_input("inventory", "url", {"url": url})
+    obj = await plane.reported("inventory", reason="InvalidConfig")
     assert "pass" not in condition_of(obj, "Ready")["message"].replace("password", "")

@@ -45,7 +45,7 @@ class Faulty:
         return await self._transport.stream(path, query=query, accept=accept)
 
 
-class Estate:
+class InputPlane:
     """`things` are resources of the type Thing in the namespace `default`."""
 
     def __init__(self, client: Client) -> None:
@@ -113,17 +113,17 @@ def thing(name: str, text: str = "hello", **more: Any) -> JsonObject:
 
 
 @asynccontextmanager
-async def opened(data: Path, directory: Path) -> AsyncIterator[tuple[Estate, Callable[..., Manager]]]:
+async def opened(data: Path, directory: Path) -> AsyncIterator[tuple[InputPlane, Callable[..., Manager]]]:
     """A plane without an operator, and a way to start one as a new process would, in an environment."""
-    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
-        await install(plane.client, KINDS)
+    async with open_plane(Settings(data=data, port=0, operators=frozenset())) as server:
+        await install(server.client, KINDS)
 
-        estate = Estate(plane.client)
-        client = plane.client.over(lambda transport: Faulty(transport, estate.faults))
+        plane = InputPlane(server.client)
+        client = server.client.over(lambda transport: Faulty(transport, plane.faults))
 
         def operator(**environment: str) -> Manager:
             manager = Manager(client, directory=directory, environment=environment)
             manager.add("actions", actions.register)
             return manager
 
-        yield estate, operator
+        yield plane, operator

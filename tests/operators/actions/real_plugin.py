@@ -21,7 +21,7 @@ from homeostat.operators.actions.runs.conclusion import Action
 from homeostat.operators.actions.runs.history import Prune, Record
 from homeostat.operators.actions.runs.jobs import effective_action
 from homeostat.operators.actions.world import World
-from tests.operators.actions.lives import Here, Life
+from tests.operators.actions.lifecycle import Here, Life
 
 
 class Nowhere:

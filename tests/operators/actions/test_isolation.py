@@ -18,7 +18,7 @@ from homeostat.operators.actions.world import Plan
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
-from tests.operators.actions.lives import Here, Life
+from tests.operators.actions.lifecycle import Here, Life
 from tests.operators.actions.things import ShelfConfig, ShelfPlugin, Things, managed
 
 EXTERNAL = "example.dev/external"
