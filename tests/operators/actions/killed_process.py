@@ -1,6 +1,6 @@
 """The life of one resource in processes that are killed, each at its moment; the effects are lines of a file.
 
-    python -m tests.operators.actions.killed_process FOLDER shelf|yard          # every moment, on a plane of its own each
+    python -m tests.operators.actions.killed_process FOLDER shelf|yard          # every moment, each on its own plane
     python -m tests.operators.actions.killed_process FOLDER shelf|yard DATABASE # one life, killed again and again
 
 A moment is right after a write was answered, or an effect done: whoever asked never hears of it. For each moment a
