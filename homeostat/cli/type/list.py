@@ -21,7 +21,7 @@ from homeostat.operators.actions.types.naming import resource_kind
 @output_option
 @connected
 async def command(connection: Connection, output: str) -> None:
-    """List resource types: what they are called, which plugin keeps their resources, and whether resources can be made.
+    """List resource types: their names, their plugins, and whether resources can be created.
 
     \b
     Examples:
