@@ -8,20 +8,17 @@ program.evaluate({"self": {"replicas": 3}})
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from homeostat.cel.check.checker import Checker
 from homeostat.cel.check.cost import CALL_LIMIT, Budget, fixed_cost
 from homeostat.cel.check.estimate import MAX_COST, estimate
-from homeostat.cel.compile.compiler import Compiler
-from homeostat.cel.compile.frame import Code
-from homeostat.cel.compile.scope import Scope
 from homeostat.cel.errors import CompileError, CostLimitError, EvaluationError, Issue, NoSuchOverloadError
-from homeostat.cel.functions import standard
 from homeostat.cel.registry import Overload, registry
-from homeostat.cel.syntax.parser import parse
 from homeostat.cel.syntax.tree import Node
 from homeostat.cel.types import Type
+
+if TYPE_CHECKING:
+    from homeostat.cel.compile.frame import Code
 
 _CONFUSED = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
 """What Python raises for values that are not of their declared types, or nested too deeply."""
@@ -87,6 +84,8 @@ class Environment:
         *,
         homogeneous_literals: bool = True,
     ) -> None:
+        from homeostat.cel.functions import standard
+
         self._variables = dict(variables)
         self._functions = dict(standard())
         for name, overloads in registry(functions).items():
@@ -95,6 +94,12 @@ class Environment:
 
     def compile(self, text: str) -> Program:
         """The program of an expression; `CompileError` with every issue and its position."""
+        # The compiler and the functions are large. A plane without expressions does not import them.
+        from homeostat.cel.check.checker import Checker
+        from homeostat.cel.compile.compiler import Compiler
+        from homeostat.cel.compile.scope import Scope
+        from homeostat.cel.syntax.parser import parse
+
         try:
             node = parse(text)
             checker = Checker(text, self._variables, self._functions, homogeneous=self._homogeneous)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.catalog import UnknownOperatorError
-from homeostat.runtime.setup import OperatorModule
+
+if TYPE_CHECKING:
+    from homeostat.runtime.setup import OperatorModule
 
 _EXAMPLE = 'role_rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"])'
 _Texts = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]

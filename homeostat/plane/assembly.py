@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from homeostat import __version__
 from homeostat.objects.json import JsonObject
-from homeostat.operators.catalog import operator_name
+from homeostat.operators.catalog import operator_name, shipped_definition
 from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.plane.settings import Settings
@@ -44,7 +44,7 @@ _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     registry, watches, metrics = Registry(), Watches(), Metrics()
     supervisors: list[Supervisor] = []
-    registry.add(builtin_kinds(builtin_behaviours(registry)))
+    registry.add(builtin_kinds(builtin_behaviours(registry, shipped_definition)))
     await Definitions(registry, watches).follow(store)
     rbac = Rbac()
     await follow_roles(store, rbac)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from homeostat.runtime.description import resource_of
-from homeostat.runtime.setup import Setup
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.admission.guards import Guards
+
+if TYPE_CHECKING:
+    from homeostat.runtime.setup import Setup
 
 
 def expect_guards(guards: Guards, supervisor: Supervisor) -> None:

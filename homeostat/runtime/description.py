@@ -1,40 +1,43 @@
-"""What the rest of a process needs to know of an operator before it is imported and set up.
+"""The description of an operator, which a process needs before it imports the operator and sets it up.
 
-An operator's module says it in `KINDS`, `FACES`, `WAKES` and `SETTINGS`. For operators that come with the package the
-same is kept in a file beside the module, so that a process which hosts them imports them only when there is work.
+The module of an operator declares it as `KINDS`, `FACES`, `WAKES` and `SETTINGS`. The operators of this package also
+have it in a file beside the module, so that a process imports them only when there is work.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.runtime.faces.face import Face, kinds_of_face
-from homeostat.runtime.setup import OperatorModule
+
+if TYPE_CHECKING:
+    from homeostat.runtime.setup import OperatorModule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
     name: str
-    """A short one, for leases, logs and metrics."""
+    """A short name for leases, logs and metrics."""
     definitions: Callable[[], tuple[JsonObject, ...]]
-    """The CustomResourceDefinitions of its kinds and of those of its faces: read when needed, for they are large."""
+    """The CustomResourceDefinitions of its kinds and of the kinds of its faces. They are large, so read on demand."""
     guarded: tuple[str, ...] = ()
     """Resources such as `deployments.apps` whose writes it checks."""
     faces: tuple[Face, ...] = ()
     wakes: tuple[Kind, ...] = ()
-    """It sleeps until there is an object of one of these kinds; without any, it is set up from the start."""
+    """The operator sleeps until an object of one of these kinds exists. Without any it is set up at the start."""
     settings: tuple[str, ...] | None = ()
-    """Variables of the environment that its `check_environment` reads; None for one that does not say."""
+    """The environment variables that its `check_environment` reads; None if it does not declare them."""
     load: Callable[[], OperatorModule]
-    """Imports it, which may take some tenths of a second."""
+    """Imports the operator, which may take some tenths of a second."""
 
 
 def describe(name: str, module: OperatorModule) -> Description:
-    """`ValueError` for a kind that no server would accept."""
+    """`ValueError` for a kind with an invalid definition."""
     faces: Sequence[Face] = getattr(module, "FACES", ())
     kinds = [*module.KINDS, *(kind for face in faces for kind in kinds_of_face(face))]
     definitions = tuple(each.definition() for each in kinds)

@@ -1,10 +1,10 @@
-"""Runs an operator inside a process that has other work to do: a manager that fails is replaced and not the process.
+"""Runs an operator inside a process that has other work to do: a manager that fails is restarted, and not the process.
 
-Each operator has its own, so that one that cannot run takes nobody with it. An operator that says what wakes it sleeps
-until there is such an object, or somebody calls `wake`: until then it is neither imported nor set up. It does not fall
-asleep again.
+Each operator has its own supervisor, so that the failure of one does not affect the others. An operator that declares
+`WAKES` sleeps until such an object exists, or until `wake` is called: until then it is neither imported nor set up. It
+does not fall asleep again.
 
-A program of operators alone rather ends, and is started again by whoever runs it.
+A process that runs only operators (`homeostat run`) exits on a failure instead, and is restarted from outside.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ from typing import TYPE_CHECKING
 
 from homeostat.client.base import Client
 from homeostat.objects.time.backoff import Backoff
-from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.description import Description
 from homeostat.runtime.installation import install_definitions
-from homeostat.runtime.manager import Manager
-from homeostat.runtime.setup import Setup
-from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
 from homeostat.runtime.waking import first_object, has_objects
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
+
+    from homeostat.runtime.manager import Manager
+    from homeostat.runtime.setup import Setup
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +37,8 @@ _STEADY_S = 600.0
 
 
 class Supervisor:
-    """`manager` is the one that runs now. `leases` and `environment` are as in `Manager`. `ready` is called each time
-    that the operator is set up.
+    """`manager` is the one that runs now. `leases` and `environment` are as in `Manager`. `ready` is called whenever
+    the operator was set up.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Supervisor:
         self._ready = ready
         self._tried = asyncio.Event()
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
-        self._told = ""
+        self._last_reason = ""
         self._awake = asyncio.Event()
         if not description.wakes:
             self._awake.set()
@@ -74,13 +73,13 @@ class Supervisor:
         return self._awake.is_set()
 
     def wake(self) -> None:
-        """Sets the operator up for a write that it checks, whether or not there is an object for it."""
+        """Sets the operator up because of a write that it checks, even if no object exists yet."""
         if not self.is_awake:
             log.info("operator woke", extra={"operator": self.description.name, "seen": "a write that it checks"})
         self._awake.set()
 
     async def run(self) -> None:
-        """Until `stop`. Definitions are put onto the server first."""
+        """Runs until `stop`. First installs the definitions."""
         failures = 0
         loop = asyncio.get_running_loop()
         try:
@@ -98,11 +97,11 @@ class Supervisor:
             self._ended.set()
 
     async def installed(self) -> None:
-        """The server has its definitions, or they could not be put there at the first attempt."""
+        """Returns after the first attempt to install the definitions."""
         await self._tried.wait()
 
     async def stop(self) -> None:
-        """Running work gets its grace; then `run` returns, or is for the caller to cancel."""
+        """Gives running work its grace period. If `run` has not returned by then, the caller cancels it."""
         self._stopping.set()
         if self.manager is not None:
             self.manager.stop()
@@ -117,10 +116,11 @@ class Supervisor:
         self._tried.set()
         if not await self._woken():
             return
-        # One that sleeps is not imported yet, and that would hold up everybody else in this process.
+        # An import takes some tenths of a second, which would hold up everybody else in this process.
+        manager_type = await asyncio.to_thread(_import_manager)
         load = self.description.load
         module = await asyncio.to_thread(load) if self.description.wakes else load()
-        manager = Manager(
+        manager = manager_type(
             self._client,
             leases=self._leases,
             grace_s=self._grace_s,
@@ -134,7 +134,7 @@ class Supervisor:
             await manager.run()
 
     async def _woken(self) -> bool:
-        """Returns when the operator is awake; False when it is to stop."""
+        """Returns True when the operator is awake, and False when it has to stop."""
         if self.is_awake:
             return True
         waits = [asyncio.ensure_future(each) for each in (self._awake.wait(), self._stopping.wait(), self._see())]
@@ -153,12 +153,14 @@ class Supervisor:
         self._awake.set()
 
     def _complain(self, failures: int, error: Exception) -> None:
-        """Where it went wrong is told once; as long as it goes wrong in the same way, only that it does."""
+        """Logs the traceback once; while the error stays the same, only its text."""
+        from homeostat.runtime.control.failure_conditions import sole_error
+
         cause = sole_error(error)
-        told = f"{type(cause).__name__}: {cause}"
-        extra = {"operator": self.description.name, "failures": failures, "reason": told}
-        log.error("operator failed; restarting", extra=extra, exc_info=None if told == self._told else error)
-        self._told = told
+        reason = f"{type(cause).__name__}: {cause}"
+        extra = {"operator": self.description.name, "failures": failures, "reason": reason}
+        log.error("operator failed; restarting", extra=extra, exc_info=None if reason == self._last_reason else error)
+        self._last_reason = reason
 
     async def _pause(self, delay_s: float) -> None:
         with suppress(TimeoutError):
@@ -167,11 +169,22 @@ class Supervisor:
 
 
 class Figures:
-    """What the managers that run now have counted, together."""
+    """The combined metrics of the running managers."""
 
     def __init__(self, supervisors: Sequence[Supervisor]) -> None:
         self._supervisors = supervisors
 
     def collect(self) -> Iterator[Metric]:
         running = [each.manager.metrics for each in self._supervisors if each.manager is not None]
-        return Metrics.joined(running).collect() if running else iter(())
+        if not running:
+            return iter(())
+        from homeostat.runtime.telemetry.metrics import Metrics
+
+        return Metrics.joined(running).collect()
+
+
+def _import_manager() -> type[Manager]:
+    """The runtime itself is imported with the first operator that is awake."""
+    from homeostat.runtime.manager import Manager
+
+    return Manager

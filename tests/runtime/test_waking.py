@@ -171,7 +171,8 @@ async def test_an_object_of_the_last_run_wakes_the_operator_at_the_start(tmp_pat
         assert await awake(plane) == ["actions"]
 
 
-async def test_a_plane_without_work_imports_no_operator(tmp_path: Path) -> None:
+async def test_a_plane_without_work_imports_no_operator_and_no_compiler(tmp_path: Path) -> None:
+    large = {"homeostat.cel.compile.compiler", "homeostat.cel.functions", "homeostat.runtime.manager", "yaml"}
     program = f"""
 import asyncio, sys
 from pathlib import Path
@@ -179,7 +180,7 @@ from homeostat.plane import Settings, open_plane
 from homeostat.operators.catalog import OURS
 async def main():
     async with open_plane(Settings(data=Path({str(tmp_path / "plane")!r}), port=0, is_open=True)):
-        print([name for name in sys.modules if name in OURS.values()])
+        print([name for name in sys.modules if name in {{*OURS.values(), *{large!r}}}])
 asyncio.run(main())
 """
     done = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)

@@ -185,9 +185,10 @@ async def _until_stopped(settings: Settings) -> None:
     metrics = _PlaneMetrics()
     async with telemetry(metrics, last_words_s=1.0) as tracer, open_plane(settings, tracer=tracer) as plane:
         metrics.plane = plane
+        click.echo(_welcome(plane))
+        # After the plane has reported that it serves: this takes some 20 ms.
         gc.collect()
         gc.freeze()
-        click.echo(_welcome(plane))
         await stop.wait()
 
 

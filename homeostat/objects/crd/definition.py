@@ -91,8 +91,9 @@ def default_crd(crd: JsonObject) -> None:
         conversion["strategy"] = "None"
 
 
-def validate_crd(crd: JsonObject) -> list[Cause]:
-    return _CRD(crd, "") or _check(crd, unchanged=())
+def validate_crd(crd: JsonObject, valid: JsonObject | None = None) -> list[Cause]:
+    """`valid` is a definition that was validated before: a version with the same schema is not validated again."""
+    return _CRD(crd, "") or _check(crd, unchanged=_unchanged(crd, valid) if valid is not None else ())
 
 
 def validate_crd_update(new: JsonObject, old: JsonObject) -> list[Cause]:
@@ -101,13 +102,7 @@ def validate_crd_update(new: JsonObject, old: JsonObject) -> list[Cause]:
     if causes:
         return causes
     spec, before = _part(new, "spec"), _part(old, "spec")
-    schemas = {version.get("name"): version.get("schema") for version in before.get("versions") or []}
-    unchanged = tuple(
-        version["name"]
-        for version in spec.get("versions") or []
-        if version.get("schema") is not None and schemas.get(version.get("name")) == version["schema"]
-    )
-    causes = _check(new, unchanged=unchanged)
+    causes = _check(new, unchanged=_unchanged(new, old))
     names, names_before = _part(spec, "names"), _part(before, "names")
     fixed = [("spec.group", spec, before, "group"), ("spec.names.plural", names, names_before, "plural")]
     if _is_established(old):
@@ -116,6 +111,17 @@ def validate_crd_update(new: JsonObject, old: JsonObject) -> list[Cause]:
         if now.get(key) != then.get(key):
             causes.append(invalid(path, now.get(key), "field is immutable"))
     return causes + _check_stored_versions(_part(old, "status").get("storedVersions") or [], spec)
+
+
+def _unchanged(new: JsonObject, old: JsonObject) -> tuple[str, ...]:
+    """The versions whose schema is the same in both definitions."""
+    versions = _part(old, "spec").get("versions") or []
+    schemas = {version.get("name"): version.get("schema") for version in versions}
+    return tuple(
+        version["name"]
+        for version in _part(new, "spec").get("versions") or []
+        if version.get("schema") is not None and schemas.get(version.get("name")) == version["schema"]
+    )
 
 
 def _is_established(crd: JsonObject) -> bool:

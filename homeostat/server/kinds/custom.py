@@ -29,6 +29,9 @@ _SLOW_BYTES = 1024 * 1024
 _QUICK_COST = 1_000_000
 """The cost of rules that may run on the event loop: some tens of milliseconds."""
 
+Shipped = Callable[[str], JsonObject | None]
+"""Returns the definition of this name that comes with the program, and is known to be valid."""
+
 
 class CustomBehaviour:
     """The behaviour of one version of a custom kind; everything is compiled when first needed."""
@@ -175,15 +178,15 @@ class DefinitionBehaviour(BuiltinBehaviour):
 
     is_slow = True
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, shipped: Shipped) -> None:
         super().__init__("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-        self._registry = registry
+        self._registry, self._shipped = registry, shipped
 
     def default(self, obj: JsonObject) -> None:
         default_crd(obj)
 
     def check(self, obj: JsonObject) -> list[Cause]:
-        return validate_crd(obj)
+        return validate_crd(obj, self._shipped(str(obj["metadata"].get("name"))))
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
         return validate_crd_update(new, old)
@@ -261,12 +264,12 @@ def _stored_versions(stored: object, versions: object) -> list[str]:
     return names
 
 
-def builtin_behaviours(registry: Registry) -> Callable[[str, str, str], Behaviour]:
+def builtin_behaviours(registry: Registry, shipped: Shipped = lambda _: None) -> Callable[[str, str, str], Behaviour]:
     """The behaviour of each built-in kind, for `builtin_kinds`."""
 
     def behaviour_of(group: str, version: str, kind: str) -> Behaviour:
         if kind == "CustomResourceDefinition":
-            return DefinitionBehaviour(registry)
+            return DefinitionBehaviour(registry, shipped)
         return BuiltinBehaviour(group, version, kind)
 
     return behaviour_of

@@ -246,6 +246,17 @@ def test_scope_may_change_until_the_definition_is_established() -> None:
     assert validate_crd_update(new, good_crd()) == []
 
 
+def test_a_new_definition_skips_the_schemas_of_a_valid_one_and_no_others() -> None:
+    rule = {"rule": "this is not CEL"}
+    crd, valid = good_crd(), good_crd()
+    for each in (crd, valid):
+        each["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [rule]
+    assert validate_crd(crd, valid) == []
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "changed"
+    (cause,) = validate_crd(crd, valid)
+    assert "x-kubernetes-validations" in cause.field
+
+
 def test_an_unchanged_schema_is_not_checked_against_newer_rules() -> None:
     old = _established(good_crd())
     old["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"].pop("type")
