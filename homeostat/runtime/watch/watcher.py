@@ -1,20 +1,20 @@
-"""Keeps a cache, or another sink, equal to what a server has: lists, then watches, and never ends by itself.
+"""Keeps a cache, or another sink, equal to the state of a server: lists, then watches, and never ends by itself.
 
     Streaming ──▶ Watching        the state as the first events of a watch, where the server can
     Listing ──▶ Listing ──▶ ...   page by page where it cannot
     Watching ──▶ Watching         resumed at the newest version that was seen
-    Watching ──▶ Streaming        after 410 and whatever else says that the version is of no use
+    Watching ──▶ Streaming        after 410 Gone, or another error that makes the version useless
 
 Between two attempts it is `Waiting`. Promises, each tested:
 
-- a stream that breaks, is refused for now or is closed is resumed where it was; nothing between is lost
-- a stream that says nothing for `silence_s`, although bookmarks were asked for, is given up and resumed; where that one
-  never says anything, the version is not trusted any more
-- failures in a row wait longer each time; only a watch that works starts that count anew, so that a server which lists
-  well but expires every watch is not asked for its lists again and again
+- a stream that breaks, is refused for now or is closed is resumed where it was; no event is lost
+- a stream without any event for `silence_s`, although bookmarks were requested, is closed and resumed; if there is no
+  event on the new one either, the resource version is no longer trusted
+- the delay grows with consecutive failures; only a watch that works resets it, so that a server that lists well but
+  expires every watch does not have to list again and again
 
-A `Comparison` beside it finds the events that a faulty proxy drops. Time is the event loop's: the clock on the wall may
-jump.
+A `Comparison` beside it finds the events that a faulty proxy drops. All times are measured with the clock of the event
+loop, because the wall clock may jump.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Generic, Never, TypeVar
 
-from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, error_of
+from homeostat.objects.errors import ApiError, BadRequestError, InvalidError, NotFoundError, error_of
 from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import (
@@ -62,6 +62,8 @@ log = logging.getLogger(__name__)
 V = TypeVar("V", bound=Projected)
 _REWIND_EVERY_S = 1.0
 _YIELD_EVERY = 256
+_DELETED_KIND_S = 5.0
+"""How long after the deletion of a kind its watch may go on without a warning: whoever keeps it ends it."""
 _CANNOT_STREAM = (BadRequestError, InvalidError, SilentError, UnheardError)
 _BACKOFF = Backoff(first_s=0.1, cap_s=30.0)
 
@@ -71,18 +73,18 @@ class Pace:
     backoff: Backoff = _BACKOFF
     silence_s: float = 75.0
     steady_s: float = 10.0
-    """A stream that was open so long worked, even if nothing happened on it."""
+    """A stream that was open for this long worked, even without events."""
     relist_every_s: float = 3600.0
     longest_retry_after_s: float = 300.0
     page: int = 500
 
 
 def _notify_nobody(change: Change[object]) -> None:
-    """For a sink that notifies by itself."""
+    """For a sink that notifies its readers itself."""
 
 
 class Watcher(Generic[V]):
-    """Writes the sink and notifies of each change. `state`, `restarts`, `relists` and `unreadable` are for metrics."""
+    """Writes to the sink and delivers each change. `state`, `restarts`, `relists` and `unreadable` are for metrics."""
 
     def __init__(
         self,
@@ -101,7 +103,7 @@ class Watcher(Generic[V]):
         self.relists = 0
         self.unreadable = 0
         self.is_notifying_list = False
-        """The current changes are the differences to a list, and did not just happen."""
+        """Whether the delivered changes come from a list and not from events."""
         self._api, self._source, self._projection = api, source, projection
         self._writer, self._notify = writer, notify
         self._pace, self._chance = pace, chance
@@ -111,6 +113,7 @@ class Watcher(Generic[V]):
         self._gone: list[V | UnreadableObject] = []
         self._heard_at: float | None = None
         self._is_progressing = self._is_troubled = False
+        self._missing_since: float | None = None
 
     @property
     def path(self) -> str:
@@ -118,7 +121,7 @@ class Watcher(Generic[V]):
 
     @property
     def last_event_age_s(self) -> float:
-        """Since the server last said anything on this watch; infinite before."""
+        """Seconds since the last event or list of this watch; infinite before the first."""
         return float("inf") if self._heard_at is None else asyncio.get_running_loop().time() - self._heard_at
 
     async def run(self) -> Never:
@@ -144,7 +147,7 @@ class Watcher(Generic[V]):
                 await self._wait(failures, error, phase)
 
     async def _step(self, phase: Phase) -> Phase | None:
-        """The phase that follows; None where the server has closed the stream."""
+        """The next phase; None if the server has closed the stream."""
         if isinstance(phase, Listing):
             return await self._list(phase)
         await self._read(phase)
@@ -155,7 +158,7 @@ class Watcher(Generic[V]):
         reached = self.state
         assert not isinstance(reached, Waiting)
         if isinstance(reached, Streaming) and isinstance(error, _CANNOT_STREAM):
-            # The server is too old to stream its lists, and is not asked again.
+            # The server is too old to stream lists; do not try again.
             self._start = Listing()
         return after_failure(reached, error, start=self._start)
 
@@ -169,12 +172,22 @@ class Watcher(Generic[V]):
             delay_s = max(delay_s, min(error.retry_after_s, self._pace.longest_retry_after_s))
         reason = str(error) or type(error).__name__ if error is not None else "the server closed the stream at once"
         self.state = Waiting(delay_s, reason, then)
-        # A server that stops closes its streams first. The next attempt shows whether that was a failure.
-        is_news = failures & (failures - 1) == 0 and not (error is None and failures == 1)
-        level = logging.WARNING if is_news else logging.DEBUG
+        # A server that stops closes its streams first. The next attempt shows whether it failed.
+        is_new = failures & (failures - 1) == 0 and not (error is None and failures == 1)
+        is_worth_a_warning = is_new and not self._is_just_deleted(error)
+        level = logging.WARNING if is_worth_a_warning else logging.DEBUG
         log.log(level, "watch failed", extra={"path": self.path, "reason": reason, "failures": failures})
-        self._is_troubled = self._is_troubled or is_news
+        self._is_troubled = self._is_troubled or is_worth_a_warning
         await asyncio.sleep(delay_s)
+
+    def _is_just_deleted(self, error: Exception | None) -> bool:
+        """Whether the kind was served a moment ago, and is not any more."""
+        if not isinstance(error, NotFoundError) or not self.synced.is_set():
+            self._missing_since = None
+            return False
+        now = asyncio.get_running_loop().time()
+        self._missing_since = now if self._missing_since is None else self._missing_since
+        return now - self._missing_since < _DELETED_KIND_S
 
     def _begin(self) -> SinkListing[V]:
         if self.synced.is_set():
@@ -193,7 +206,7 @@ class Watcher(Generic[V]):
         return Watching()
 
     async def fill(self, listing: SinkListing[V], phase: Listing) -> Page[V]:
-        """The page of the phase, which is in the listing then."""
+        """Reads the page of the phase into the listing."""
         limit = self._pace.page if phase.is_paged else ""
         query = self._source.query() | {"limit": limit, "continue": phase.token}
         async with asyncio.timeout(self._pace.silence_s):
@@ -240,7 +253,7 @@ class Watcher(Generic[V]):
         async for line in lines:
             self._heard_at = heard_at = now()
             if heard_at - rewound_at >= rewind_s:
-                # Not at each line: a timer costs more than an event.
+                # Not for each line, because a timer costs more than an event.
                 rewound_at = heard_at
                 watchdog.reschedule(heard_at + self._pace.silence_s)
             self._take(decode(line))
@@ -249,7 +262,7 @@ class Watcher(Generic[V]):
                 log.info("watch recovered", extra={"path": self.path})
             count += 1
             if count % _YIELD_EVERY == 0:
-                # Lines that are all there already would keep everybody else from running.
+                # Many buffered lines must not block the event loop.
                 await asyncio.sleep(0)
 
     def _take(self, event: Event[V]) -> None:
@@ -281,7 +294,7 @@ class Watcher(Generic[V]):
     def _swap(self, listing: SinkListing[V], version: int) -> None:
         self._listing = None
         changes = listing.swap(version)
-        # Removed while the list was being sent, and not come back since.
+        # Removed while the list was being sent, and not created again.
         changes += [change for obj in self._gone if (change := self._remove(obj)) is not None]
         self._gone = []
         self.state = Watching()
@@ -292,7 +305,7 @@ class Watcher(Generic[V]):
         return self._writer.leave_out(obj) if isinstance(obj, UnreadableObject) else self._writer.remove(obj)
 
     def notify_list(self, changes: Iterable[Change[V]]) -> None:
-        """What a list differs by."""
+        """Delivers the differences between a list and the former state."""
         self.is_notifying_list = True
         try:
             for change in changes:

@@ -16,6 +16,7 @@ from homeostat.objects.errors import (
     ForbiddenError,
     InternalError,
     InvalidError,
+    NotFoundError,
     TooManyRequestsError,
     UnavailableError,
     status_of,
@@ -427,3 +428,22 @@ BUSY, GONE, ODD = UnavailableError("x"), ExpiredError("x"), ForbiddenError("x")
 )
 def test_where_a_watch_goes_on_after_a_failure(phase: Phase, error: Exception | None, following: Phase) -> None:
     assert after_failure(phase, error, start=Streaming()) == following
+
+
+@pytest.mark.parametrize(
+    ("first", "seconds", "warnings"),
+    [
+        pytest.param([*initial(7, pod("web", 3))], 4.0, 0, id="just deleted"),
+        pytest.param([*initial(7, pod("web", 3))], 60.0, 1, id="still missing"),
+        pytest.param(NotFoundError("no such kind"), 0.5, 1, id="never there"),
+    ],
+)
+def test_the_watch_of_a_deleted_kind_warns_only_if_somebody_keeps_it(
+    caplog: pytest.LogCaptureFixture, first: list[Step] | Exception, seconds: float, warnings: int
+) -> None:
+    @virtual_time
+    async def run() -> None:
+        await follow(Script(first, *[NotFoundError("no such kind")] * 6), seconds=seconds)
+
+    run()
+    assert len([each for each in caplog.records if each.levelname == "WARNING"]) == warnings
