@@ -1,6 +1,6 @@
-"""What installed packages offer by entry points, beside what is ours: operators, plugins, inputs, secret stores.
+"""Operators, plugins, inputs and secret stores, of this package and of installed packages (entry points).
 
-Nothing is imported here: an `EntryPoint` names what it loads.
+Nothing is imported here: an `EntryPoint` names the module that it loads.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ from importlib.metadata import EntryPoint, entry_points
 def offered(
     group: str, ours: Mapping[str, str] | None = None, *, installed: Iterable[EntryPoint] | None = None
 ) -> list[EntryPoint]:
-    """Those of packages, and then ours, which are places as `module:name`. Of one name the first that loads counts."""
+    """Entry points of installed packages, then ours (`module:name`). Of equal names the first that loads wins."""
     found = entry_points(group=group) if installed is None else installed
     return [*found, *(EntryPoint(name, value, group) for name, value in (ours or {}).items())]

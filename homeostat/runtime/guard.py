@@ -1,8 +1,8 @@
-"""What an operator has to say about a write to its own kinds, before it happens.
+"""A guard: an admission check of an operator for writes to its own kinds.
 
-On an embedded plane the server asks in process, on every replica that runs the operator, whether or not it leads there.
-A server elsewhere does not ask: there an operator can only tell afterwards, by status, and hold what is deleted by a
-finalizer. So whatever a guard refuses, the operator still has to bear.
+An embedded plane calls it in process, on every replica that runs the operator, leader or not. Other servers do not call
+it: there an operator can only report problems in the status, and delay deletion with a finalizer. So the operator has
+to handle objects that its guard would have refused.
 """
 
 from __future__ import annotations
@@ -14,6 +14,6 @@ from homeostat.objects.json import JsonObject
 Guard = Callable[[str, JsonObject | None, JsonObject | None], Awaitable[None]]
 """`guard(operation, old, new)` raises the error of `objects/errors.py` that refuses CREATE, UPDATE or DELETE.
 
-It reads by the client and not from caches, which may be behind, and writes nothing. Both objects are as they are to be
-stored; `old` is None for what is created and `new` for what is deleted.
+It reads with the client and not from caches, which may be stale, and writes nothing. `new` is the object as it will be
+stored, None for a DELETE; `old` is the stored object, None for a CREATE.
 """

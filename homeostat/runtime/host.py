@@ -1,11 +1,11 @@
-"""One operator in a manager: its terms, from the lead to the last look.
+"""One operator in a manager: leader election, and the controllers while this process is the leader.
 
 Promises, each tested:
 
-- controllers begin when every cache of the operator has its first list: absence of data is not data
-- a standby is warm: it stands when its caches are filled, so that a term begins with what is there
-- a process that lost the lead stands again; while it does not lead, nothing is written
-- closing takes up no new work, lets running work end within the grace, and only then gives the lease back
+- controllers start when every cache of the operator has its first list: absence of data is not data
+- a standby is warm: it joins the election when its caches are filled, so that it can start at once as the leader
+- a process that lost leadership rejoins the election; while it is not the leader, nothing is written
+- closing starts no new work, lets running work end within the grace period, and only then releases the lease
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BEGIN_ANEW_AFTER_S = 1.0
 
 
 class Host:
-    """`election` is None where there is nobody to share with. `term` is the one that the operator was set up with."""
+    """`election` is None if there is only one process. `term` is the one that the operator was set up with."""
 
     def __init__(self, setup: Setup, election: Election | None, term: Term) -> None:
         self.setup, self.election, self._term = setup, election, term
@@ -44,9 +44,9 @@ class Host:
         return self.election is None or self.election.is_leading
 
     def troubles(self) -> list[str]:
-        """What keeps the operator from working, or from knowing what goes on. That another one leads is no trouble."""
-        standing = [(each.source.path, _standing(each.watcher)) for each in self.setup.informers]
-        troubles = [f"{path}: {told}" for path, told in standing if told]
+        """Reasons why the operator does not work or its caches are stale. Another leader is no such reason."""
+        reasons = [(each.source.path, _trouble(each.watcher)) for each in self.setup.informers]
+        troubles = [f"{path}: {reason}" for path, reason in reasons if reason]
         if self.election is not None and self.election.trouble and not self.is_leading:
             troubles.append(self.election.trouble)
         return troubles
@@ -58,7 +58,7 @@ class Host:
             if self.election is None:
                 await self._lead()
                 continue
-            # Who cannot see does not stand: it would keep the lead from those who can.
+            # A process without caches must not become the leader in place of one that has them.
             await self._synced()
             try:
                 await self.election.run(self._lead)
@@ -66,7 +66,7 @@ class Host:
                 log.warning("rejoining leader election", extra={"operator": self.setup.name, "reason": str(error)})
 
     async def close(self, grace_s: float) -> None:
-        """After `run` has begun."""
+        """Call it after `run` has started."""
         self._grace_s, is_at_work = grace_s, self._term.is_running
         self._closing.set()
         task = self._task
@@ -89,7 +89,7 @@ class Host:
                 job.cancel()
 
     async def _run(self, job: Job) -> None:
-        """A job that wrote while the lead was lost, but nobody was told yet, has done nothing wrong."""
+        """Restarts a job whose write was refused because leadership had just been lost."""
         while True:
             try:
                 with writing_in(self.setup.scope()):
@@ -112,7 +112,7 @@ class Host:
 
 
 class Term:
-    """The controllers at work, while this process leads; those that come and go then are begun and ended here."""
+    """The running controllers while this process is the leader. Controllers may be added and removed meanwhile."""
 
     def __init__(self) -> None:
         self._tasks: asyncio.TaskGroup | None = None
@@ -135,7 +135,7 @@ class Term:
             self._working[controller] = self._tasks.create_task(_control(controller), name=controller.name)
 
     def end(self, controller: Controller[Any, Any, Any]) -> None:
-        """It was closed; one whose cache never came has not even begun."""
+        """The controller was closed. If its cache was never filled, it has not started."""
         if self._tasks is not None and (task := self._working.pop(controller, None)) is not None:
             task.cancel()
 
@@ -150,11 +150,11 @@ async def _control(controller: Controller[Any, Any, Any]) -> None:
     await controller.run()
 
 
-def _standing(watcher: Watcher[Any]) -> str:
-    """Empty where the watch works. One that is opened again now and then does."""
+def _trouble(watcher: Watcher[Any]) -> str:
+    """Why the watch does not work; empty if it does. A watch that is reopened now and then works."""
     state = watcher.state
     if not watcher.synced.is_set():
-        return f"waits after {state.reason}" if isinstance(state, Waiting) else "its first list is on the way"
+        return f"retrying after {state.reason}" if isinstance(state, Waiting) else "waiting for the first list"
     if isinstance(state, Waiting) and watcher.last_event_age_s > _STALE_AFTER_S:
-        return f"nothing was heard for {watcher.last_event_age_s:.0f} s: {state.reason}"
+        return f"no event for {watcher.last_event_age_s:.0f} s: {state.reason}"
     return ""

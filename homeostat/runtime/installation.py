@@ -1,4 +1,4 @@
-"""Puts the definitions of an operator's kinds onto a server, and returns when the server has them."""
+"""Installs the definitions of an operator's kinds on a server, and waits until they are established."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ESTABLISHED_WITHIN_S = 30.0
 
 
 async def install(client: Client, kinds: Iterable[CustomKind]) -> None:
-    """As `install_definitions`, of these kinds."""
+    """Installs the definitions of these kinds."""
     await install_definitions(client, (each.definition() for each in kinds))
 
 
 async def install_definitions(client: Client, definitions: Iterable[JsonObject]) -> None:
-    """All at once, so that a server commits them together. What is there already is brought up to date.
-    `UnavailableError` where a server does not establish one.
+    """Applies all definitions at once, so that the server commits them together; existing ones are updated.
+    `UnavailableError` if the server does not establish one in time.
     """
     await asyncio.gather(*(_install(client, each) for each in definitions))
 
@@ -46,7 +46,7 @@ def _is_established(definition: JsonObject) -> bool:
 
 def _why(definition: JsonObject) -> str:
     wrong = [each.get("message", "") for each in _conditions(definition) if each["status"] != "True"]
-    return "; ".join(wrong) or "the server says nothing of it"
+    return "; ".join(wrong) or "the server gives no reason"
 
 
 def _conditions(definition: JsonObject) -> list[JsonObject]:

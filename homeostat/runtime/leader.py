@@ -1,24 +1,24 @@
-"""One of many leads: an election over a Lease, by the rules of client-go, so that both can stand for the same one.
+"""Leader election with a Lease, by the rules of client-go, so that candidates of both can share a Lease.
 
     election = Election(client, "homeostat", "operators", unique_identity())
     await election.run(manage)
 
 Promises, each with a test of the same name:
 
-- one at most leads at any moment
+- there is at most one leader at any moment
 - a leader that cannot renew steps down before another can lead
 - a leader that stops renewing is replaced
-- a released lease is taken at the next look
+- a released lease is acquired at the next attempt
 - losing the lease cancels the work
-- a lease is not free because its own times are old
+- a lease does not expire because its own timestamps are old
 - a wall clock that jumps or stands still changes nothing
-- a lease that is deleted makes no second leader
-- a lease that cannot be had is told with what to do, and again every minute
-- a standby tells once who leads, and again when that is another
+- a deleted lease does not lead to a second leader
+- a failure to acquire the lease is logged with a remedy, and again every minute
+- a standby logs the leader once, and again when the leader changes
 
-Whether a lease has run out is judged by this process alone: by how long it has seen no change, on the clock of its
-event loop. Clocks of other machines do not matter; a difference in how fast they run does, and the gap between
-`renew_s` and `lease_s` is what it may eat up.
+Each process decides by itself whether a lease has expired: it measures with the clock of its event loop for how long
+the lease has not changed. The clocks of other machines do not matter. If they run at different speeds, the gap between
+`renew_s` and `lease_s` is the tolerance.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 _JITTER = 1.2
 _TICK = timedelta(microseconds=1)
-_TELL_EVERY_S = 60.0
+_LOG_EVERY_S = 60.0
 
 
 class LeadershipLostError(Exception):
-    """The lease could not be renewed in time, or somebody else has it; the work was cancelled."""
+    """The lease was not renewed in time, or another candidate holds it. The work was cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +71,14 @@ _candidates = itertools.count(1)
 
 
 def unique_identity() -> str:
-    """`HOST_PROCESS/NUMBER`: the host, for people, and what no other process has, so that a restart on the same host is
-    somebody else; the number tells the candidates of a process apart.
+    """`HOST_PROCESS/NUMBER`: the host name, and a part that is unique to the process, so that a restarted process has a
+    new identity. The number distinguishes the candidates of one process.
     """
     return f"{socket.gethostname()}_{_process}/{next(_candidates)}"
 
 
 class Election:
-    """One candidate. Made inside a running event loop; `identity` must be no other candidate's."""
+    """One candidate. Create it inside a running event loop, with an `identity` of its own."""
 
     def __init__(
         self,
@@ -99,34 +99,34 @@ class Election:
         self._lease: JsonObject | None = None
         self._seen_at = self._free_at = 0.0
         self._leads_until = self._warned_at = 0.0
-        self._told = datetime.min.replace(tzinfo=UTC)
-        self._told_leader = ""
+        self._renewed_at = datetime.min.replace(tzinfo=UTC)
+        self._logged_leader = ""
         self.trouble = ""
-        """Why the last try to get or to keep the lease failed; empty if it did not."""
+        """Why the last attempt to acquire or renew the lease failed; empty if it succeeded."""
 
     @property
     def is_leading(self) -> bool:
-        """False from the very moment at which the term ends, even before anybody was told."""
+        """False from the moment at which the term ends, even before the work is cancelled."""
         return self._loop.time() < self._leads_until
 
     @property
     def leader(self) -> str:
-        """Who had the lease when it was last looked at; empty for nobody."""
+        """The holder of the lease at the last attempt; empty for none."""
         return _holder(self._lease) if self._lease else ""
 
     async def acquire(self) -> None:
-        """Returns as the leader; whoever leads calls `lost` at once, which is what renews."""
+        """Returns when this candidate is the leader. The leader then has to await `lost`, which renews the lease."""
         while True:
             await self._attempt()
             if self.is_leading:
-                self._told_leader = ""
+                self._logged_leader = ""
                 log.info("became leader", extra={"lease": self._path, "identity": self.identity})
                 return
-            self._tell_leader()
+            self._log_leader()
             await asyncio.sleep(self._pause_s())
 
     async def lost(self) -> None:
-        """Renews; returns when this candidate leads no more."""
+        """Renews the lease; returns when this candidate is no longer the leader."""
         while self.is_leading:
             try:
                 async with asyncio.timeout_at(self._leads_until):
@@ -138,7 +138,7 @@ class Election:
         log.warning("lost leadership", extra={"lease": self._path, "identity": self.identity})
 
     async def release(self) -> None:
-        """Gives the lease back, for a successor not to wait; if that fails it runs out by itself. After the work."""
+        """Releases the lease after the work, so that a successor need not wait. If that fails, the lease expires."""
         self._leads_until = 0.0
         try:
             async with asyncio.timeout(self._terms.retry_s):
@@ -149,10 +149,10 @@ class Election:
             log.warning("failed to release lease", extra={"lease": self._path, "reason": str(error)})
 
     async def run(self, lead: Callable[[], Awaitable[T]]) -> T:
-        """Waits for the lead, then works. `LeadershipLostError` where the work was cut off by a loss.
+        """Waits for leadership, then runs the work. `LeadershipLostError` if the lease was lost and the work cancelled.
 
-        Cancelled, it goes on renewing until the work has ended and then releases. What the work raises comes in an
-        `ExceptionGroup`.
+        If it is cancelled, it keeps renewing until the work has ended and then releases the lease. Errors of the work
+        are raised in an `ExceptionGroup`.
         """
         term = asyncio.timeout(None)
         try:
@@ -178,33 +178,33 @@ class Election:
         term.reschedule(self._loop.time())
 
     async def _attempt(self) -> None:
-        """One try to get or to keep the lease; its failure is no news while there is time for another."""
+        """One attempt to acquire or renew the lease. A failure is logged at most once a minute."""
         try:
-            # A request that hangs must leave time for a second one.
+            # A request that hangs must leave time for a second attempt.
             async with asyncio.timeout(self._terms.renew_s / 2):
                 await self._claim()
         except (ApiError, UnreachableError, TimeoutError) as error:
-            self._tell(str(error) or "no answer", _remedy(error, self._namespace))
+            self._log_failure(str(error) or "no answer", _remedy(error, self._namespace))
         else:
             self.trouble = ""
 
-    def _tell_leader(self) -> None:
-        """Who leads as long as nobody else does; a lease that is free for a moment is no news."""
-        if self.leader and self.leader != self._told_leader:
-            self._told_leader = self.leader
-            told = {"leader": self.leader, "lease": self._path, "identity": self.identity}
-            log.info("standing by: another replica is the leader", extra=told)
+    def _log_leader(self) -> None:
+        """Logs a change of the leader. A lease that is free for a moment is not a change."""
+        if self.leader and self.leader != self._logged_leader:
+            self._logged_leader = self.leader
+            fields = {"leader": self.leader, "lease": self._path, "identity": self.identity}
+            log.info("standing by: another replica is the leader", extra=fields)
 
-    def _tell(self, reason: str, remedy: str) -> None:
+    def _log_failure(self, reason: str, remedy: str) -> None:
         now = self._loop.time()
-        if not self.trouble or now >= self._warned_at + _TELL_EVERY_S:
+        if not self.trouble or now >= self._warned_at + _LOG_EVERY_S:
             self._warned_at = now
-            told = {"lease": self._path, "reason": reason, "remedy": remedy}
-            log.warning("failed to acquire lease; retrying", extra=told)
+            fields = {"lease": self._path, "reason": reason, "remedy": remedy}
+            log.warning("failed to acquire lease; retrying", extra=fields)
         self.trouble = f"{self._path}: {reason}; {remedy}"
 
     async def _claim(self) -> None:
-        # The term counts from before the request: nobody can have seen the renewal earlier.
+        # The term starts before the request, because no other candidate can have seen the renewal earlier.
         started = self._loop.time()
         if not self.is_leading:
             await self._look()
@@ -219,7 +219,7 @@ class Election:
             else:
                 return
         except ApiError as error:
-            # Not conflicts alone: what servers say to an update of what was deleted is of many kinds.
+            # Not only conflicts: servers answer an update of a deleted object with different errors.
             await self._look()
             if self.leader != self.identity:
                 self._leads_until = 0.0
@@ -234,12 +234,12 @@ class Election:
             self._observe(await self._client.get(self._path))
         except NotFoundError:
             if self._lease is not None and not self.is_leading:
-                # Whoever deleted it did not ask its holder, and that one leads on until its next renewal.
+                # The holder does not know that the lease was deleted, and leads until its next renewal.
                 self._free_at = self._loop.time() + self._terms.lease_s
             self._lease = None
 
     def _observe(self, lease: JsonObject) -> None:
-        # A label that somebody sets is no renewal: only the spec tells that the holder is alive.
+        # A changed label is not a renewal: only a changed spec shows that the holder is alive.
         if self._lease is None or self._lease.get("spec") != lease.get("spec"):
             self._seen_at = self._loop.time()
         self._lease = lease
@@ -252,15 +252,15 @@ class Election:
         return self._seen_at + lease_s
 
     def _pause_s(self) -> float:
-        """Until the next look: spread, for candidates not to come together, but no later than the lease runs out."""
+        """The delay until the next attempt, with jitter, but no later than the lease expires."""
         pause_s = self._terms.retry_s * (1.0 + _JITTER * self._chance())
         left_s = self._runs_out_at(self._lease) - self._loop.time() if self._lease else 0.0
         return min(pause_s, left_s) if left_s > 0 else pause_s
 
     def _moment(self) -> str:
-        # Later each time, though clocks stand still and go back: a renewal that looks like one before is not seen.
-        self._told = max(self._now(), self._told + _TICK)
-        return format_micro_time(self._told)
+        # Always increasing, even if the clock stands still or goes back: other candidates must see a change.
+        self._renewed_at = max(self._now(), self._renewed_at + _TICK)
+        return format_micro_time(self._renewed_at)
 
     def _spec(self, old: JsonObject) -> JsonObject:
         now = self._moment()

@@ -4,8 +4,8 @@
     manager.add("greeter", greeter.register, greeter.KINDS)
     await manager.run()
 
-Everything runs in one task group: an error that nobody expected ends all of it, and loudly, since a process that goes
-on with half its watches dead is what nobody notices.
+Everything runs in one task group: an unexpected error ends all of it, so that no process goes on with half of its
+watches dead.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _FLUSH_WITHIN_S = 5.0
 
 
 class Manager:
-    """Made inside a running event loop. `leases` is the namespace of the Leases, one an operator, so that the operators
-    of several processes spread; without it this process leads from the start.
+    """Create it inside a running event loop. `leases` is the namespace of the Leases. Each operator has its own Lease,
+    so that several processes share the operators. Without `leases` this process is the leader from the start.
     """
 
     def __init__(
@@ -77,15 +77,15 @@ class Manager:
         self.metrics.watch_recorder(self.recorder)
 
     def add(self, name: str, register: Callable[[Setup], None], kinds: Iterable[CustomKind] = ()) -> Setup:
-        """Before `run`. Of one name there is one operator. `kinds` are those that it declares: what it writes to the
-        status of their objects is held to their types.
+        """Call it before `run`. Names are unique. `kinds` are those that the operator declares: status writes to their
+        objects are checked against their types.
         """
         if any(each.setup.name == name for each in self._hosts):
             raise ValueError(f'operator "{name}" is already registered')
         election = self._election(name) if self._leases else None
 
         def refusal() -> str:
-            return "" if election is None or election.is_leading else "this process does not lead"
+            return "" if election is None or election.is_leading else "this process is not the leader"
 
         tools = Tools(
             client=self.client, recorder=self.recorder, metrics=self.metrics, tracer=self._tracer, refusal=refusal
@@ -106,11 +106,11 @@ class Manager:
         return setup
 
     def add_sleeping(self, operator: Description) -> None:
-        """Before `run`. The operator is imported and added when there is the first object that wakes it."""
+        """Call it before `run`. The operator is imported and added when the first object that wakes it exists."""
         self._sleeping.append(operator)
 
     async def run(self) -> None:
-        """Until `stop`: then running work gets its grace, Events are written and leases given back."""
+        """Runs until `stop`. Then running work gets its grace period, Events are written and leases are released."""
         async with asyncio.TaskGroup() as tasks:
             sleeping = [tasks.create_task(self._wake(each, tasks)) for each in self._sleeping]
             watching = tasks.create_task(self.informers.run())
@@ -122,7 +122,7 @@ class Manager:
                 task.cancel()
             await asyncio.gather(*(each.close(self._grace_s) for each in self._hosts))
             watching.cancel()
-            # Not cancelled at once: that would lose the Event that is being written.
+            # Not cancelled at once, or the Event that is being written would be lost.
             self.recorder.close()
             await asyncio.wait([recording], timeout=_FLUSH_WITHIN_S)
             recording.cancel()
@@ -139,8 +139,8 @@ class Manager:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Manager]:
-        """Runs inside the block and is stopped at its end, whatever ends it. The block's own error comes out as it is;
-        an error of the manager's comes in an `ExceptionGroup` and cancels the block.
+        """Runs during the block and is stopped at its end. An error of the block is raised unchanged; an error of the
+        manager cancels the block and is raised in an `ExceptionGroup`.
         """
         failure: Exception | None = None
         async with asyncio.TaskGroup() as tasks:
@@ -156,13 +156,13 @@ class Manager:
             raise failure
 
     def troubles(self) -> list[str]:
-        """Why not everything works yet, or any more; empty when it does."""
+        """The reasons why operators do not work; empty if all do."""
         return [f"{host.setup.name}: {each}" for host in self._hosts for each in host.troubles()]
 
     async def plan(self, *, within_s: float = 60.0) -> list[Plan[Any]]:
-        """A dry run: what every object would get now, some of them at a time.
+        """A dry run: the decision for every object, several at a time.
 
-        `TimeoutError` where the caches are not filled `within_s`; how long a plan may take is its controller's to say.
+        `TimeoutError` if the caches are not filled `within_s`. The controller limits the time of each plan.
         """
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(self.informers.run())

@@ -1,4 +1,4 @@
-"""What an operator is set up with: everything it may ask the runtime for, before anything runs.
+"""`Setup`: the API that an operator uses in `register` to declare its controllers, watches, jobs and guards.
 
     def register(setup: Setup) -> None:
         pods = setup.watch(POD, Pod)
@@ -52,15 +52,15 @@ class OperatorModule(Protocol):
 
 
 class Controls(Protocol):
-    """Begins and ends controllers that come and go while the operator runs; nothing happens while it does not."""
+    """Starts and ends controllers that are added and removed while the operator runs; otherwise does nothing."""
 
     def begin(self, controller: Controller[Any, Any, Any]) -> None: ...
     def end(self, controller: Controller[Any, Any, Any]) -> None: ...
 
 
 class Setup:
-    """Of one operator. `client` is for the operator's own use: its writes are watched. `namespace` is the only one that
-    the operator may look at; empty for all.
+    """The setup of one operator. The operator uses `client`, whose writes are tracked. `namespace` is the only one that
+    the operator watches; empty for all.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class Setup:
 
     @property
     def directory(self) -> Path:
-        """A place on disk of the operator's own, to be made when it is needed. What is there may be gone tomorrow."""
+        """The operator's own directory, which it creates when needed. It is a cache: its content may be deleted."""
         return self._directory / self.name
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What the process was started with: settings come from it. It may hold secrets."""
+        """The environment variables of the process, which hold settings and may hold secrets."""
         return self._environment
 
     @property
@@ -120,14 +120,14 @@ class Setup:
         is_metadata_only: bool = False,
         indexes: Mapping[str, KeysOf[V]] | None = None,
     ) -> Informer[V]:
-        """A cache of the objects of a kind in this projection; the same one for all who ask for the same."""
+        """A cache of the objects of a kind in this projection. Equal requests share one cache."""
         path = kind.path(self.namespace if kind.is_namespaced else "")
         informer = self._shared.get(Source(path, labels, fields, is_metadata_only), shape, indexes)
         self._watched[informer] += 1
         return informer
 
     def objects(self, kind: Kind, shape: type[S]) -> Projection[S]:
-        """The objects of a kind to be written, or read past the caches; the writes are watched."""
+        """Reads (not from caches) and writes the objects of a kind; the writes are tracked."""
         return Projection(self.client, kind, shape)
 
     def control(
@@ -140,9 +140,9 @@ class Setup:
         name: str = "",
         labels: str = "",
     ) -> Controller[Obj, World, Action]:
-        """Looks after the objects of a kind. `name` is wanted where an operator looks after several.
+        """Adds a controller of a kind. `name` is required if an operator has several.
 
-        Also while the operator runs, for kinds that come and go; `release` ends it.
+        It may also be called while the operator runs, for kinds that are added later; `release` ends the controller.
         """
         name = f"{self.name}-{name}" if name else self.name
         if any(each.name == name for each in self.controllers):
@@ -157,8 +157,8 @@ class Setup:
         return controller
 
     async def release(self, controller: Controller[Any, Any, Any], *, grace_s: float = 20.0) -> None:
-        """Looks no more after the objects of a kind: running work ends within the grace, and with it the watch, unless
-        somebody else wants it, and the figures.
+        """Removes the controller of a kind: running work ends within the grace period, then its metrics and, unless
+        another reader shares it, its watch.
         """
         self.controllers.remove(controller)
         await controller.close(grace_s)
@@ -170,7 +170,7 @@ class Setup:
         self.metrics.forget(controller.name)
 
     def guard(self, kind: CustomKind, check: Guard) -> None:
-        """Has a say in writes to a kind of the operator's own, before they happen; on an embedded plane only."""
+        """Adds an admission check for writes to a kind of the operator; it runs on an embedded plane only."""
         if not kind.is_guarded:
             raise ValueError(
                 f"{kind.kind.title} is not declared with is_guarded, so writes would pass before the start"
@@ -178,9 +178,9 @@ class Setup:
         self.guards[kind.kind] = check
 
     def run(self, job: Job) -> None:
-        """Runs beside the controllers, while this process leads; cancelled at the end. An error ends the manager."""
+        """Adds a job that runs beside the controllers while this process is the leader. An error ends the manager."""
         self.jobs.append(job)
 
     def scope(self) -> Scope:
-        """For work that is about no single object: writes in it are refused when this process does not lead."""
+        """A scope for work that is not about a single object: writes are refused if this process is not the leader."""
         return Scope(self._tools.refusal)

@@ -1,6 +1,6 @@
-"""Waits for the first object of some kinds: what an operator without work sleeps on.
+"""Waits for the first object of some kinds, to wake a sleeping operator.
 
-A sleeping operator is not imported and not set up. It costs a watch of metadata for each kind that wakes it.
+A sleeping operator is not imported and not set up. It costs one metadata watch for each kind that wakes it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Seen(msgspec.Struct, frozen=True, gc=False):
 
 
 async def has_objects(client: Client, kinds: Iterable[Kind], *, namespace: str = "") -> bool:
-    """Whether there is an object of one of the kinds now; asks for one of each."""
+    """Whether an object of one of the kinds exists; lists one of each."""
     for kind in kinds:
         accept = accept_metadata("PartialObjectMetadataList")
         page = await client.request("GET", kind.path(namespace), {"limit": 1}, accept=accept)
@@ -39,7 +39,7 @@ async def has_objects(client: Client, kinds: Iterable[Kind], *, namespace: str =
 
 
 async def first_object(client: Client, kinds: Iterable[Kind], *, namespace: str = "") -> str:
-    """Returns the path of the collection that has an object now; the caller sets the timeout."""
+    """Waits for the first object and returns the path of its collection. The caller sets the timeout."""
     informers, found = Informers(client), asyncio.get_running_loop().create_future()
 
     def note(path: str, change: Change[_Seen]) -> None:

@@ -83,10 +83,10 @@ async def test_an_operator_begins_when_all_its_caches_are_in_sync() -> None:
     manager = Manager(Client(wire))
     manager.add("gadgets", gadgets.register)
     async with manager.running():
-        assert manager.troubles() == [f"gadgets: {path}: its first list is on the way" for path in (NOTES, GADGETS)]
+        assert manager.troubles() == [f"gadgets: {path}: waiting for the first list" for path in (NOTES, GADGETS)]
         await asyncio.sleep(100)
         assert (gadgets.looks, gadgets.ticks) == (Counter(), 0)
-        assert manager.troubles() == [f"gadgets: {NOTES}: waits after no such kind"]
+        assert manager.troubles() == [f"gadgets: {NOTES}: retrying after no such kind"]
         wire.lists[NOTES] = []
         await asyncio.sleep(60)
         assert manager.troubles() == []
@@ -109,7 +109,7 @@ async def test_an_operator_that_waits_for_its_caches_says_so_now_and_then(caplog
 
 
 @virtual_time
-async def test_a_watch_that_fails_for_long_is_told_and_one_that_is_reopened_is_not() -> None:
+async def test_a_watch_that_fails_for_long_is_reported_and_one_that_is_reopened_is_not() -> None:
     wire = full_wire()
     manager = Manager(Client(wire))
     manager.add("gadgets", Gadgets().register)
@@ -120,9 +120,9 @@ async def test_a_watch_that_fails_for_long_is_told_and_one_that_is_reopened_is_n
         await asyncio.sleep(20)
         assert manager.troubles() == []
         await asyncio.sleep(60)
-        assert [each.partition(" was heard")[0] for each in manager.troubles()] == [
-            f"gadgets: {NOTES}: nothing",
-            f"gadgets: {GADGETS}: nothing",
+        assert [each.partition(" for ")[0] for each in manager.troubles()] == [
+            f"gadgets: {NOTES}: no event",
+            f"gadgets: {GADGETS}: no event",
         ]
         wire.is_down = False
         await asyncio.sleep(60)
@@ -130,7 +130,7 @@ async def test_a_watch_that_fails_for_long_is_told_and_one_that_is_reopened_is_n
 
 
 @virtual_time
-async def test_a_lease_that_cannot_be_had_is_told() -> None:
+async def test_a_failure_to_acquire_the_lease_is_reported() -> None:
     wire = full_wire()
     wire.answer = Response(403, encode(status_of(ForbiddenError("leases are not for you"))))
     manager = Manager(Client(wire), leases="shop")

@@ -49,8 +49,8 @@ async def test_what_is_established_already_is_not_waited_for() -> None:
     ("found", "told"),
     [
         (definition(NamesAccepted="False", Established="False"), "NamesAccepted is False; Established is False"),
-        (definition(), "the server says nothing of it"),
-        ({"metadata": {"name": "widgets.shop.example"}}, "the server says nothing of it"),
+        (definition(), "the server gives no reason"),
+        ({"metadata": {"name": "widgets.shop.example"}}, "the server gives no reason"),
     ],
     ids=["names are taken", "no condition", "no status"],
 )

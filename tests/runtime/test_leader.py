@@ -113,7 +113,7 @@ async def lease(road: Road) -> JsonObject:
 
 
 @virtual_time
-async def test_one_at_most_leads_at_any_moment(open_road: OpenRoad) -> None:
+async def test_there_is_at_most_one_leader_at_any_moment(open_road: OpenRoad) -> None:
     roads = [open_road() for _ in range(3)]
     elections = [candidate(road, f"c{at}", chance=at / 3) for at, road in enumerate(roads)]
     seen: set[str] = set()
@@ -172,7 +172,7 @@ async def test_a_leader_that_stops_renewing_is_replaced(open_road: OpenRoad) -> 
 
 
 @virtual_time
-async def test_a_released_lease_is_taken_at_the_next_look(open_road: OpenRoad) -> None:
+async def test_a_released_lease_is_acquired_at_the_next_attempt(open_road: OpenRoad) -> None:
     first, second = candidate(open_road(), "first"), candidate(open_road(), "second")
     async with running(first):
         await until(lambda: first.is_leading, within_s=1)
@@ -225,7 +225,7 @@ async def test_a_request_that_hangs_does_not_hold_the_work_beyond_the_term(open_
 
 
 @virtual_time
-async def test_a_lease_is_not_free_because_its_own_times_are_old(open_road: OpenRoad) -> None:
+async def test_a_lease_does_not_expire_because_its_own_timestamps_are_old(open_road: OpenRoad) -> None:
     spec = {"holderIdentity": "ancient", "leaseDurationSeconds": 15, "renewTime": "2001-01-01T00:00:00.000000Z"}
     await Client(open_road()).create(LEASE.path("default"), {"metadata": {"name": "operators"}, "spec": spec})
     second = candidate(open_road(), "second")
@@ -235,7 +235,7 @@ async def test_a_lease_is_not_free_because_its_own_times_are_old(open_road: Open
 
 
 @virtual_time
-async def test_a_label_is_no_renewal(open_road: OpenRoad) -> None:
+async def test_a_changed_label_is_not_a_renewal(open_road: OpenRoad) -> None:
     first, second = candidate(open_road(), "first"), candidate(open_road(), "second")
     await first.acquire()
     task = asyncio.create_task(second.acquire())
@@ -270,7 +270,7 @@ async def test_a_stop_renews_until_the_work_has_ended(open_road: OpenRoad) -> No
 
 
 @virtual_time
-async def test_work_that_ends_gives_its_result_and_the_lease_back(open_road: OpenRoad) -> None:
+async def test_work_that_ends_returns_its_result_and_releases_the_lease(open_road: OpenRoad) -> None:
     async def work() -> int:
         await asyncio.sleep(100)
         return 42
@@ -280,7 +280,7 @@ async def test_work_that_ends_gives_its_result_and_the_lease_back(open_road: Ope
 
 
 @virtual_time
-async def test_work_that_fails_raises_and_gives_the_lease_back(open_road: OpenRoad) -> None:
+async def test_work_that_fails_raises_and_releases_the_lease(open_road: OpenRoad) -> None:
     async def work() -> None:
         raise TimeoutError("of the work's own")
 
@@ -301,7 +301,7 @@ async def test_a_leader_whose_lease_is_deleted_steps_down_at_its_next_renewal(op
 
 
 @virtual_time
-async def test_the_times_of_a_lease_are_those_of_the_wall(open_road: OpenRoad) -> None:
+async def test_the_timestamps_of_a_lease_are_wall_clock_times(open_road: OpenRoad) -> None:
     moments = iter([datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)])
     election = Election(Client(open_road()), "default", "operators", "first", now=lambda: next(moments))
     await election.acquire()
@@ -313,7 +313,7 @@ async def test_the_times_of_a_lease_are_those_of_the_wall(open_road: OpenRoad) -
 
 
 @virtual_time
-async def test_a_lease_that_cannot_be_had_is_told_with_what_to_do_and_again_every_minute(
+async def test_a_failure_to_acquire_the_lease_is_logged_with_a_remedy_and_again_every_minute(
     open_road: OpenRoad, caplog: pytest.LogCaptureFixture
 ) -> None:
     election = Election(Client(open_road()), "nowhere", "operators", "first")
@@ -326,7 +326,7 @@ async def test_a_lease_that_cannot_be_had_is_told_with_what_to_do_and_again_ever
 
 
 @virtual_time
-async def test_a_standby_tells_once_who_leads_and_again_when_that_is_another(
+async def test_a_standby_logs_the_leader_once_and_again_when_the_leader_changes(
     open_road: OpenRoad, caplog: pytest.LogCaptureFixture
 ) -> None:
     def told() -> list[str]:

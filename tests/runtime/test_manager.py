@@ -52,10 +52,10 @@ async def test_a_missing_definition_is_told_and_waited_for(client: Client) -> No
     manager.add("widgets", widgets.register)
     ready = {"operators": lambda: "; ".join(manager.troubles())}
     async with manager.running(), serve_health(metrics=manager.metrics, ready=ready) as health:
-        await eventually(manager.troubles, lambda told: len(told) == 1 and "waits after" in told[0])
+        await eventually(manager.troubles, lambda told: len(told) == 1 and "retrying after" in told[0])
         status, text = await probe(health.port)
         assert status == 503
-        assert "widgets: /apis/shop.example/v1/widgets: waits after" in text
+        assert "widgets: /apis/shop.example/v1/widgets: retrying after" in text
         await install(client, KINDS)
         await client.create(path(), widget("a"))
         await eventually(lambda: status_of(client, "a"), lambda status: status.get("text") == "hello")

@@ -131,6 +131,6 @@ async def test_who_does_not_lead_may_not_write_in_a_scope() -> None:
     wire = Wire()
     manager = Manager(Client(wire), leases="default")
     setup = manager.add("one", lambda setup: None)
-    with writing_in(setup.scope()), pytest.raises(RefusedWriteError, match="this process does not lead"):
+    with writing_in(setup.scope()), pytest.raises(RefusedWriteError, match="this process is not the leader"):
         await setup.client.create("/api/v1/namespaces/shop/configmaps", {})
     assert wire.sent == []

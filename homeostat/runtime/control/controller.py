@@ -267,12 +267,12 @@ class Controller(Generic[Obj, World, Action]):
                 return "conflict"
             case RefusedWriteError():
                 self._settle(request, queue)
-                log.info("write refused", extra=log_fields(request, end))
+                log.info("write refused; the leader reconciles", extra=log_fields(request, end))
                 return "refused"
             case Wait():
                 self._settle(request, queue)
                 queue.add(request, after_s=end.after.total_seconds())
-                log.info("waiting", extra=log_fields(request, end))
+                log.info("waiting; will reconcile again", extra=log_fields(request, end))
                 if current is not None:
                     await self._reconciler.report(current, of_wait(end))
                 return "waiting"

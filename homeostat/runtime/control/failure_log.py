@@ -23,7 +23,7 @@ _REPEATED = (
 
 
 class Failures:
-    """Of one controller. Remembers the objects that fail."""
+    """The failures of one controller, by object."""
 
     def __init__(self) -> None:
         self._failing: dict[Request, str] = {}
@@ -37,7 +37,7 @@ class Failures:
     def stalled(self, request: Request, error: Stalled) -> None:
         self._repeating.discard(request)
         if self._is_new(request, error):
-            log.warning("stalled", extra=log_fields(request, error))
+            log.warning("reconciliation stalled", extra=log_fields(request, error))
 
     def repeated(self, request: Request, actions: Iterable[object]) -> None:
         """Logs the names of the actions only: the actions may hold secrets."""
@@ -45,7 +45,8 @@ class Failures:
         if request not in self._repeating:
             self._repeating.add(request)
             names = ", ".join(dict.fromkeys(type(each).__name__ for each in actions))
-            log.warning("repeated", extra={"object": str(request), "actions": names, "hint": _REPEATED})
+            fields = {"object": str(request), "actions": names, "hint": _REPEATED}
+            log.warning("actions had no effect; retrying", extra=fields)
 
     def acted(self, request: Request) -> None:
         """A decision was carried out; the next reconciliation shows whether it had its effect."""
@@ -70,4 +71,4 @@ def summary_of(error: Exception) -> str:
 
 
 def log_fields(request: Request, error: Exception) -> dict[str, str]:
-    return {"object": str(request), "reason": reason_of(error), "error": str(error)}
+    return {"object": str(request), "reason": summary_of(error)}

@@ -33,18 +33,18 @@ _FEWEST_TO_SWEEP = 256
 
 
 class Priority(IntEnum):
-    """What somebody waits for, and what only the clock or a relist asks for."""
+    """CHANGE is for work that somebody waits for, RESYNC for periodic work and relists."""
 
     CHANGE = 0
     RESYNC = 1
 
 
 PATIENCE = 8
-"""So many changes in a row may overtake the relist; the next to be taken is of the relist."""
+"""After this many changes in a row, a key of the relist is taken."""
 
 
 class QueueClosedError(Exception):
-    """The queue hands out nothing any more."""
+    """The queue is closed."""
 
 
 class _Entry(Generic[K]):
@@ -58,7 +58,7 @@ class _Entry(Generic[K]):
 
 
 class WorkQueue(Generic[K]):
-    """Made inside a running event loop. `adds`, `retries`, `takes` and `waited_s` only ever grow."""
+    """Create it inside a running event loop. `adds`, `retries`, `takes` and `waited_s` are counters."""
 
     def __init__(self, *, backoff: Backoff | None = None, chance: Callable[[], float] = random.random) -> None:
         self.adds = self.retries = self.takes = 0
@@ -78,9 +78,9 @@ class WorkQueue(Generic[K]):
         self._drained = asyncio.Event()
 
     def add(self, key: K, *, after_s: float = 0.0, priority: Priority | None = None) -> None:
-        """Holds the key until it is due. Held already, the earlier time and the more pressing priority count.
+        """Holds the key until it is due. If it is held already, the earlier time and the higher priority win.
 
-        Work for now is a change and work for later a resync, unless the caller knows better.
+        By default immediate work has the priority CHANGE and delayed work RESYNC.
         """
         if self._is_closed:
             return
@@ -139,7 +139,7 @@ class WorkQueue(Generic[K]):
         return self._failures.get(key, 0)
 
     def close(self) -> None:
-        """Ends it: what waits is dropped, later adds are ignored, takers get `QueueClosedError`."""
+        """Drops waiting keys, ignores later adds, and raises `QueueClosedError` in `take`."""
         self._is_closed = True
         self._depth = 0
         self._entries.clear()
@@ -156,7 +156,7 @@ class WorkQueue(Generic[K]):
             self._drained.set()
 
     async def drain(self) -> None:
-        """Closes, and returns when no key is being worked on. Who cannot wait for ever sets a timeout."""
+        """Closes the queue and waits until no key is being worked on. The caller sets a timeout."""
         self.close()
         await self._drained.wait()
 

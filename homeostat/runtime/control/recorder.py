@@ -1,4 +1,4 @@
-"""Tells people what happened to an object: Events, as `kubectl describe` shows them.
+"""Records Events about objects, as `kubectl describe` shows them.
 
     recorder = Recorder(client, "gitops.homeostat.dev")
     recorder.record(about, "Warning", "CloneFailed", "the repository asks for a password")
@@ -6,12 +6,12 @@
 Promises, each with a test of the same name:
 
 - recording never fails and never waits
-- what is said again is counted and not written anew
-- an object that says too much is rationed and others are not
-- what waits is bounded
+- a repeated event is counted and not written again
+- an object with too many events is rate limited, and others are not
+- the number of waiting events is bounded
 
-Events are for people and best effort: one that the server does not take is dropped, and a streak of those is logged
-once. `run` writes what was recorded, and after `close` the rest; `flush` writes what waits when `run` does not run.
+Events are best effort: one that the server refuses is dropped, and a series of refusals is logged once. `run` writes
+the recorded events, and after `close` the rest; `flush` writes the waiting events if `run` does not run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _unnameable = re.compile(r"[^a-z0-9-]+").sub
 
 
 class About(NamedTuple):
-    """Which object an Event is about. One without a namespace has its Events in `default`."""
+    """The object of an Event. Events of a cluster-scoped object are in the namespace `default`."""
 
     api_version: str
     kind: str
@@ -70,7 +70,7 @@ class _Saying(NamedTuple):
 
 @dataclass(slots=True)
 class _Waiting:
-    """Said so often since it was last written."""
+    """The number of repetitions since the last write."""
 
     count: int
     first: datetime
@@ -79,7 +79,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Series:
-    """An Event that the server has; `count` is what it should say, which a rationed object's does not yet."""
+    """An Event on the server; `count` is the right count, which a rate-limited Event does not have yet."""
 
     name: str
     count: int
@@ -87,7 +87,7 @@ class _Series:
 
 
 class Recorder:
-    """Made inside a running event loop. `written`, `dropped` and `failed` only ever grow."""
+    """Create it inside a running event loop. `written`, `dropped` and `failed` are counters."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Recorder:
         self._is_troubled = False
 
     def record(self, about: About, type_: EventType, reason: str, message: str, *, by: str = "") -> None:
-        """`by` is who says it, where that is not this recorder's own component."""
+        """`by` is the reporting component if it is not the one of this recorder."""
         now = self._now()
         by = by or self._component
         saying = _Saying(about, type_, reason[:_LONGEST_REASON], message[:_LONGEST_MESSAGE], by)
@@ -129,19 +129,19 @@ class Recorder:
             self._wake.set()
 
     async def run(self) -> None:
-        """Writes until it is cancelled, or until `close` and nothing waits."""
+        """Writes until it is cancelled, or until it is closed and nothing waits."""
         while not self._is_closing:
             await self._wake.wait()
             self._wake.clear()
             await self.flush()
 
     def close(self) -> None:
-        """What is recorded later is not written."""
+        """Events that are recorded later are not written."""
         self._is_closing = True
         self._wake.set()
 
     async def flush(self) -> None:
-        """Writes all that waits; not beside `run`."""
+        """Writes all waiting events; not while `run` runs."""
         while self._waiting:
             saying, waiting = self._waiting.popitem(last=False)
             await self._try_write(saying, waiting)
@@ -174,7 +174,7 @@ class Recorder:
             await self._create(saying, waiting)
 
     async def _repeat(self, saying: _Saying, series: _Series, waiting: _Waiting) -> bool:
-        """False where the Event has expired meanwhile."""
+        """False if the Event has expired meanwhile."""
         path = _KIND.path(saying.about.namespace or "default", series.name)
         try:
             await self._client.merge(path, {"count": series.count, "lastTimestamp": format_time(waiting.last)})
@@ -213,7 +213,9 @@ class Recorder:
 
 
 def _name(name: str, suffix: str) -> str:
-    """The object's name and what makes it unique; names that an Event cannot have, say `system:node`, are bent."""
+    """The object's name and a unique suffix. Characters that an Event name cannot have, as in `system:node`, are
+    replaced.
+    """
     parts = (_unnameable("-", part).strip("-") for part in name.lower().split("."))
     stem = ".".join(filter(None, parts))[:_LONGEST_NAME].rstrip(".-")
     return f"{stem}.{suffix}" if stem else suffix

@@ -2,19 +2,19 @@
 
 - a key whose work ends well is forgotten
 - work that fails is retried, later each time, and no error ends a worker
-- a server that asks for patience gets it
+- the Retry-After of a server is honoured
 - closing lets running work end, and cancels what takes too long
 
 | the work ends with | retry | log |
 |---|---|---|
-| nothing | none, and the backoff begins anew | none |
+| nothing | none; resets the backoff | none |
 | `ConflictError` | backoff | debug: another writer was faster |
 | any other `ApiError` | backoff, not before its `retry_after_s` | warning |
 | `UnreachableError` | backoff | warning |
 | any other error | backoff | error, with its traceback |
 
-Work that should come again without having failed adds its key to the queue and returns. A caller with a table of its
-own passes `conclude`.
+Work that has to be repeated without a failure adds its key to the queue and returns. A caller with other rules passes
+`conclude`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_RETRY_AFTER_S = 300.0
 
 
 class LostError(Exception):
-    """Something that the work waited for was cancelled by others."""
+    """A task that the work waited for was cancelled."""
 
 
 class Workers(Generic[K]):
@@ -61,7 +61,7 @@ class Workers(Generic[K]):
             self._tasks = [tasks.create_task(self._work()) for _ in range(self._count)]
 
     async def close(self, grace_s: float = 30.0) -> bool:
-        """Takes up nothing more; whether all running work ended within the grace. The rest is cancelled."""
+        """Starts no more work. Returns whether all running work ended within the grace period; cancels the rest."""
         try:
             async with asyncio.timeout(grace_s):
                 await self._queue.drain()
@@ -93,7 +93,7 @@ class Workers(Generic[K]):
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # Nobody cancelled this worker: let through, it would end one worker, and a task group says nothing of it.
+            # This worker was not cancelled. Raised on, it would end the worker, and the task group would not report it.
             raise LostError("what the work waited for was cancelled") from error
 
     def _forget_or_retry(self, key: K, error: Exception | None) -> None:

@@ -28,13 +28,13 @@ from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 
 PORT: Final = 8000
-"""Faces of a process share it unless they, or whoever starts the process, say otherwise."""
+"""The port that the faces of a process share by default."""
 
 C = TypeVar("C", bound=Collector)
 
 
 class Figures:
-    """The metrics of a face: made when the face is first opened, and kept however often it is opened again."""
+    """The metrics of a face: created when the face is first opened, and kept when it is opened again."""
 
     def __init__(self, include: Callable[[Collector], None]) -> None:
         self._include = include
@@ -50,16 +50,16 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What an app is opened with."""
+    """The arguments of an app's `open`."""
 
     client: Client
     namespace: str
-    """The one that the app serves, for what it keeps itself."""
+    """The namespace that the app serves, where it also keeps its own objects."""
     environment: Mapping[str, str] = field(repr=False)
     is_open: bool
-    """Callers are on this machine and show no credentials."""
+    """Whether callers are on this machine and need no credentials."""
     identity: Callable[[], str]
-    """Of this process in the elections of the face's operator; empty while it takes part in none."""
+    """The identity of this process in the leader election of the face's operator; empty if there is none."""
     leases: str
     """The namespace of the Leases; empty where there is no election."""
     figures: Figures
@@ -83,27 +83,27 @@ class FaceRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Face:
-    """`open`, `kinds`, `rules` and `check` are the things themselves, or their places: `package.module:name`, imported
-    when needed.
+    """`open`, `kinds`, `rules` and `check` are the objects themselves or references (`package.module:name`) that are
+    imported when needed.
     """
 
     name: str
     """Names its options: `--NAME-port`, `--no-NAME`."""
     title: str
     prefixes: tuple[str, ...]
-    """Of the paths that it answers; the app sees whole paths. `/` takes whatever no other face takes."""
+    """The path prefixes that it serves. The app gets whole paths. `/` serves all paths that no other face serves."""
     open: Open | str
     port: int = PORT
     pages: tuple[tuple[str, str], ...] = ()
-    """Printed when the process starts: what is there, and its path. Without any, the title and the first prefix."""
+    """Title and path of the pages that are printed at the start; by default the title and the first prefix."""
     kinds: tuple[CustomKind, ...] | str = ()
-    """Of records that the app keeps, beside the kinds of its operator; installed with those."""
+    """The kinds of the app's own records, which are installed with the kinds of its operator."""
     rules: FaceRules | str = FaceRules()
     settings: tuple[str, ...] = ()
-    """Variables of the environment that `check` is asked about, at the start and only if one of them is set."""
+    """The environment variables that `check` validates. It is called at the start, if one of them is set."""
     check: Check | str | None = None
     opened_by: tuple[str, ...] = ()
-    """Variables of the environment that open the face at the start: with one of them set it works without requests."""
+    """Environment variables of which each opens the face at the start, because it then works without requests."""
 
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
@@ -111,7 +111,7 @@ class Face:
 
 
 def opener_of(face: Face) -> Open:
-    """Imports what the face is made of, which may take some tenths of a second."""
+    """Imports the app, which may take some tenths of a second."""
     found: Open = _named(face.open) if isinstance(face.open, str) else face.open
     return found
 
@@ -127,7 +127,7 @@ def kinds_of_face(face: Face) -> tuple[CustomKind, ...]:
 
 
 def check_settings(face: Face, environment: Mapping[str, str]) -> None:
-    """`ValueError` where the face could not be opened with this environment."""
+    """`ValueError` if the face cannot be opened with this environment."""
     if face.check is not None and any(environment.get(each) for each in face.settings):
         check: Check = _named(face.check) if isinstance(face.check, str) else face.check
         check(environment)

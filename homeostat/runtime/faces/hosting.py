@@ -3,7 +3,7 @@
     async with serve_faces(listeners, open_app=..., ssl=context) as served:
         print(served)
 
-A port that nobody asked for and that is taken is reported, and the process goes on without the faces behind it.
+If a default port is in use, that is reported, and the process goes on without the faces of that port.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which face listens where: all of a process on one port, unless one was given a port of its own. Pure.
+"""The listeners of a process and the faces behind each: all share one port, unless one has its own. Pure.
 
-Promises, each tested: faces of the same address share one listener; two faces that answer the same path never do; a
-port that somebody asked for is required, and a default one is not.
+Promises, each tested: faces of the same address share one listener; two faces with the same path never do; a configured
+port is required, and a default port is not.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from homeostat.runtime.faces.face import Face
 
 SHARED = "faces"
-"""Names the option of the port that all faces share, so no face is named so."""
+"""Names the option of the shared port, so no face may have this name."""
 
 
 class FaceError(Exception):
-    """The faces of a process cannot be served as they were asked for: says why, and what to do."""
+    """The faces of a process cannot be served as configured. The text says why, and what to do."""
 
 
 class Place(NamedTuple):
@@ -29,17 +29,17 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaceChoice:
-    """What whoever starts the process said about its faces."""
+    """The configuration of the faces of a process."""
 
     host: str = "127.0.0.1"
-    """Where faces listen that were given no place."""
+    """The address of faces that have none of their own."""
     shared: Place | None = None
-    """Of all that have no place of their own."""
+    """The port of faces that have none of their own."""
     own: Mapping[str, Place] = field(default_factory=dict)
     """By the name of the face."""
     without: frozenset[str] = frozenset()
     only_own: bool = False
-    """Faces without a place of their own are not served."""
+    """Serve only faces that have an address of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +47,9 @@ class Listener:
     place: Place
     faces: tuple[Face, ...]
     is_required: bool
-    """Whether a port that is taken is an error; otherwise the process goes on without."""
+    """Whether a port in use is an error; otherwise the process goes on without these faces."""
     is_shared: bool = False
-    """Whether the place was chosen for all faces."""
+    """Whether the address was configured for all faces."""
 
     @property
     def option(self) -> str:
@@ -62,7 +62,7 @@ def port_option(name: str) -> str:
 
 
 def arrange(faces: Iterable[Face], choice: FaceChoice) -> list[Listener]:
-    """`FaceError` for a choice about faces that are not there, and for faces that stand in each other's way."""
+    """`FaceError` for options of unknown faces, and for faces with conflicting paths."""
     offered = list(faces)
     _check(offered, choice)
     groups: dict[tuple[Place, str], list[Face]] = {}
@@ -71,7 +71,7 @@ def arrange(faces: Iterable[Face], choice: FaceChoice) -> list[Listener]:
         if face.name in choice.without or (choice.only_own and face.name not in choice.own):
             continue
         place = choice.own.get(face.name) or choice.shared or Place(choice.host, face.port)
-        # A free port that was asked for one face is for that one alone.
+        # Port 0 for one face is not shared with others.
         key = place, face.name if place.port == 0 and face.name in choice.own else ""
         groups.setdefault(key, []).append(face)
         if face.name in choice.own or choice.shared is not None:
@@ -88,7 +88,7 @@ def arrange(faces: Iterable[Face], choice: FaceChoice) -> list[Listener]:
 
 
 def by_prefix(path: str, prefixes: Mapping[str, str]) -> str:
-    """The name that the longest prefix of the path stands for; empty for none."""
+    """The name of the face with the longest prefix of the path; empty for none."""
     rest = path
     while rest:
         if (name := prefixes.get(rest)) is not None:

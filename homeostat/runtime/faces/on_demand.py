@@ -1,7 +1,7 @@
 """An app that is opened when the first request for it arrives, and again after it failed.
 
-Promises, each tested: an app that nobody wants is never opened; requests that arrive while it opens wait for it; an
-app that fails answers 503 with the reason and is opened again, and nothing else in the process ends with it.
+Promises, each tested: an app without requests is never opened; requests that arrive while it opens wait for it; an app
+that fails answers 503 with the reason and is opened again; its failure does not affect the rest of the process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AGAIN_AFTER_S = 5.0
 
 
 class OnDemand:
-    """Answers with the app that `open_app` opens. `title` names it in refusals."""
+    """Serves the app that `open_app` opens. `title` names it in errors."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class OnDemand:
         return self._later(request)
 
     def want(self) -> None:
-        """Opens the app although nobody has asked for it."""
+        """Opens the app before the first request."""
         self._wanted.set()
 
     @asynccontextmanager
@@ -80,7 +80,7 @@ class OnDemand:
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
                     raise
-                # Something that the app waits for was cancelled, and not this task: a failure like any other.
+                # A task of the app was cancelled, and not this one: a failure like any other.
                 self._note("a part of it was cancelled", error)
             except Exception as error:
                 self._note(str(sole_error(error)), error)
@@ -90,8 +90,8 @@ class OnDemand:
     def _note(self, trouble: str, error: BaseException) -> None:
         self._app, self._trouble = None, trouble
         self._changed.set()
-        told = {"face": self._title, "reason": trouble}
-        log.error("face failed; opening it again", extra=told, exc_info=error)
+        fields = {"face": self._title, "reason": trouble}
+        log.error("face failed; reopening it", extra=fields, exc_info=error)
 
 
 def refuse(status: int, message: str) -> Reply:

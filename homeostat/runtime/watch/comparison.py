@@ -1,14 +1,14 @@
-"""Compares what a watch has brought about with a list, about every hour, while the watch goes on.
+"""Compares the cache of a watch with a list, about every hour, while the watch goes on.
 
-The list is the state at one version, and comes by pages while events come too. It is compared once the watch has
-reached that version: where the cache differs, although no later event was about the object, a faulty proxy has dropped
+The list is the state at one resource version and is read in pages while events arrive. It is compared when the watch
+has reached that version. If the cache differs although no later event was about the object, a faulty proxy has dropped
 an event. Promises, each tested:
 
-- a difference is found at the latest after `relist_every_s`, corrected in the cache, and handed on at once
-- what came, changed or went by events after the list's version is no difference
-- a list that fails is asked for again later, and a list that the watch itself makes takes its place
-- pages, which come whole or not at all: of a streamed list some might be dropped too
-- where the watch does not come to the list's version in time, the list brings the cache there
+- a difference is found after `relist_every_s` at the latest, corrected in the cache, and delivered to the handlers
+- objects that events after the version of the list created, changed or deleted are not differences
+- a list that fails is repeated later; a list of the watch itself replaces it
+- the list is read in pages and not streamed: of a stream a proxy might drop events, too
+- if the watch does not reach the version of the list in time, the cache takes over the list
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ V = TypeVar("V", bound=Projected)
 
 
 class NotWatchingError(Exception):
-    """The watch is broken off, or lists anew."""
+    """The watch is interrupted, or lists again."""
 
 
 class Comparison(Generic[V]):
@@ -51,7 +51,7 @@ class Comparison(Generic[V]):
         await self._watcher.synced.wait()
         failures = 0
         while True:
-            # Watches that began together should not list together for ever.
+            # Jitter, so that watches that started together do not list together.
             every_s = self._pace.relist_every_s * (1.0 - 0.2 * self._chance())
             await asyncio.sleep(min(every_s, self._pace.silence_s) if failures else every_s)
             try:

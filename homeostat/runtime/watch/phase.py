@@ -1,7 +1,7 @@
-"""Where a watch stands, as frozen values, and where it goes on after a failure. Pure.
+"""The states of a watch as frozen values, and the state after a failure. Pure.
 
-Two kinds of failure: "not now" (refused for now, broken, silent) keeps the place, since the version or the token is
-still good; everything else that a server may say begins anew, since nothing is known of the place any more.
+There are two kinds of failures. After a temporary one (refused for now, connection lost, silent) the watch resumes,
+because its resource version or continue token is still valid. After any other error of the server it starts again.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from homeostat.runtime.cache.decoding import GarbledError
 
 @dataclass(slots=True, frozen=True)
 class Streaming:
-    """A watch that begins with everything there is."""
+    """A watch that starts with the current state as initial events."""
 
 
 @dataclass(slots=True, frozen=True)
 class Listing:
-    """The page that `token` asks for, the first without; unpaged where a list outlived its tokens."""
+    """The page of `token`, or the first page; unpaged if a continue token expired before the end of the list."""
 
     token: str = ""
     is_paged: bool = True
@@ -28,7 +28,7 @@ class Listing:
 
 @dataclass(slots=True, frozen=True)
 class Watching:
-    """From the newest version seen."""
+    """A watch from the newest resource version that was seen."""
 
 
 Phase = Streaming | Listing | Watching
@@ -45,22 +45,22 @@ State = Phase | Waiting
 
 
 class SilentError(Exception):
-    """A stream on which nothing comes any more."""
+    """A stream on which no more events arrive."""
 
 
 class UnheardError(Exception):
-    """A stream on which nothing ever came. A server put back to a backup does not refuse a version that it has yet to
-    reach: it waits.
+    """A stream on which no event ever arrived. A server that was restored from a backup does not refuse a newer
+    resource version: it waits until it reaches it.
     """
 
 
 _NOT_NOW = (TooManyRequestsError, UnavailableError, UnreachableError, SilentError, OSError)
 FAILURES = (ApiError, UnreachableError, SilentError, UnheardError, GarbledError, OSError)
-"""What the world does to a watch; any other error is a mistake of ours and ends it."""
+"""Errors that a watch handles. Any other error is a defect and ends it."""
 
 
 def after_failure(phase: Phase, error: Exception | None, *, start: Streaming | Listing) -> Phase:
-    """Where to go on once a step failed; without an error the server ended the stream as it may."""
+    """The phase after a failed step. Without an error, the server closed the stream, as it may at any time."""
     match phase:
         case Watching():
             return phase if error is None or isinstance(error, _NOT_NOW) else start

@@ -1,7 +1,7 @@
-"""Which changes count: functions that ask one `Change`, to keep an operator from work that has nothing to do.
+"""Predicates on a `Change`: they filter out changes that need no reconciliation.
 
-An object that is new or gone always counts. A predicate gates events and never a decision: whatever is queued for any
-reason is decided on in full. The fields that one asks about must be in the projection.
+A created or deleted object always passes. A predicate filters events and never limits a reconciliation: an object that
+is queued for any reason is reconciled in full. The projection must have the fields that a predicate reads.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class HasAnnotations(Protocol):
 
 
 def changed(part: Callable[[V], object]) -> Predicate[V]:
-    """Counts when what the function makes of the object is no longer the same."""
+    """Passes if the result of the function is different for the old and the new object."""
 
     def counts(change: Change[V]) -> bool:
         return change.old is None or change.new is None or part(change.old) != part(change.new)
@@ -48,7 +48,7 @@ def changed(part: Callable[[V], object]) -> Predicate[V]:
 
 
 def generation_changed(change: Change[HasGeneration]) -> bool:
-    """The spec changed, or deletion began. Of a kind that counts no generations (ConfigMap, Secret), every change."""
+    """Passes if the spec changed or deletion started; for kinds without generations (ConfigMap, Secret), always."""
     if change.old is None or change.new is None:
         return True
     old, new = change.old.metadata, change.new.metadata
@@ -64,7 +64,7 @@ def labels_changed(change: Change[HasLabels]) -> bool:
 
 
 def annotations_changed(*names: str, prefix: str = "") -> Predicate[HasAnnotations]:
-    """Counts only the annotations of these names or with this prefix; all of them where none is given."""
+    """Passes if annotations with these names or this prefix changed; without either, any annotation."""
 
     def own(obj: HasAnnotations) -> Mapping[str, str]:
         annotations = obj.metadata.annotations or {}

@@ -1,7 +1,7 @@
-"""Which objects a change is about: functions from one `Change` to the requests that it makes.
+"""Routes: functions from a `Change` to the objects to reconcile.
 
-A change concerns the owner that the object has now and the one that it had before: both have to be reconciled. The
-same request may come twice; the queue holds it once.
+A change concerns the new and the former owner of an object, and both are reconciled. A route may return the same
+request twice; the queue holds it once.
 """
 
 from __future__ import annotations

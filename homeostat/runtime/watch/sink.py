@@ -1,7 +1,7 @@
-"""What a watcher writes to: a cache that keeps the objects, or a receiver that keeps none.
+"""The protocol of what a watcher writes to: a cache that keeps the objects, or a receiver that does not.
 
-A sink that keeps nothing costs nothing an object; it gets a relist in full and finds out itself what was removed. One
-for which an object that cannot be read is not as good as none raises `GarbledError`, and the watch is tried again.
+A sink without a cache costs no memory per object; it gets relists in full and has to find removed objects itself. A
+sink that cannot ignore an unreadable object raises `GarbledError`, and the watch is retried.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ V = TypeVar("V")
 
 
 class SinkListing(Protocol[V]):
-    """A list on its way in. One that is given up is not heard of again."""
+    """A list that is being received. An abandoned one gets no further calls."""
 
     def put(self, obj: V) -> None: ...
 
     def leave_out(self, unreadable: UnreadableObject) -> None:
-        """The list has an object that cannot be read."""
+        """The list has an unreadable object."""
 
     def swap(self, version: int) -> list[Change[V]]:
-        """The list is complete: the state at this version. The watcher notifies of the changes returned."""
+        """The list is complete: the state at this version. The watcher delivers the returned changes."""
 
 
 class Sink(Protocol[V]):
-    """Written by one watcher, in the order of the server. The watcher notifies of a change
-    that is returned; None means nothing new.
+    """Written by one watcher, in the order of the server. The watcher delivers the returned change; None means no
+    change.
     """
 
     @property
     def version(self) -> int:
-        """The newest that was seen: where a watch goes on."""
+        """The newest resource version that was seen, at which a watch resumes."""
 
     def listing(self) -> SinkListing[V]:
-        """A list begins: it is asked for after this."""
+        """A list starts; it is requested after this call."""
 
     def put(self, obj: V) -> Change[V] | None: ...
 
     def remove(self, obj: V) -> Change[V] | None: ...
 
     def leave_out(self, unreadable: UnreadableObject) -> Change[V] | None:
-        """An object has become one that cannot be read, or one that cannot be read is gone."""
+        """An object has become unreadable, or an unreadable object was deleted."""
 
     def advance(self, version: int) -> None:
-        """Everything up to this version was sent."""
+        """All events up to this version were received."""

@@ -1,6 +1,6 @@
-"""What is watched, and through what: a collection with its selectors, and the part of a client that reads it.
+"""The source of a watch: a collection with its selectors, and the part of a client that reads it.
 
-A source is a value, so those who name the same one can share a watch.
+A source is a value, so that readers of equal sources share a watch.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _METADATA = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 
 
 def accept_metadata(kind: str) -> str:
-    """The Accept header for `PartialObjectMetadata` or `PartialObjectMetadataList`; who has neither sends all."""
+    """The Accept header for `PartialObjectMetadata` or `PartialObjectMetadataList`; a server without them sends all."""
     return _METADATA.format(kind)
 
 
 class Api(Protocol):
-    """What a watcher needs of a client."""
+    """The part of a client that a watcher needs."""
 
     async def fetch(
         self, method: str, path: str, query: Mapping[str, object] | None = None, *, accept: str = ""
@@ -30,7 +30,7 @@ class Api(Protocol):
 
 
 class Place(NamedTuple):
-    """What a path is about, whatever its version: a collection of a group, in one namespace or in none."""
+    """The collection of a path, without its version: group, plural and namespace."""
 
     group: str
     plural: str
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 def place_of(path: str) -> Place:
-    """Of a collection, an object or a subresource."""
+    """The place of the path of a collection, an object or a subresource."""
     parts = path.split("/")
     group, rest = ("", parts[3:]) if parts[1:2] == ["api"] else ("".join(parts[2:3]), parts[4:])
     namespace = ""
@@ -52,14 +52,14 @@ _source_place = lru_cache(maxsize=1024)(place_of)
 
 @dataclass(slots=True, frozen=True)
 class Source:
-    """Which objects: a collection's path, all of it or one namespace's, and what the server selects of it."""
+    """The path of a collection, of all namespaces or of one, with its selectors."""
 
     path: str
     label_selector: str = ""
     field_selector: str = ""
     is_metadata_only: bool = False
     skips_status: bool = False
-    """For readers that keep no field of a status: a plane leaves out status writes, other servers send them."""
+    """For readers that ignore the status: a plane does not send status changes, other servers do."""
 
     @property
     def place(self) -> Place:
@@ -67,7 +67,7 @@ class Source:
 
     @property
     def is_whole(self) -> bool:
-        """Every object of the place is in it."""
+        """Whether there are no selectors."""
         return not self.label_selector and not self.field_selector
 
     def query(self) -> dict[str, object]:

@@ -133,7 +133,7 @@ async def test_resources_are_left_alone_before_their_kind_is_gone(
         await eventually(lambda: is_gone(client, f"{TYPES}/note"))
     told = caplog.messages
     assert told.index("stopped controller for kind") < told.index("deleted all instances of definition")
-    assert "repeated" not in told
+    assert "actions had no effect" not in told
 
 
 async def test_a_changed_type_is_looked_at_by_its_resources(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ async def test_actions_that_bring_nothing_about_are_warned_of_once_for_as_long_a
     shop: Shop, widgets: Widgets, caplog: pytest.LogCaptureFixture
 ) -> None:
     def warnings() -> list[tuple[str, str]]:
-        found = [each for each in caplog.records if each.message == "repeated"]
+        found = [each for each in caplog.records if each.message == "actions had no effect; retrying"]
         return [(each.levelname, getattr(each, "actions", "")) for each in found]
 
     async with shop.managed(widgets):

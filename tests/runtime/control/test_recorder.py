@@ -74,7 +74,7 @@ async def test_what_was_recorded_is_written_while_it_runs(plane: Plane) -> None:
 
 
 @pytest.mark.parametrize("is_flushed_between", [True, False])
-async def test_what_is_said_again_is_counted_and_not_written_anew(plane: Plane, is_flushed_between: bool) -> None:
+async def test_a_repeated_event_is_counted_and_not_written_again(plane: Plane, is_flushed_between: bool) -> None:
     recorder = Recorder(plane.client, "gitops")
     for _ in range(5):
         recorder.record(WEB, "Normal", "Pulled", "main")
@@ -112,7 +112,7 @@ async def test_a_repeat_counts_all_that_waited(plane: Plane) -> None:
     assert [each["count"] for each in await events(plane)] == [6]
 
 
-async def test_what_is_said_often_enough_stays_one_event(plane: Plane) -> None:
+async def test_an_event_that_repeats_often_stays_one_event(plane: Plane) -> None:
     recorder = Recorder(plane.client, "gitops", same_within_s=0.5)
     for _ in range(4):
         recorder.record(WEB, "Normal", "Pulled", "main")
@@ -121,7 +121,7 @@ async def test_what_is_said_often_enough_stays_one_event(plane: Plane) -> None:
     assert [each["count"] for each in await events(plane)] == [4]
 
 
-async def test_what_was_last_said_long_ago_is_written_anew(plane: Plane) -> None:
+async def test_an_event_that_was_last_recorded_long_ago_is_written_again(plane: Plane) -> None:
     recorder = Recorder(plane.client, "gitops", same_within_s=0.05)
     for _ in range(2):
         recorder.record(WEB, "Normal", "Pulled", "main")
@@ -130,7 +130,7 @@ async def test_what_was_last_said_long_ago_is_written_anew(plane: Plane) -> None
     assert [each["count"] for each in await events(plane)] == [1, 1]
 
 
-async def test_an_event_that_has_expired_is_written_anew(plane: Plane) -> None:
+async def test_an_expired_event_is_written_again(plane: Plane) -> None:
     recorder = Recorder(plane.client, "gitops")
     recorder.record(WEB, "Normal", "Pulled", "main")
     await recorder.flush()
@@ -141,7 +141,7 @@ async def test_an_event_that_has_expired_is_written_anew(plane: Plane) -> None:
     assert [each["count"] for each in await events(plane)] == [1]
 
 
-async def test_an_object_that_says_too_much_is_rationed_and_others_are_not(plane: Plane) -> None:
+async def test_an_object_with_too_many_events_is_rate_limited_and_others_are_not(plane: Plane) -> None:
     recorder = Recorder(plane.client, "gitops", ration=Breaker(burst=3, refill_s=300))
     for turn in range(10):
         recorder.record(WEB, "Normal", "Pulled", f"commit {turn}")
@@ -151,7 +151,7 @@ async def test_an_object_that_says_too_much_is_rationed_and_others_are_not(plane
     assert (told, recorder.dropped) == (["db", "web", "web", "web"], 7)
 
 
-async def test_what_a_ration_held_back_is_in_the_next_count(plane: Plane) -> None:
+async def test_the_next_count_includes_events_that_were_rate_limited(plane: Plane) -> None:
     recorder = Recorder(plane.client, "gitops", ration=Breaker(burst=1, refill_s=0.2))
     for _ in range(4):
         recorder.record(WEB, "Normal", "Pulled", "main")
@@ -163,7 +163,7 @@ async def test_what_a_ration_held_back_is_in_the_next_count(plane: Plane) -> Non
     assert (recorder.written, recorder.dropped) == (2, 0)
 
 
-async def test_what_waits_is_bounded() -> None:
+async def test_the_number_of_waiting_events_is_bounded() -> None:
     recorder = Recorder(Client(DeadTransport()), "gitops", most_waiting=10)
     for turn in range(25):
         recorder.record(WEB, "Normal", "Pulled", f"commit {turn}")

@@ -97,7 +97,7 @@ async def test_a_receipt_with_an_unknown_field_fails_the_look_and_keeps_what_is_
     await client.create(path(), widget("a", mode="run"))
     await eventually(lambda: client.get(path("a")), lambda obj: condition_of(obj, "Ready").get("status") == "True")
     assert (await client.get(path("a")))["status"]["run"] == "run-1"
-    assert ['has no field "runs"' in str(getattr(each, "error", "")) for each in caplog.records] == [True]
+    assert ['has no field "runs"' in str(getattr(each, "reason", "")) for each in caplog.records] == [True]
 
 
 async def test_a_dry_run_tells_of_an_unknown_field(client: Client) -> None:

@@ -98,7 +98,7 @@ def test_work_that_fails_is_retried_later_each_time_and_no_error_ends_a_worker(
     ],
     ids=["429", "503", "503 without a time", "no longer than is sensible"],
 )
-def test_a_server_that_asks_for_patience_gets_it(error: ApiError, tried_again_at: float) -> None:
+def test_the_retry_after_of_a_server_is_honoured(error: ApiError, tried_again_at: float) -> None:
     script = Script(error)
 
     @virtual_time
@@ -156,7 +156,7 @@ async def test_closing_cancels_what_takes_too_long() -> None:
 
 
 @virtual_time
-async def test_workers_that_are_cancelled_let_go_of_their_keys() -> None:
+async def test_cancelled_workers_release_their_keys() -> None:
     async def handle(key: str) -> None:
         await asyncio.sleep(3600)
 

@@ -276,11 +276,11 @@ async def test_a_cache_that_nobody_fills_any_more_is_not_waited_for() -> None:
 @virtual_time
 async def test_what_may_not_be_written_never_reaches_the_server() -> None:
     async with watching() as at:
-        refusals = iter(["", "this process does not lead", ""])
+        refusals = iter(["", "this process is not the leader", ""])
         scope = Scope(lambda: next(refusals))
         with writing_in(scope):
             await at.client.fetch("POST", SHOP)
-            with pytest.raises(RefusedWriteError, match=f"PATCH {SHOP}/a was not sent: this process does not lead"):
+            with pytest.raises(RefusedWriteError, match=f"PATCH {SHOP}/a was not sent: this process is not the leader"):
                 await at.client.fetch("PATCH", f"{SHOP}/a")
             await at.client.fetch("GET", SHOP)
             await at.client.fetch("DELETE", f"{SHOP}/a")
