@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
     from homeostat.runtime.manager import Manager
-    from homeostat.runtime.setup import Setup
+    from homeostat.runtime.setup import OperatorModule, Setup
 
 log = logging.getLogger(__name__)
 
@@ -116,10 +116,8 @@ class Supervisor:
         self._tried.set()
         if not await self._woken():
             return
-        # An import takes some tenths of a second, which would hold up everybody else in this process.
-        manager_type = await asyncio.to_thread(_import_manager)
-        load = self.description.load
-        module = await asyncio.to_thread(load) if self.description.wakes else load()
+        # The import of a sleeping operator takes some tenths of a second and must not block the event loop.
+        manager_type, module = await asyncio.to_thread(self._load) if self.description.wakes else self._load()
         manager = manager_type(
             self._client,
             leases=self._leases,
@@ -132,6 +130,12 @@ class Supervisor:
         self.manager = manager
         if not self._stopping.is_set():
             await manager.run()
+
+    def _load(self) -> tuple[type[Manager], OperatorModule]:
+        """Imports the operator, and with the first one that is awake also the controller runtime."""
+        from homeostat.runtime.manager import Manager
+
+        return Manager, self.description.load()
 
     async def _woken(self) -> bool:
         """Returns True when the operator is awake, and False when it has to stop."""
@@ -181,10 +185,3 @@ class Figures:
         from homeostat.runtime.telemetry.metrics import Metrics
 
         return Metrics.joined(running).collect()
-
-
-def _import_manager() -> type[Manager]:
-    """The runtime itself is imported with the first operator that is awake."""
-    from homeostat.runtime.manager import Manager
-
-    return Manager
