@@ -27,7 +27,8 @@ from homeostat.edge.timer import StateTimer
 log = logging.getLogger(__name__)
 
 # Input is parsed in slices, so that one packet of tiny requests does not become thousands of them at once.
-SLICE = 16 * 1024
+SLICE = 2 * 1024
+BODY_SLICE = 64 * 1024
 # Beyond this the transport calls pause_writing.
 WRITE_HIGH_WATER = 64 * 1024
 
@@ -40,25 +41,9 @@ _FULL = -3
 
 class Connection(asyncio.Protocol):
     __slots__ = (
-        "_is_busy",
-        "_is_closing",
-        "_is_full",
-        "_is_last",
-        "_is_lingering",
-        "_is_paused",
-        "_is_serving",
-        "_least_unread",
-        "_outgoing",
-        "_parser",
-        "_request",
-        "_service",
-        "_stream",
-        "_task",
-        "_timer",
-        "_track",
-        "_transport",
-        "_unparsed",
-        "counters",
+        "_is_busy", "_is_closing", "_is_full", "_is_last", "_is_lingering", "_is_paused", "_is_queued", "_is_serving",
+        "_least_unread", "_outgoing", "_parser", "_request", "_service", "_stream", "_task", "_timer", "_track",
+        "_transport", "_unparsed", "counters",
     )  # fmt: skip
 
     _transport: asyncio.Transport
@@ -72,9 +57,10 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Future[Answer] | None = None
         self._stream: HttpStream | None = None
         self._outgoing: Iterator[bytes | memoryview] | None = None
-        self._unparsed = b""
+        self._unparsed: memoryview | None = None
         self._is_busy = False
         self._is_serving = False
+        self._is_queued = False
         self._is_full = False
         self._is_paused = False
         self._is_closing = False
@@ -100,11 +86,13 @@ class Connection(asyncio.Protocol):
         self.counters.bytes_in += len(data)
         if self._is_closing:
             return
-        if self._unparsed or len(data) > SLICE:
-            self._feed(self._unparsed + data if self._unparsed else data)
+        if self._unparsed is not None:
+            self._unparsed = memoryview(bytes(self._unparsed) + data)
+        elif len(data) > SLICE:
+            self._unparsed = memoryview(data)
         else:
             self._parser.feed(data)
-            self._serve()
+        self._serve()
 
     def eof_received(self) -> None:
         self._disconnect()
@@ -131,48 +119,56 @@ class Connection(asyncio.Protocol):
 
     # Reading.
 
-    def _feed(self, data: bytes) -> None:
-        view = memoryview(data)
-        at = 0
-        while at < len(view) and not self._is_closing:
-            self._parser.feed(view[at : at + SLICE])
-            at += SLICE
-            self._serve()
-            if self._parser.is_backlogged:
-                break
-        self._unparsed = bytes(view[at:])
+    def _parse(self, unparsed: memoryview) -> None:
+        """Parse until a request is complete, or while one is being answered until enough wait behind it."""
+        parser = self._parser
+        while unparsed and not (parser.is_backlogged if self._is_busy else parser.arrived):
+            size = BODY_SLICE if parser.in_body else SLICE
+            parser.feed(unparsed[:size])
+            unparsed = unparsed[size:]
+        self._unparsed = unparsed or None
 
     def _pace_reading(self) -> None:
-        """Stop reading while enough requests wait to be answered; resume afterwards."""
-        is_backlogged = self._parser.is_backlogged
-        if is_backlogged and not self._is_paused:
+        """Stop reading while requests wait for a turn, or too many for an answer; resume afterwards."""
+        is_enough = self._is_queued or self._unparsed is not None or self._parser.is_backlogged
+        if is_enough and not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
-        elif self._is_paused and not is_backlogged:
+        elif self._is_paused and not is_enough:
             self._is_paused = False
             self._transport.resume_reading()
-            if self._unparsed:
-                unparsed, self._unparsed = self._unparsed, b""
-                self._feed(unparsed)
 
     # Answering.
 
     def _serve(self) -> None:
-        """Answer requests that have arrived, until one takes time or the client stops reading."""
-        if self._is_serving:
+        """Answer the next request, unless one is being answered or the client does not read."""
+        if self._is_serving or self._is_queued:
             return
         self._is_serving = True
+        if self._unparsed is not None:
+            self._parse(self._unparsed)
         arrived = self._parser.arrived
-        while arrived and not (self._is_busy or self._is_full or self._is_closing):
+        if arrived and not (self._is_busy or self._is_full or self._is_closing):
             self._answer(arrived.popleft())
         self._is_serving = False
         if self._is_closing:
             return
-        if arrived or self._is_paused:
+        if arrived or self._unparsed is not None or self._is_paused:
+            self._queue_next()
             self._pace_reading()
-        if not self._is_busy and self._parser.awaits_continue:
+        if self._parser.awaits_continue and not (self._is_busy or arrived):
             self._parser.awaits_continue = False
             self._transport.write(CONTINUE)
+
+    def _queue_next(self) -> None:
+        """Let the next request wait for its turn, if it could be answered now."""
+        if (self._parser.arrived or self._unparsed is not None) and not (self._is_busy or self._is_full):
+            self._is_queued = True
+            self._service.turns.add(self)
+
+    def take_turn(self) -> None:
+        self._is_queued = False
+        self._serve()
 
     def _answer(self, request: Request | Refusal) -> None:
         if type(request) is Refusal:
@@ -358,6 +354,7 @@ class Connection(asyncio.Protocol):
         """The client is gone: cancel what runs for it."""
         self._is_closing = True
         self._outgoing = None
+        self._unparsed = None
         if self._task is not None:
             self._task.cancel()
         if self._stream is not None:

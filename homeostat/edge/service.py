@@ -10,6 +10,7 @@ from homeostat.edge.limits import Limits
 from homeostat.edge.metrics.counters import Counters
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
+from homeostat.edge.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -26,13 +27,14 @@ def plain_refusal(status: int, message: str) -> Reply:
 
 
 class Service:
-    __slots__ = ("counters", "handler", "is_stopping", "limits", "loop", "refuse", "tasks")
+    __slots__ = ("counters", "handler", "is_stopping", "limits", "loop", "refuse", "tasks", "turns")
 
     def __init__(self, handler: Handler, limits: Limits, refuse: Refuse) -> None:
         self.handler = handler
         self.limits = limits
         self.refuse = refuse
         self.loop = asyncio.get_running_loop()
+        self.turns = Turns(self.loop)
         self.counters = Counters()
         self.is_stopping = False
         self.tasks: set[asyncio.Future[Answer]] = set()

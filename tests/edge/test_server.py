@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections import Counter
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -374,3 +376,48 @@ async def test_nothing_is_logged_for_what_peers_do_wrong(caplog: pytest.LogCaptu
                 client.send(data)
                 await client.rest()
     assert caplog.records == []
+
+
+async def test_a_client_that_pipelines_does_not_delay_others() -> None:
+    order: list[str] = []
+
+    def handler(request: Request) -> Reply:
+        order.append(request.path)
+        return Reply(200)
+
+    async with running(handler) as server, connected(server) as greedy, connected(server) as other:
+        await other.get("/before")
+        greedy.send(b"GET /greedy HTTP/1.1\r\nHost:\r\n\r\n" * 20_000)
+        reading = asyncio.create_task(greedy.reader.read(-1))
+        await eventually(lambda: len(order) > 1)
+        answered = len(order)
+        await other.get("/other")
+        assert order.index("/other") - answered < 1_000
+        reading.cancel()
+
+
+async def test_all_of_many_clients_that_pipeline_advance_together() -> None:
+    counts: Counter[str] = Counter()
+    spread: list[int] = []
+
+    def handler(request: Request) -> Reply:
+        counts[request.path] += 1
+        if counts.total() == 2_000:
+            spread.extend(counts.values())
+        return Reply(200)
+
+    async with running(handler) as server, AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(connected(server)) for _ in range(8)]
+        for number, client in enumerate(clients):
+            client.send(b"GET /%d HTTP/1.1\r\nHost:\r\n\r\n" % number * 1_000)
+        for client in clients:
+            for _ in range(1_000):
+                assert (await client.answer()).status == 200
+    assert max(spread) - min(spread) < 200
+
+
+async def test_requests_pipelined_before_the_end_of_the_input_are_answered() -> None:
+    async with running(echo) as server, connected(server) as client:
+        client.send(b"".join(b"GET /%d HTTP/1.1\r\nHost:\r\n\r\n" % number for number in range(200)))
+        client.writer.write_eof()
+        assert (await client.rest()).count(b"HTTP/1.1 200 OK") == 200

@@ -1,0 +1,53 @@
+"""Shares the event loop fairly between connections that have several requests waiting.
+
+A connection answers one request when its data arrives. The requests that the client pipelined behind it wait here. In
+one turn of the loop the queued connections answer one request each, round and round, up to a number of requests and a
+time; then the loop serves all other connections before the next turn. So nobody waits longer than one turn, however
+many requests others have pipelined.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from time import perf_counter
+from typing import Protocol
+
+MOST_REQUESTS = 64
+"""Answered in one turn."""
+LONGEST_S = 0.005
+"""How long one turn may take; the request that exceeds it is finished."""
+
+
+class Waiting(Protocol):
+    """A connection whose next request can be answered at once."""
+
+    def take_turn(self) -> None:
+        """Answer one request, and `add` the connection again if more of them wait."""
+
+
+class Turns:
+    __slots__ = ("_is_scheduled", "_loop", "_queue")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._queue: deque[Waiting] = deque()
+        self._is_scheduled = False
+
+    def add(self, connection: Waiting) -> None:
+        self._queue.append(connection)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._loop.call_soon(self._run)
+
+    def _run(self) -> None:
+        ends_at = perf_counter() + LONGEST_S
+        queue = self._queue
+        for _ in range(MOST_REQUESTS):
+            queue.popleft().take_turn()
+            if not queue:
+                self._is_scheduled = False
+                return
+            if perf_counter() >= ends_at:
+                break
+        self._loop.call_soon(self._run)
