@@ -52,6 +52,7 @@ def _hosted(plane: Plane, supervisor: Supervisor) -> _Hosted:
         is_open=settings.is_open,
         identity=lambda: supervisor.manager.identity if supervisor.manager is not None else "",
         leases=LEASES if settings.is_shared else "",
+        private=plane.private,
         figures=Figures(plane.app.metrics.include),
     )
     return _Hosted(supervisor, surroundings)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 from homeostat.client.base import Client
 from homeostat.client.in_process import InProcess
 from homeostat.edge.server import Server
+from homeostat.plane.private_secrets import StoreSecrets
 from homeostat.plane.settings import Settings
 from homeostat.plane.storage import PlaneStore
 from homeostat.runtime.faces.hosting import ServedFace
@@ -38,6 +40,11 @@ class Plane:
         self.client = Client(InProcess(app.handle, {"user": SELF}))
         self.server: Server | None = None
         self.faces: tuple[ServedFace, ...] = ()
+
+    @cached_property
+    def private(self) -> StoreSecrets:
+        """Secrets of the faces."""
+        return StoreSecrets(self.store, self.settings.data / "seal.key")
 
     @property
     def url(self) -> str:

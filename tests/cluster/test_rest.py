@@ -9,6 +9,7 @@ import pytest
 
 from homeostat.operators import actions
 from homeostat.operators.actions.plugins.catalog import ACTIONS
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.web.actions.access import KINDS as FACE_KINDS
@@ -34,9 +35,10 @@ async def rest(real_api: Server, shelf: World) -> AsyncIterator[Api]:
     await install(client, (*actions.KINDS, *FACE_KINDS))
     manager = Manager(client, namespace=namespace, environment={})
     manager.add("actions", actions.register)
+    private = NamespaceSecrets(client, namespace)
     async with (
         manager.running(),
-        serve_rest(client, namespace=namespace, environment={}, is_open=True) as server,
+        serve_rest(client, private, namespace=namespace, environment={}, is_open=True) as server,
         aiohttp.ClientSession() as session,
     ):
         yield Api(session, f"http://127.0.0.1:{server.port}")

@@ -15,6 +15,7 @@ from homeostat.edge.routes import Routes
 from homeostat.edge.server import Answer, serve
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.runtime.installation import install
 from homeostat.web.actions.access import KINDS
 from homeostat.web.actions.app import refuse
@@ -78,12 +79,19 @@ class Face(NamedTuple):
 
 @asynccontextmanager
 async def open_face(
-    client: Client, environment: Mapping[str, str], *, cost: Cost = CHEAP, namespace: str = "default"
+    client: Client,
+    environment: Mapping[str, str],
+    *,
+    cost: Cost = CHEAP,
+    namespace: str = "default",
+    own: str = "kube-system",
 ) -> AsyncIterator[Face]:
+    """`own` is the namespace of the process, which holds keys and password hashes."""
     await install(client, KINDS)
+    private = NamespaceSecrets(client, own)
     gate = ReviewGate(client, namespace=namespace, kinds=kinds_of_types())
     async with (
-        open_identity(client, gate=gate, namespace=namespace, environment=environment, cost=cost) as identity,
+        open_identity(client, private, gate=gate, namespace=namespace, environment=environment, cost=cost) as identity,
         open_hooks(client, gate=identity.gate, namespace=namespace, environment=environment) as hooks,
         aiohttp.ClientSession() as session,
     ):

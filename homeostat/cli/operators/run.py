@@ -159,7 +159,7 @@ async def _run(choice: Choice) -> None:
         else:
             await refuse_hosted(client, choice.operators, leases=leases)
             await check_lease_namespace(client, leases)
-            served = await _serve_faces(stack, client, manager, choice, leases)
+            served = await _serve_faces(stack, client, manager, choice, leases=leases, own_namespace=endpoint.namespace)
             await _operate(stack, manager, choice, endpoint, served, asleep)
 
 
@@ -193,9 +193,10 @@ async def _may_sleep(client: Client, description: Description, namespace: str) -
 
 
 async def _serve_faces(
-    stack: AsyncExitStack, client: Client, manager: Manager, choice: Choice, leases: str
+    stack: AsyncExitStack, client: Client, manager: Manager, choice: Choice, *, leases: str, own_namespace: str
 ) -> tuple[ServedFace, ...]:
     from homeostat.runtime.faces.face import Figures, Surroundings
+    from homeostat.runtime.faces.private import NamespaceSecrets
 
     if choice.faces is None:
         return ()
@@ -208,6 +209,7 @@ async def _serve_faces(
             is_open=is_open,
             identity=lambda: manager.identity,
             leases=leases,
+            private=NamespaceSecrets(client, choice.leases or own_namespace or "default"),
             figures=figures,
         )
 

@@ -26,6 +26,7 @@ from homeostat.edge.metrics.exposition import Collector
 from homeostat.edge.server import Handler
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
+from homeostat.runtime.faces.private import PrivateSecrets
 
 PORT: Final = 8000
 """The port that the faces of a process share by default."""
@@ -62,6 +63,8 @@ class Surroundings:
     """The identity of this process in the leader election of the face's operator; empty if there is none."""
     leases: str
     """The namespace of the Leases; empty where there is no election."""
+    private: PrivateSecrets = field(repr=False)
+    """Secrets that the app keeps for itself, out of reach of its users."""
     figures: Figures
 
 
@@ -78,7 +81,7 @@ class FaceRules:
     namespace: tuple[JsonObject, ...] = ()
     """In the namespace that it serves."""
     leases: tuple[JsonObject, ...] = ()
-    """In the namespace of the Leases."""
+    """In the namespace of the process itself, which has its Leases and its private secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

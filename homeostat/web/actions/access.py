@@ -32,12 +32,17 @@ _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     rule(GROUP, ["restusers/status"], ["patch"]),
     rule(GROUP, ["reconciliations"], ["get", "list"]),
     rule(GROUP, ["runoutputs"], ["get"]),
-    # Hashes of passwords and the key of tokens; the numbers that were given out.
-    rule("", ["secrets"], ["get", "create", "patch", "delete"]),
+    # Credentials that earlier versions kept here are moved to the namespace of the process.
+    rule("", ["secrets"], ["get", "delete"]),
+    # The last assigned numbers.
     rule("", ["configmaps"], ["get", "create", "update"]),
 )
-# Which process leads is read from the Leases.
-_LEASES: Final[tuple[JsonObject, ...]] = (rule("coordination.k8s.io", ["leases"], ["list"]),)
-RULES: Final = FaceRules(cluster=_CLUSTER, namespace=_NAMESPACE, leases=_LEASES)
+_OWN: Final[tuple[JsonObject, ...]] = (
+    # Which process leads is read from the Leases.
+    rule("coordination.k8s.io", ["leases"], ["list"]),
+    # Password hashes and the key that signs tokens.
+    rule("", ["secrets"], ["get", "create", "delete"]),
+)
+RULES: Final = FaceRules(cluster=_CLUSTER, namespace=_NAMESPACE, leases=_OWN)
 KINDS: Final = (*IDENTITY_KINDS, REST_WEBHOOK)
 """The kinds of the face, beside those of its operator."""

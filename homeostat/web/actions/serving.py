@@ -13,6 +13,7 @@ from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.server import Handler, Server, serve
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.face import Surroundings
+from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import open_events
 from homeostat.web.actions.face import Face
@@ -66,6 +67,7 @@ async def open_face(
 @asynccontextmanager
 async def open_rest(
     client: Client,
+    private: PrivateSecrets,
     *,
     namespace: str,
     environment: Mapping[str, str],
@@ -81,7 +83,7 @@ async def open_rest(
             index, ids = await stack.enter_async_context(open_index(client, namespace=namespace))
             gate: Gate = OpenGate() if is_open else _review_gate(client, namespace, index)
             people = await stack.enter_async_context(
-                open_identity(client, gate=gate, is_open=is_open, namespace=namespace, environment=environment)
+                open_identity(client, private, gate=gate, is_open=is_open, namespace=namespace, environment=environment)
             )
             hooks = await stack.enter_async_context(
                 open_hooks(client, gate=people.gate, namespace=namespace, environment=environment)
@@ -113,6 +115,7 @@ def _review_gate(client: Client, namespace: str, index: ResourceIndex) -> Gate:
 @asynccontextmanager
 async def serve_rest(
     client: Client,
+    private: PrivateSecrets,
     *,
     namespace: str,
     environment: Mapping[str, str],
@@ -129,6 +132,7 @@ async def serve_rest(
     """
     async with open_rest(
         client,
+        private,
         namespace=namespace,
         environment=environment,
         is_open=is_open,
@@ -148,6 +152,7 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
     """Opens the face that the operator declares."""
     async with open_rest(
         surroundings.client,
+        surroundings.private,
         namespace=surroundings.namespace,
         environment=surroundings.environment,
         is_open=surroundings.is_open,

@@ -1,8 +1,8 @@
 """The kinds RestUser and RestRole: who may use the HTTP apps of a process, and what a role allows.
 
 No controller reconciles them, but they can be declared with kubectl like any object. The name of the object is the user
-name; the `id` of REST clients is a label. The objects hold no secrets: the hash of a password is in a Secret that the
-user refers to.
+name; the `id` of REST clients is a label. The objects hold no secrets: a password hash is stored elsewhere, under
+a name that the user refers to.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RestUserSpec(_Part, frozen=True):
     is_admin: bool = False
     is_suspended: bool = False
     role: Annotated[Text, Meta(description="The name of a RestRole. Without one, the user may only log in.")] = ""
-    password_secret: Annotated[Text, Meta(description="The Secret that holds the hash of the password.")] = ""
+    password_secret: Annotated[Text, Meta(description="The name of the stored password hash. Set by the API.")] = ""
     tokens_after: Annotated[
         float, Meta(ge=0, description="Tokens issued before this time are invalid; in seconds since 1970.")
     ] = 0.0

@@ -1,6 +1,6 @@
 """Users, roles and login of the REST API, assembled over a client.
 
-async with open_identity(client, gate=ReviewGate(...), namespace="default", environment=os.environ) as identity:
+async with open_identity(client, private, gate=gate, namespace="default", environment=os.environ) as identity:
     identity.add_routes(routes.add)
     caller = await identity.gate.identify(request)
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -18,11 +18,13 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.cache.informer import Informers
+from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.identity.credentials.hashes import Hashes
+from homeostat.web.identity.credentials.migration import migrate
 from homeostat.web.identity.credentials.password import DEFAULT_COST, Cost, Passwords
 from homeostat.web.identity.credentials.throttle import Throttle
 from homeostat.web.identity.credentials.token import Tokens, expiry_hours, load_key
-from homeostat.web.identity.first_admin import FirstAdmin, first_admin, make_first_admin
+from homeostat.web.identity.first_admin import first_admin, make_first_admin
 from homeostat.web.identity.jwt_gate import JwtGate
 from homeostat.web.identity.ldap.directory import read_directory, sync_interval_s
 from homeostat.web.identity.ldap.sync import Directory, Sync
@@ -101,26 +103,26 @@ class Identity:
                 async with asyncio.timeout(_READY_WITHIN_S):
                     await self._is_settled.wait()
             except TimeoutError as error:
-                raise RefusalError(
-                    503, "the first administrator does not exist yet; try again in a few seconds"
-                ) from error
+                raise RefusalError(503, "logins are not possible yet; try again in a few seconds") from error
 
-    async def settle(self, wanted: FirstAdmin | None) -> None:
-        """Creates the first administrator as soon as the server is reachable."""
-        while wanted is not None:
-            try:
-                await self._registers.ready()
-                await make_first_admin(self._registers, self.users, wanted)
-                break
-            except (ApiError, UnreachableError, RefusalError) as error:
-                log.warning("failed to create first administrator; retrying", extra={"reason": str(error)})
-                await asyncio.sleep(_RETRY_AFTER_S)
+    async def settle(self, steps: Sequence[Callable[[], Awaitable[None]]]) -> None:
+        """Takes the steps that logins wait for, each as soon as the server is reachable."""
+        for step in steps:
+            while True:
+                try:
+                    await self._registers.ready()
+                    await step()
+                    break
+                except (ApiError, UnreachableError, RefusalError) as error:
+                    log.warning("failed to prepare logins; retrying", extra={"reason": str(error)})
+                    await asyncio.sleep(_RETRY_AFTER_S)
         self._is_settled.set()
 
 
 @asynccontextmanager
 async def open_identity(
     client: Client,
+    private: PrivateSecrets,
     *,
     gate: Gate,
     namespace: str,
@@ -128,19 +130,30 @@ async def open_identity(
     is_open: bool = False,
     cost: Cost = DEFAULT_COST,
 ) -> AsyncIterator[Identity]:
-    """`SettingError` if an environment variable is invalid. Users are loaded in the background."""
+    """`private` holds keys and password hashes. `SettingError` if an environment variable is invalid. Users are loaded
+    in the background.
+    """
     wanted = first_admin(environment)
-    tokens = Tokens(await load_key(client, namespace, environment), hours=expiry_hours(environment))
+    tokens = Tokens(await load_key(private, environment), hours=expiry_hours(environment))
     directory, interval_s = read_directory(environment), sync_interval_s(environment)
-    informers, passwords, hashes = Informers(client), Passwords(cost), Hashes(client, namespace)
+    informers, passwords, hashes = Informers(client), Passwords(cost), Hashes(private)
     registers = make_registers(client, informers, namespace=namespace)
+    registers.users.add_handler(hashes.on_change)
     identity = Identity(
         registers, tokens, gate, hashes=hashes, passwords=passwords, directory=directory, is_open=is_open
     )
-    work = [informers.run(), registers.users.numbering(), registers.roles.numbering()]
+
+    async def move_credentials() -> None:
+        await migrate(client, namespace, private, await registers.users.fresh())
+
+    async def add_first_admin() -> None:
+        if wanted is not None:
+            await make_first_admin(registers, identity.users, wanted)
+
+    work = [informers.run(), registers.users.numbering(), registers.roles.numbering(), hashes.collect()]
     async with asyncio.TaskGroup() as tasks:
         running: list[asyncio.Task[None]] = [tasks.create_task(each) for each in work]
-        running.append(tasks.create_task(identity.settle(wanted)))
+        running.append(tasks.create_task(identity.settle((move_credentials, add_first_admin))))
         running.append(tasks.create_task(identity.sync.regularly(interval_s)))
         try:
             yield identity

@@ -64,7 +64,6 @@ class Users:
         except ApiError as error:
             await self._hashes.delete(secret)
             raise taken(username) if isinstance(error, AlreadyExistsError) else error from error
-        await self._hashes.set_owner(user)
         return user
 
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -93,7 +92,6 @@ class Users:
             await self._hashes.delete(secret)
             raise
         if secret:
-            await self._hashes.set_owner(changed)
             await self._hashes.delete(user.spec.password_secret)
         return self._reply(200, changed)
 

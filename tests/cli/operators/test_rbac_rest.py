@@ -18,6 +18,7 @@ from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.operators.actions.types.naming import kind_name, plural_of
 from homeostat.operators.policy.api import KINDS as POLICY_KINDS
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
@@ -107,7 +108,8 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
     manager.add("actions", actions.register)
     async with manager.running(), acting_as(api, space, ACCOUNT) as client:
         own = client.over(lambda transport: Noting(transport, used, refused))
-        async with serve_rest(own, namespace=space, environment=ADMIN, is_open=False, leases=space) as server:
+        private = NamespaceSecrets(own, space)
+        async with serve_rest(own, private, namespace=space, environment=ADMIN, is_open=False, leases=space) as server:
             nobody = Caller(f"http://127.0.0.1:{server.port}", session)
             admin = await eventually(lambda: nobody.login("admin", "correct horse"))
             await keep_people(admin, nobody)

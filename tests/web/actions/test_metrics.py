@@ -13,6 +13,7 @@ import pytest
 
 from homeostat.client.base import Client
 from homeostat.edge.metrics.exposition import exposition
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.testing.eventually import eventually
 from homeostat.web.actions.serving import serve_rest
 from homeostat.web.kit.metrics import RestFigures
@@ -28,8 +29,9 @@ def figures() -> RestFigures:
 
 @pytest.fixture
 async def counted(client: Client, figures: RestFigures) -> AsyncIterator[Api]:
+    private = NamespaceSecrets(client, "kube-system")
     async with (
-        serve_rest(client, namespace="default", environment={}, is_open=True, figures=figures) as server,
+        serve_rest(client, private, namespace="default", environment={}, is_open=True, figures=figures) as server,
         aiohttp.ClientSession() as session,
     ):
         yield Api(session, f"http://127.0.0.1:{server.port}")

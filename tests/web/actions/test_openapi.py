@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from homeostat.client.base import Client
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.web.actions import answers
 from homeostat.web.actions.operations import OPERATIONS
 from homeostat.web.actions.serving import serve_rest
@@ -29,8 +30,9 @@ CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,re
 @pytest.fixture
 async def whole(client: Client) -> AsyncIterator[Api]:
     """All pages, as they are served to users."""
+    private = NamespaceSecrets(client, "kube-system")
     async with (
-        serve_rest(client, namespace="default", environment={}, is_open=True) as server,
+        serve_rest(client, private, namespace="default", environment={}, is_open=True) as server,
         aiohttp.ClientSession() as session,
     ):
         yield Api(session, f"http://127.0.0.1:{server.port}")

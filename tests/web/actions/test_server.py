@@ -46,7 +46,7 @@ async def nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     environment = {**ADMIN, "HOMEOSTAT_HOOKS_ALLOW_PRIVATE": "1"}
     async with (
         open_test_plane(tmp_path / "plane", actions) as plane,
-        serve_rest(plane.client, namespace="default", environment=environment, is_open=False) as server,
+        serve_rest(plane.client, plane.private, namespace="default", environment=environment, is_open=False) as server,
         aiohttp.ClientSession() as session,
     ):
         yield Caller(f"http://127.0.0.1:{server.port}", session)
@@ -157,7 +157,7 @@ async def test_what_a_webhook_made_is_held_to_the_schema(admin: Caller, hooks: H
 
 
 async def test_what_keeps_it_from_serving_is_told_as_it_is(plane: Plane) -> None:
-    serve = partial(serve_rest, plane.client, namespace="default", is_open=True)
+    serve = partial(serve_rest, plane.client, plane.private, namespace="default", is_open=True)
     with pytest.raises(SettingError, match="JWT_EXPIRY_HOURS"):
         async with serve(environment={"JWT_EXPIRY_HOURS": "soon"}):
             pass
@@ -170,7 +170,7 @@ async def test_what_keeps_it_from_serving_is_told_as_it_is(plane: Plane) -> None
 async def test_open_to_this_machine_it_needs_no_login_and_still_has_one(plane: Plane) -> None:
     await install(plane.client, (*actions.KINDS, *FACE_KINDS))
     async with (
-        serve_rest(plane.client, namespace="default", environment=ADMIN, is_open=True) as server,
+        serve_rest(plane.client, plane.private, namespace="default", environment=ADMIN, is_open=True) as server,
         aiohttp.ClientSession() as session,
     ):
         anybody = Caller(f"http://127.0.0.1:{server.port}", session)

@@ -53,7 +53,7 @@ async def plane(shelf: World, tmp_path: Path) -> AsyncIterator[Plane]:
 async def site(plane: Plane) -> AsyncIterator[Site]:
     """Open to this machine, with the type of notes."""
     async with (
-        serve_rest(plane.client, namespace="default", environment={}, is_open=True) as server,
+        serve_rest(plane.client, plane.private, namespace="default", environment={}, is_open=True) as server,
         aiohttp.ClientSession() as session,
     ):
         site = Site(session, f"http://127.0.0.1:{server.port}")
@@ -66,7 +66,7 @@ async def guarded(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     """For those who sign in; `ADMIN` may."""
     monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
     async with (
-        serve_rest(plane.client, namespace="default", environment=ADMIN, is_open=False) as server,
+        serve_rest(plane.client, plane.private, namespace="default", environment=ADMIN, is_open=False) as server,
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         yield Site(session, f"http://127.0.0.1:{server.port}")

@@ -36,7 +36,7 @@ async def plane(tmp_path: Path) -> AsyncIterator[Plane]:
 @pytest.fixture
 async def site(plane: Plane) -> AsyncIterator[Site]:
     async with (
-        serve_rest(plane.client, namespace="default", environment={}, is_open=True) as server,
+        serve_rest(plane.client, plane.private, namespace="default", environment={}, is_open=True) as server,
         aiohttp.ClientSession() as session,
     ):
         yield Site(session, f"http://127.0.0.1:{server.port}")

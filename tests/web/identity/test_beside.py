@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.errors import InvalidError
-from homeostat.objects.kind import SECRET
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.testing.eventually import eventually
 from homeostat.web.actions.webhooks.api import REST_WEBHOOK
 from homeostat.web.identity.api import REST_ROLE, REST_USER
@@ -14,7 +14,7 @@ from tests.web.faces import ADMIN, open_face
 
 
 async def test_users_roles_and_webhooks_live_on_any_kubernetes_api(api: Api) -> None:
-    async with open_face(api.client, ADMIN, namespace=api.namespace) as face:
+    async with open_face(api.client, ADMIN, namespace=api.namespace, own=api.namespace) as face:
         admin = await face.nobody.login("admin", "correct horse")
         role = await admin.post("/custom-roles", {"name": "lookers", "system_permissions": ["view_webhooks"]})
         user = {"username": "anna", "password": "a password", "custom_role_id": role.body["id"]}
@@ -34,7 +34,7 @@ async def test_users_roles_and_webhooks_live_on_any_kubernetes_api(api: Api) -> 
 
 
 async def test_what_is_declared_with_kubectl_counts_there(api: Api) -> None:
-    async with open_face(api.client, ADMIN, namespace=api.namespace) as face:
+    async with open_face(api.client, ADMIN, namespace=api.namespace, own=api.namespace) as face:
         admin = await face.nobody.login("admin", "correct horse")
         kinds = {"users": (REST_USER, {}), "custom-roles": (REST_ROLE, {"name": "r"})}
         kinds["admission-webhooks"] = (REST_WEBHOOK, {"name": "w", "url": "https://example.com", "type": "mutating"})
@@ -51,17 +51,19 @@ async def test_what_is_declared_with_kubectl_counts_there(api: Api) -> None:
 
 
 async def test_a_hash_is_in_no_object_but_its_secret_and_goes_with_its_user(api: Api) -> None:
-    async with open_face(api.client, ADMIN, namespace=api.namespace) as face:
+    async with open_face(api.client, ADMIN, namespace=api.namespace, own=api.namespace) as face:
         await face.nobody.login("admin", "correct horse")
-        user = await api.client.get(REST_USER.kind.path(api.namespace, "admin"))
+        path = REST_USER.kind.path(api.namespace, "admin")
+        user = await api.client.get(path)
         assert "scrypt" not in str(user)
-        secret = await api.client.get(SECRET.path(api.namespace, user["spec"]["passwordSecret"]))
-        assert secret["metadata"]["ownerReferences"][0]["uid"] == user["metadata"]["uid"]
-        assert secret["type"] == "homeostat.dev/rest-password"
+        private = NamespaceSecrets(api.client, api.namespace)
+        assert (await private.read(user["spec"]["passwordSecret"]) or b"").startswith(b"scrypt$")
+        await api.client.delete(path)
+        await eventually(lambda: private.read(user["spec"]["passwordSecret"]), lambda found: found is None)
 
 
 async def test_an_invalid_object_is_refused_by_the_server(api: Api) -> None:
-    async with open_face(api.client, ADMIN, namespace=api.namespace):
+    async with open_face(api.client, ADMIN, namespace=api.namespace, own=api.namespace):
         kind = REST_WEBHOOK.kind
         spec = {"name": "w", "url": "https://example.com", "type": "watching"}
         body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "x"}, "spec": spec}

@@ -10,6 +10,7 @@ import pytest
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.plane import Plane
+from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.server.access.tokens import Tokens as ServerTokens
 from homeostat.testing.eventually import eventually
 from homeostat.web.identity.credentials.token import SettingError, load_key
@@ -62,7 +63,7 @@ async def test_who_one_is(admin: Caller) -> None:
 
 
 async def test_without_a_token_or_with_a_bad_one_it_is_401(nobody: Caller, admin: Caller, plane: Plane) -> None:
-    key = await load_key(plane.client, "default", {})
+    key = await load_key(NamespaceSecrets(plane.client, "kube-system"), {})
     claims = {"sub": "1", "username": "admin", "is_admin": True, "iat": time.time() - 10}
     tokens = {
         "none": "",
@@ -80,7 +81,7 @@ async def test_without_a_token_or_with_a_bad_one_it_is_401(nobody: Caller, admin
 async def test_what_the_token_says_of_rights_is_not_believed(admin: Caller, nobody: Caller, plane: Plane) -> None:
     await admin.post("/users", {"username": "anna", "password": "anna's password"})
     claims = {"sub": "2", "username": "anna", "is_admin": True, "iat": time.time(), "exp": time.time() + 60}
-    token = jwt.encode(claims, await load_key(plane.client, "default", {}), "HS256")
+    token = jwt.encode(claims, await load_key(NamespaceSecrets(plane.client, "kube-system"), {}), "HS256")
     assert (await nobody.with_token(token).get("/auth/me")).body["is_admin"] is False
     assert (await nobody.with_token(token).get("/users")).status == 403
 

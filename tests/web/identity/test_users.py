@@ -64,8 +64,8 @@ async def test_a_name_is_given_once(admin: Caller, nobody: Caller, plane: Plane)
     told = await admin.post("/users", {**ANNA, "password": "another one"})
     assert told.status == 409
     await nobody.login("anna", ANNA["password"])
-    found, _ = await plane.client.list(SECRET.path("default"))
-    assert len([each for each in found if each["metadata"]["name"].startswith("rest-user-")]) == 2
+    found, _ = await plane.client.list(SECRET.path("kube-system"))
+    assert len([each for each in found if each["metadata"]["name"].startswith("homeostat-private-rest-user-")]) == 2
 
 
 async def test_of_many_who_ask_for_one_name_one_gets_it(admin: Caller, nobody: Caller) -> None:
@@ -140,8 +140,10 @@ async def test_a_new_password_voids_the_old_one_and_its_tokens(admin: Caller, no
     assert (await anna.get("/auth/me")).status == 401
     assert (await nobody.post("/auth/login", ANNA)).status == 401
     assert (await (await nobody.login("anna", "anna's second")).get("/auth/me")).status == 200
-    found, _ = await plane.client.list(SECRET.path("default"))
-    assert len([each for each in found if each["metadata"]["name"].startswith("rest-user-anna-")]) == 1
+    found, _ = await plane.client.list(SECRET.path("kube-system"))
+    assert (
+        len([each for each in found if each["metadata"]["name"].startswith("homeostat-private-rest-user-anna-")]) == 1
+    )
 
 
 @pytest.mark.parametrize("change", [{"is_admin": False}, {"status": "suspended"}])

@@ -1,63 +1,57 @@
-"""The hashes of passwords, each in a Secret of its own that its user refers to.
+"""The hashes of passwords, each under a name of its own that its user refers to.
 
-A Secret is written before the user that refers to it, and a new password is a new Secret. So a user never has half a
-password, and a failed request never replaces a password. A crash leaves at most a Secret that no user refers to.
+A hash is stored before the user that refers to it, and a new password is a new hash. So a user never has half a
+password, and a failed request never replaces a password. A crash leaves at most a hash that no user refers to.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import contextlib
+import asyncio
+import logging
 import os
-from typing import Final
+from typing import Final, Never
 
-from homeostat.client.base import Client
-from homeostat.objects.errors import NotFoundError
-from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import SECRET
-from homeostat.web.identity.api import REST_USER
+from homeostat.client.base import UnreachableError
+from homeostat.objects.errors import ApiError
+from homeostat.runtime.cache.cache import Change
+from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.identity.records import User
 
-TYPE: Final = "homeostat.dev/rest-password"
-NOBODY: Final = "homeostat-rest-nobody"
-_HASH: Final = "hash"
+log = logging.getLogger(__name__)
+
+_NOBODY: Final = "rest-nobody"
 
 
 class Hashes:
-    def __init__(self, client: Client, namespace: str) -> None:
-        self._client, self._namespace = client, namespace
+    def __init__(self, private: PrivateSecrets) -> None:
+        self._private = private
+        self._unused: asyncio.Queue[str] = asyncio.Queue()
 
-    async def read(self, secret: str) -> str:
+    async def read(self, name: str) -> str:
         """Empty if there is none."""
-        try:
-            found = await self._client.get(SECRET.path(self._namespace, secret or NOBODY))
-            return base64.b64decode((found.get("data") or {})[_HASH]).decode()
-        except (NotFoundError, KeyError, binascii.Error, UnicodeDecodeError):
-            return ""
+        found = await self._private.read(name or _NOBODY)
+        return (found or b"").decode(errors="replace")
 
     async def create(self, username: str, hashed: str) -> str:
-        """The name of the new Secret."""
+        """The name of the stored hash."""
         name = f"rest-user-{username}-{os.urandom(4).hex()}"
-        secret: JsonObject = {
-            "apiVersion": SECRET.api_version,
-            "kind": SECRET.kind,
-            "metadata": {"name": name, "namespace": self._namespace},
-            "type": TYPE,
-            "data": {_HASH: base64.b64encode(hashed.encode()).decode()},
-        }
-        await self._client.create(SECRET.path(self._namespace), secret)
+        await self._private.create(name, hashed.encode())
         return name
 
-    async def set_owner(self, user: User) -> None:
-        """Garbage collection deletes the Secret with its user."""
-        owner = {"apiVersion": REST_USER.kind.api_version, "kind": REST_USER.kind.kind}
-        references = [{**owner, "name": user.name, "uid": user.metadata.uid}]
-        with contextlib.suppress(NotFoundError):
-            path = SECRET.path(self._namespace, user.spec.password_secret)
-            await self._client.merge(path, {"metadata": {"ownerReferences": references}})
+    async def delete(self, name: str) -> None:
+        if name:
+            await self._private.delete(name)
 
-    async def delete(self, secret: str) -> None:
-        if secret:
-            with contextlib.suppress(NotFoundError):
-                await self._client.delete(SECRET.path(self._namespace, secret))
+    def on_change(self, change: Change[User]) -> None:
+        """Takes note of a deleted user, whose hash is not needed any more."""
+        if change.new is None and change.old is not None and change.old.spec.password_secret:
+            self._unused.put_nowait(change.old.spec.password_secret)
+
+    async def collect(self) -> Never:
+        """Deletes the hashes of deleted users."""
+        while True:
+            name = await self._unused.get()
+            try:
+                await self._private.delete(name)
+            except (ApiError, UnreachableError) as error:
+                log.warning("failed to delete the password hash of a deleted user", extra={"reason": str(error)})

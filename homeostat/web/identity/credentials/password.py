@@ -37,15 +37,30 @@ class Cost:
     r: int = 8
     p: int = 3
 
+    @property
+    def memory(self) -> int:
+        return 128 * self.r * ((1 << self.log_n) + self.p)
+
+    @property
+    def work(self) -> int:
+        return 128 * self.r * self.p << self.log_n
+
+    @property
+    def is_acceptable(self) -> bool:
+        """Whether a stored hash may have this cost."""
+        is_valid = 1 <= self.log_n <= 20 and 1 <= self.r <= 1024 and 1 <= self.p <= 1024
+        return is_valid and self.memory <= _MOST_MEMORY and self.work <= _MOST_WORK
+
     def hash(self, password: str, salt: bytes) -> bytes:
-        n = 1 << self.log_n
-        memory = 128 * self.r * (n + self.p) + _OVERHEAD
-        return hashlib.scrypt(password.encode(), salt=salt, n=n, r=self.r, p=self.p, maxmem=memory, dklen=_HASH_BYTES)
+        n, most = 1 << self.log_n, self.memory + _OVERHEAD
+        return hashlib.scrypt(password.encode(), salt=salt, n=n, r=self.r, p=self.p, maxmem=most, dklen=_HASH_BYTES)
 
 
 DEFAULT_COST = Cost()
-_MOST = Cost(18, 16, 8)
-"""A hash that claims to cost more than this was not made here."""
+_MOST_MEMORY = 65 << 20
+_MOST_WORK = 4 * DEFAULT_COST.work
+_LONGEST_HASH = 512
+"""A stored hash names its own cost. One that would cost more than this was not made here, and matches nothing."""
 
 
 class BusyError(RefusalError):
@@ -66,15 +81,16 @@ def nobodys_hash(cost: Cost = DEFAULT_COST) -> str:
 
 
 def is_match(password: str, hashed: str) -> bool:
-    """False for an invalid hash."""
+    """False for an invalid hash, and for one that would cost too much to compare."""
+    if len(hashed) > _LONGEST_HASH:
+        return False
     try:
         scheme, log_n, r, p, salt, expected = hashed.split("$")
         cost = Cost(int(log_n), int(r), int(p))
         salt_bytes, expected_bytes = base64.b64decode(salt, validate=True), base64.b64decode(expected, validate=True)
     except ValueError:
         return False
-    is_sane = 1 <= cost.log_n <= _MOST.log_n and 1 <= cost.r <= _MOST.r and 1 <= cost.p <= _MOST.p
-    if scheme != _SCHEME or not is_sane or len(expected_bytes) != _HASH_BYTES:
+    if scheme != _SCHEME or not cost.is_acceptable or len(expected_bytes) != _HASH_BYTES:
         return False
     return hmac.compare_digest(cost.hash(password, salt_bytes), expected_bytes)
 

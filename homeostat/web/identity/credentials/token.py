@@ -6,8 +6,6 @@ the server does not rely on them.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -17,15 +15,12 @@ import jwt
 import msgspec
 from jwt.types import Options
 
-from homeostat.client.base import Client
-from homeostat.objects.errors import AlreadyExistsError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import SECRET
+from homeostat.runtime.faces.private import PrivateSecrets
 
 KEY_VARIABLE: Final = "JWT_SECRET_KEY"
 EXPIRY_VARIABLE: Final = "JWT_EXPIRY_HOURS"
-KEY_SECRET: Final = "homeostat-rest-token-key"  # noqa: S105
-_KEY: Final = "key"
+KEY_NAME: Final = "rest-signing-key"
 _KEY_BYTES: Final = 32
 _ALGORITHM: Final = "HS256"
 _HOUR_S: Final = 3600
@@ -109,35 +104,8 @@ def given_key(environment: Mapping[str, str]) -> bytes:
     return key
 
 
-async def load_key(client: Client, namespace: str, environment: Mapping[str, str]) -> bytes:
-    """The key in the environment, or one that is generated once and stored in a Secret that all replicas read."""
+async def load_key(private: PrivateSecrets, environment: Mapping[str, str]) -> bytes:
+    """The key in the environment, or one that is generated once and that all replicas share."""
     if given := given_key(environment):
         return given
-    path = SECRET.path(namespace, KEY_SECRET)
-    try:
-        return _kept(await client.get(path))
-    except NotFoundError:
-        pass
-    try:
-        return _kept(await client.create(SECRET.path(namespace), _new_secret()))
-    except AlreadyExistsError:
-        return _kept(await client.get(path))
-
-
-def _new_secret() -> JsonObject:
-    key = base64.b64encode(os.urandom(_KEY_BYTES)).decode()
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": KEY_SECRET}, "data": {_KEY: key}}
-
-
-def _kept(secret: JsonObject) -> bytes:
-    try:
-        key = base64.b64decode((secret.get("data") or {})[_KEY], validate=True)
-    except (KeyError, binascii.Error) as error:
-        raise SettingError(
-            f'the Secret "{KEY_SECRET}" has no "{_KEY}"; delete the Secret to generate a new key'
-        ) from error
-    if len(key) < _KEY_BYTES:
-        raise SettingError(
-            f'the key in the Secret "{KEY_SECRET}" is too short; delete the Secret to generate a new key'
-        )
-    return key
+    return await private.read(KEY_NAME) or await private.create(KEY_NAME, os.urandom(_KEY_BYTES))

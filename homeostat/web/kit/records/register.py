@@ -108,6 +108,10 @@ class Register(Generic[R]):
         """Ordered by number, without those that have none yet."""
         return iter(sorted((each for each in self._informer.cache if each.number), key=lambda each: each.number))
 
+    def add_handler(self, handler: Callable[[Change[R]], None]) -> None:
+        """Called for each change of a record."""
+        self._informer.add_handler(handler)
+
     def all(self) -> list[R]:
         """All records, those without a number included."""
         return list(self._informer.cache)

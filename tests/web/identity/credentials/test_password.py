@@ -16,6 +16,7 @@ NO_HASHES = {
     "no base64": "scrypt$4$8$1$***$***",
     "a cost that would stop the server": make_hash("swordfish", CHEAP).replace("$4$8$1$", "$40$8$1$"),
     "a negative cost": make_hash("swordfish", CHEAP).replace("$4$8$1$", "$-4$8$1$"),
+    "a very long text": make_hash("swordfish", CHEAP) + "A" * 500,
     "a short hash": "scrypt$4$8$1$AAAA$AAAA",
 }
 
@@ -29,6 +30,33 @@ def test_a_password_matches_its_hash_and_no_other_does() -> None:
 
 def test_one_password_has_another_hash_each_time() -> None:
     assert make_hash("swordfish", CHEAP) != make_hash("swordfish", CHEAP)
+
+
+@pytest.mark.parametrize(
+    ("cost", "is_acceptable"),
+    [
+        (Cost(), True),
+        (Cost(16, 8, 4), True),
+        (Cost(17, 8, 1), False),
+        (Cost(15, 8, 13), False),
+        (Cost(18, 16, 8), False),
+        (Cost(1, 1024, 1024), False),
+        (Cost(0, 8, 1), False),
+        (Cost(4, 0, 1), False),
+        (Cost(10**9, 8, 1), False),
+    ],
+    ids=str,
+)
+def test_a_stored_hash_costs_at_most_64_mib_and_four_times_the_default(cost: Cost, is_acceptable: bool) -> None:
+    assert cost.is_acceptable is is_acceptable
+
+
+@pytest.mark.parametrize("cost", ["$18$16$8$", "$16$8$12$"])
+def test_a_stored_hash_that_costs_too_much_is_not_computed(cost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[Cost] = []
+    monkeypatch.setattr(Cost, "hash", lambda self, *_: computed.append(self))
+    assert not is_match("swordfish", nobodys_hash(CHEAP).replace("$4$8$1$", cost))
+    assert computed == []
 
 
 @pytest.mark.parametrize("kept", NO_HASHES.values(), ids=NO_HASHES)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import jwt
 import pytest
 
-from homeostat.objects.kind import SECRET
 from homeostat.plane import Plane
 from homeostat.web.identity.credentials.token import (
-    KEY_SECRET,
     SettingError,
     TokenError,
     Tokens,
@@ -69,24 +67,16 @@ def test_a_life_that_is_none_is_refused(told: str) -> None:
 
 
 async def test_a_key_is_made_once_and_all_servers_have_it(plane: Plane) -> None:
-    first = await load_key(plane.client, "default", {})
+    first = await load_key(plane.private, {})
     assert len(first) == 32
-    assert await load_key(plane.client, "default", {}) == first
+    assert await load_key(plane.private, {}) == first
 
 
 async def test_the_key_of_the_environment_counts(plane: Plane) -> None:
-    assert await load_key(plane.client, "default", {"JWT_SECRET_KEY": "s" * 40}) == b"s" * 40
+    assert await load_key(plane.private, {"JWT_SECRET_KEY": "s" * 40}) == b"s" * 40
 
 
 async def test_a_key_that_can_be_guessed_is_refused(plane: Plane) -> None:
     with pytest.raises(SettingError, match="openssl rand") as caught:
-        await load_key(plane.client, "default", {"JWT_SECRET_KEY": "secret123"})
+        await load_key(plane.private, {"JWT_SECRET_KEY": "secret123"})
     assert "secret123" not in str(caught.value)
-
-
-@pytest.mark.parametrize("data", [{}, {"key": "AAAA"}])
-async def test_a_secret_without_a_valid_key_is_an_error(plane: Plane, data: dict[str, str]) -> None:
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": KEY_SECRET}, "data": data}
-    await plane.client.create(SECRET.path("default"), secret)
-    with pytest.raises(SettingError, match="delete the Secret to generate"):
-        await load_key(plane.client, "default", {})
