@@ -31,6 +31,7 @@ from homeostat.operators.policy.status import (
 )
 from homeostat.operators.policy.world import World
 
+NOT_EVALUATED: Final = "the policy is not evaluated, and at admission it denies nothing"
 _ORDER: Final[tuple[Class, ...]] = ("Healthy", "Stable", "Degraded", "Critical")
 _SOONEST_S: Final = 0.1
 _MOST_NAMES: Final = 5
@@ -49,7 +50,7 @@ def decide(policy: Policy, world: World) -> Decision[Action]:
     if policy.is_terminating:
         return Decision(actions=(ForgetSeries(),) if world.has_series else ())
     if isinstance(world.evaluator, Fault):
-        raise Stalled(world.evaluator.reason, message=str(world.evaluator))
+        raise Stalled(world.evaluator.reason, message=f"{world.evaluator}; {NOT_EVALUATED}")
     steps = [step_of(plan, world.workloads.get(str(plan.owner)), policy.spec, now=world.now) for plan in world.plans]
     patches = _patches(policy, world, steps)
     audits = tuple(each for record in world.records for each in plan_audit(policy, record, now=world.now))

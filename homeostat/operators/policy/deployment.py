@@ -58,6 +58,7 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         ),
         Panel("Duration of reviews, p99", _p99("webhook_request_duration_seconds"), "p99", "s"),
         Panel("Reviews cut short", _rate("webhook_hurried_total"), "cut short", "ops"),
+        Panel("Invalid policies", _max("webhook_stalled_policies"), "policies"),
     ),
     "Severity & Audit": (
         Panel(
@@ -89,6 +90,13 @@ ALERTS: Final = (
         expression=f"{_rate('webhook_hurried_total')} > 0",
         summary="The admission webhook answers before every policy was evaluated",
         advice="Raise the CPU of the webhook, or its replicas",
+        lasting="15m",
+    ),
+    Alert(
+        name="PolicyInvalid",
+        expression=f"{_max('webhook_stalled_policies')} > 0",
+        summary="{{ $value }} policies are invalid: they are not evaluated, and at admission they deny nothing",
+        advice="List them with their reasons: kubectl get dop,cdop -A -o wide",
         lasting="15m",
     ),
 )

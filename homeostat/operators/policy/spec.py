@@ -17,7 +17,7 @@ from homeostat.objects.schema.schema import Rule as SchemaRule
 
 Mode = Literal["audit", "enforce"]
 Scoring = Literal["plain", "severity"]
-AdmissionMode = Literal["deny", "warn", "off"]
+AdmissionMode = Literal["deny", "warn", "off", "auto"]
 Pin = Literal["tag", "digest"]
 Amount = Literal["cpuRequest", "cpuLimit", "memoryRequest", "memoryLimit"]
 
@@ -162,13 +162,13 @@ class Rule(Part, frozen=True, kw_only=True):
 
 
 class Admission(Part, frozen=True, kw_only=True):
-    """Without a mode, a policy that enforces denies what it cannot inject itself, and a policy that audits warns."""
+    """Without a mode, every policy denies, as in the original: in mode audit too."""
 
     mode: Annotated[
         AdmissionMode | None,
         _doc(
-            "deny, warn or off. Default: a policy that audits warns; a policy that enforces denies everything "
-            "that it cannot inject itself."
+            "deny, warn, off or auto. With auto, a policy that audits warns, and a policy that enforces denies what "
+            "it cannot inject itself. Default: deny, but warn in a dry run of enforcement."
         ),
     ] = None
     severity: Annotated[

@@ -7,7 +7,7 @@ built-in checks, and the series of a deleted namespace are removed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from homeostat.edge.metrics.histogram import Histogram
@@ -28,6 +28,8 @@ class AdmissionMetrics:
 
     def __init__(self) -> None:
         self.hurried = 0
+        self.count_stalled: Callable[[], int] = lambda: 0
+        """The number of invalid policies."""
         self._requests: Counter[tuple[str, str]] = Counter()
         self._denials: dict[str, Counter[str]] = {}
         self._times = Histogram(_BOUNDS)
@@ -47,7 +49,7 @@ class AdmissionMetrics:
         self._denials.pop(namespace, None)
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         requests = CounterMetricFamily("webhook_requests_total", "Reviews answered", labels=("operation", "allowed"))
         for labels, count in self._requests.items():
@@ -63,4 +65,7 @@ class AdmissionMetrics:
         yield from (requests, denials, times)
         yield CounterMetricFamily(
             "webhook_hurried_total", "Reviews that did not evaluate every policy", value=self.hurried
+        )
+        yield GaugeMetricFamily(
+            "webhook_stalled_policies", "Invalid policies, which deny nothing", value=self.count_stalled()
         )

@@ -5,6 +5,7 @@ An invalid policy evaluates no Pod; it is kept to report that. A policy that is 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -24,6 +25,8 @@ from homeostat.operators.policy.spec import ClusterPolicySpec
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.watch.source import Source
+
+log = logging.getLogger(__name__)
 
 PolicyChange = Change[DevOpsPolicy] | Change[ClusterDevOpsPolicy]
 Compiled = TypeVar("Compiled", Evaluator, StalledPolicy)
@@ -65,6 +68,10 @@ class ActivePolicies:
         own, wide = self._stalled.get(namespace, {}), self._stalled.get("", {})
         return [*own.values(), *(each for each in wide.values() if self._is_selected(namespace, each.scope))]
 
+    @property
+    def stalled_count(self) -> int:
+        return sum(map(len, self._stalled.values()))
+
     def _is_selected(self, name: str, policy: Evaluator) -> bool:
         namespace = self._namespaces.cache.get("", name)
         if namespace is not None:
@@ -82,16 +89,23 @@ class ActivePolicies:
         stalled = StalledPolicy(new.spec, compiled, name=name) if new and isinstance(compiled, Fault) else None
         _replace(self._by_namespace, change, compiled if isinstance(compiled, Evaluator) else None)
         _replace(self._stalled, change, stalled)
+        if stalled is not None:
+            fields = {"namespace": change.namespace, "policy": change.name, "reason": str(stalled.fault)}
+            log.warning("policy is invalid; at admission it denies nothing", extra=fields)
 
 
 def _replace(places: dict[str, dict[str, Compiled]], change: PolicyChange, policy: Compiled | None) -> None:
     """Replaces the former version of the policy; policies stay sorted by name."""
-    policies = dict(places.pop(change.namespace, {}))
-    policies.pop(change.name, None)
-    if policy is not None:
-        policies[change.name] = policy
-    if policies:
-        places[change.namespace] = dict(sorted(policies.items()))
+    policies = places.get(change.namespace, {})
+    if policy is None:
+        policies.pop(change.name, None)
+        if not policies:
+            places.pop(change.namespace, None)
+        return
+    # A first list arrives in the order of names, so that sorting again is rare.
+    is_sorted = change.name in policies or not policies or change.name > next(reversed(policies))
+    policies[change.name] = policy
+    places[change.namespace] = policies if is_sorted else dict(sorted(policies.items()))
 
 
 def _forget_deleted(forget: Callable[[str], None], change: Change[Namespace]) -> None:

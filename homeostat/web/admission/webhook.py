@@ -139,7 +139,9 @@ async def serve_admission(
     """Serves inside the block; at its end, requests in progress are completed. Plain HTTP without a certificate."""
     informers, figures, metrics = Informers(client), AdmissionMetrics(), Metrics()
     metrics.watch_informers(informers)
-    gate = Gate(ActivePolicies(informers, figures.forget), figures)
+    policies = ActivePolicies(informers, figures.forget)
+    figures.count_stalled = lambda: policies.stalled_count
+    gate = Gate(policies, figures)
     routes = Routes()
     routes.add("POST", PATH, gate.validate)
     routes.add("GET", "/healthz", lambda *_: Reply(200, b"OK", _TEXT))

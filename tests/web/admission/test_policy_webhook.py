@@ -147,7 +147,8 @@ def pod(name: str, image: str) -> str:
 
 
 def policy(mode: str) -> str:
-    kind, spec = DEVOPS_POLICY.kind, {"forbidLatestTag": True, "enforcementMode": mode}
+    kind = DEVOPS_POLICY.kind
+    spec = {"forbidLatestTag": True, "enforcementMode": mode, "admission": {"mode": "auto"}}
     body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "tags"}, "spec": spec}
     return json.dumps(body)
 

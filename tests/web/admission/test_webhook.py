@@ -50,8 +50,8 @@ async def test_every_policy_of_the_namespace_and_of_the_cluster_has_its_say(webh
     assert "liveness" in await webhook.denies(namespace="elsewhere")
 
 
-async def test_a_policy_that_audits_warns(webhook: Webhook) -> None:
-    await webhook.declare({"forbidLatestTag": True})
+async def test_a_policy_that_audits_warns_with_mode_auto(webhook: Webhook) -> None:
+    await webhook.declare({"forbidLatestTag": True, "admission": {"mode": "auto"}})
     told = await eventually(webhook.allows, lambda response: "warnings" in response)
     assert told["warnings"] == ["DevOpsPolicy: container 'main' uses :latest tag"]
 
@@ -60,9 +60,9 @@ async def test_policies_are_followed_as_they_change(webhook: Webhook) -> None:
     path = DEVOPS_POLICY.kind.path("default", "main")
     await webhook.declare(TAGS)
     await webhook.denies()
-    await webhook.client.merge(path, {"spec": {"enforcementMode": "audit"}})
+    await webhook.client.merge(path, {"spec": {"admission": {"mode": "warn"}}})
     await webhook.allows()
-    await webhook.client.merge(path, {"spec": {"enforcementMode": "enforce"}})
+    await webhook.client.merge(path, {"spec": {"admission": None}})
     await webhook.denies()
     await webhook.client.merge(path, {"spec": {"rules": [{"name": "no", "expression": "object.("}]}})
     await webhook.allows()
@@ -227,3 +227,16 @@ async def test_policies_are_asked_as_long_as_there_is_time(plane: Plane, query: 
     assert isinstance(body, bytes)
     assert [b"latest" in body, b"liveness" in body].count(True) == asked
     assert metrics.hurried == (asked < 2)
+
+
+async def test_a_stalled_policy_is_counted_and_logged(webhook: Webhook, caplog: pytest.LogCaptureFixture) -> None:
+    await webhook.declare(NOTHING)
+    await webhook.declare({**NOTHING, "admission": {"mode": "off"}}, "silent")
+    await eventually(webhook.metrics, lambda found: "webhook_stalled_policies 2.0" in found)
+    logged = [each for each in caplog.records if each.message == "policy is invalid; at admission it denies nothing"]
+    assert {(each.__dict__["namespace"], each.__dict__["policy"]) for each in logged} == {
+        ("default", "main"),
+        ("default", "silent"),
+    }
+    await webhook.client.merge(DEVOPS_POLICY.kind.path("default", "main"), {"spec": {"rules": None}})
+    await eventually(webhook.metrics, lambda found: "webhook_stalled_policies 1.0" in found)

@@ -1,8 +1,9 @@
 """Decides whether a Pod is admitted, from an AdmissionReview and the policies of its namespace. Pure.
 
-Every policy is evaluated. A policy that enforces denies and a policy that audits warns, unless `spec.admission` says
-otherwise. A violation that enforcement will repair only warns: enforcement finds workloads by their Pods, so it could
-never repair a workload whose Pods are denied. A request that cannot be evaluated is allowed: not a Pod, no spec, a
+Every policy is evaluated, and denies, whatever its enforcement mode; this is what the original does. `spec.admission`
+changes that. With `mode: auto` a policy that audits warns, and a policy that enforces warns about violations that it
+will repair: enforcement finds workloads by their Pods, so it could never repair a workload whose Pods are denied. A
+request that cannot be evaluated is allowed: not a Pod, no spec, a
 system namespace. An invalid policy denies nothing and warns that it was not evaluated. Only the checks of a Pod's
 declaration run, because the Pod does not run yet. An update is not denied for violations that the Pod had before;
 otherwise nobody could label such a Pod or remove a finalizer from it.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -24,7 +25,7 @@ from homeostat.operators.policy.engine.check import Finding, is_at_least
 from homeostat.operators.policy.engine.evaluator import Evaluator
 from homeostat.operators.policy.engine.namespaces import is_system
 from homeostat.operators.policy.engine.stalled import StalledPolicy
-from homeostat.operators.policy.spec import Admission, AdmissionMode, PolicySpec
+from homeostat.operators.policy.spec import Admission, PolicySpec
 
 MOST_WARNINGS: Final = 20
 MOST_NAMES: Final = 5
@@ -159,14 +160,16 @@ def _denies(spec: PolicySpec, pod: Pod, finding: Finding) -> bool:
     admission = spec.admission or _DEFAULTS
     if mode_of(spec) != "deny" or not is_at_least(finding.check.severity, admission.severity):
         return False
-    return admission.mode == "deny" or not will_be_injected(pod, finding, spec)
+    return admission.mode != "auto" or not will_be_injected(pod, finding, spec)
 
 
-def mode_of(spec: PolicySpec) -> AdmissionMode:
-    """The mode of `spec.admission`; without one, a policy that enforces denies, unless it is a dry run."""
+def mode_of(spec: PolicySpec) -> Literal["deny", "warn", "off"]:
+    """What a violation does. Without a mode it denies, but a dry run of enforcement only warns."""
     mode = (spec.admission or _DEFAULTS).mode
-    is_dry = spec.enforcement is not None and spec.enforcement.dry_run
-    return mode or ("deny" if spec.is_enforced and not is_dry else "warn")
+    is_dry = spec.is_enforced and spec.enforcement is not None and spec.enforcement.dry_run
+    if mode == "auto":
+        return "deny" if spec.is_enforced and not is_dry else "warn"
+    return mode or ("warn" if is_dry else "deny")
 
 
 def answer(uid: str, verdict: Verdict = ALLOWED) -> JsonObject:

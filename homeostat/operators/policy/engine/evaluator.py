@@ -162,7 +162,7 @@ class Evaluator:
         if known is None:
             if len(self._known) >= _MOST_SPECS:
                 self._known.clear()
-            found = tuple(finding for test in self._declared for finding in test(pod, 0.0))
+            found = _by_container(pod, [finding for test in self._declared for finding in test(pod, 0.0)])
             known = self._known[id(pod.spec)] = (pod.spec, self._results.share(Result(found)) if found else CLEAN)
         return known[1]
 
@@ -188,6 +188,12 @@ class Evaluator:
             return inf
         deadline = pending_deadline(pod, self._pending_limit)
         return inf if deadline is None or deadline <= now else deadline
+
+
+def _by_container(pod: Pod, findings: list[Finding]) -> tuple[Finding, ...]:
+    """Container by container, as the original reports them; findings about the Pod itself follow."""
+    places = {each.name: at for at, each in enumerate(pod.containers)}
+    return tuple(sorted(findings, key=lambda each: places.get(each.container, len(places))))
 
 
 def compile_policy(spec: PolicySpec, *, name: str = "") -> Evaluator | Fault:

@@ -18,6 +18,7 @@ from homeostat.operators.policy.spec import (
     DefaultResources,
     Enforcement,
     Exemption,
+    Mode,
     PolicySpec,
     Rule,
     SeverityOverrides,
@@ -80,7 +81,7 @@ def test_the_message_lists_every_finding() -> None:
 
 def test_the_message_ends_with_the_policies_that_deny() -> None:
     tags = PolicySpec(forbid_latest_tag=True, enforcement_mode="enforce")
-    named = [evaluator_of(DENYING, "all"), evaluator_of(ALL, "audits"), evaluator_of(tags, "tags")]
+    named = [evaluator_of(DENYING, "all"), evaluator_of(AUDIT, "audits"), evaluator_of(tags, "tags")]
     latest = request_of(pod_json(container("a:latest")))
     assert judge(latest, named, now=NOW).message == (
         "Denied by DevOpsPolicy: container 'main' uses :latest tag (policies all, tags)"
@@ -107,8 +108,22 @@ def test_without_policies_everything_is_allowed() -> None:
     assert judge(request_of(pod_json(WRONG)), [], now=NOW) == ALLOWED
 
 
-def test_an_audit_policy_warns_and_does_not_deny() -> None:
-    found = verdict(pod_json(WRONG), ALL)
+def by_mode(spec: PolicySpec) -> PolicySpec:
+    """The policy with the admission mode that follows its enforcement mode."""
+    return msgspec.structs.replace(spec, admission=Admission(mode="auto"))
+
+
+AUDIT = by_mode(ALL)
+
+
+@pytest.mark.parametrize("mode", [None, "audit", "enforce"])
+def test_a_policy_denies_in_every_enforcement_mode(mode: Mode | None) -> None:
+    found = verdict(pod_json(WRONG), msgspec.structs.replace(ALL, enforcement_mode=mode))
+    assert (len(found.denials), found.warnings) == (3, ())
+
+
+def test_an_audit_policy_with_mode_auto_warns_and_does_not_deny() -> None:
+    found = verdict(pod_json(WRONG), AUDIT)
     assert found.is_allowed
     assert len(found.warnings) == 3
 
@@ -116,7 +131,7 @@ def test_an_audit_policy_warns_and_does_not_deny() -> None:
 def test_every_policy_of_the_namespace_has_its_say() -> None:
     tags = PolicySpec(forbid_latest_tag=True, enforcement_mode="enforce")
     probes = PolicySpec(require_liveness_probe=True, enforcement_mode="enforce")
-    found = verdict(pod_json(WRONG), ALL, probes, tags)
+    found = verdict(pod_json(WRONG), AUDIT, probes, tags)
     assert [each.check.type for each in found.denials] == ["missing_liveness", "latest_tag"]
     assert [each.check.type for each in found.warnings] == ["missing_readiness"]
 
@@ -141,7 +156,7 @@ REPLICA = ("ReplicaSet", "web-5d4f8b9c7f")
 SIZED = msgspec.structs.replace(
     DENYING, require_resources=("cpuRequest",), default_resources=DefaultResources(cpu_request="50m")
 )
-PUT_RIGHT: list[Any] = [
+INJECTED: list[Any] = [
     pytest.param(pod_json(LISTENING, owner=REPLICA), DENYING, ["latest_tag"], id="probes of a known port"),
     pytest.param(pod_json(LISTENING, owner=("StatefulSet", "db")), SIZED, ["latest_tag"], id="resources"),
     pytest.param(
@@ -180,9 +195,9 @@ PUT_RIGHT: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "spec", "denied"), PUT_RIGHT)
+@pytest.mark.parametrize(("body", "spec", "denied"), INJECTED)
 def test_what_enforcement_is_going_to_inject_only_warns(body: JsonObject, spec: PolicySpec, denied: list[str]) -> None:
-    found = verdict(body, spec)
+    found = verdict(body, spec if spec.admission else by_mode(spec))
     assert [each.check.type for each in found.denials] == denied
     told = {each.check.type for each in (*found.denials, *found.warnings)}
     assert {"latest_tag", "missing_liveness", "missing_readiness"} <= told
@@ -190,7 +205,7 @@ def test_what_enforcement_is_going_to_inject_only_warns(body: JsonObject, spec: 
 
 def test_what_one_policy_injects_another_that_says_deny_still_denies() -> None:
     strict = PolicySpec(require_liveness_probe=True, admission=Admission(mode="deny"))
-    found = verdict(pod_json(LISTENING, owner=REPLICA), DENYING, strict)
+    found = verdict(pod_json(LISTENING, owner=REPLICA), by_mode(DENYING), strict)
     assert [each.check.type for each in found.denials] == ["latest_tag", "missing_liveness"]
     assert [each.check.type for each in found.warnings] == ["missing_readiness"]
 
@@ -257,7 +272,7 @@ def test_an_answer_echoes_the_uid_and_says_why_only_when_it_denies() -> None:
 
 def test_warnings_are_bounded() -> None:
     many = [{**WRONG, "name": f"c{at}"} for at in range(50)]
-    warnings = answer("u", verdict(pod_json(*many), ALL))["response"]["warnings"]
+    warnings = answer("u", verdict(pod_json(*many), AUDIT))["response"]["warnings"]
     assert len(warnings) == 21
     assert warnings[-1] == "DevOpsPolicy: and 130 more"
 
