@@ -1,6 +1,6 @@
-"""A client of any Kubernetes API: objects in, objects out, errors of the shared tree.
+"""A client of any Kubernetes API. It sends and returns objects, and raises the errors of `objects/errors.py`.
 
-What carries the requests is a `Transport`: HTTP to a server, or the embedded plane in the same process.
+A `Transport` carries the requests: over HTTP to a server, or to the embedded plane in the same process.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _PAGE = 500
 
 
 class UnreachableError(Exception):
-    """No answer: nobody listens, nobody is trusted, or the connection broke.
+    """There is no answer: the connection was refused, lost or not trusted.
 
-    Where `was_sent` is False the server has seen nothing of the request, so to send it again is always safe.
+    If `was_sent` is False, the server has not seen the request, so that it is safe to send it again.
     """
 
     def __init__(self, message: str, *, was_sent: bool = True) -> None:
@@ -38,7 +38,7 @@ class Response(NamedTuple):
     status: int
     body: bytes
     retry_after_s: float | None = None
-    """What the Retry-After header asks for; None where there is none."""
+    """The Retry-After header; None if there is none."""
 
 
 class Transport(Protocol):
@@ -47,7 +47,7 @@ class Transport(Protocol):
     ) -> Response: ...
 
     async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
-        """Lines of an answer that goes on; a `Response` where the server refused."""
+        """The lines of a streamed answer; a `Response` if the server refused."""
 
 
 class Event(NamedTuple):
@@ -62,7 +62,7 @@ class Client:
         self._transport = transport
 
     def over(self, wrap: Callable[[Transport], Transport]) -> Client:
-        """A client of the same server whose requests go through what `wrap` makes of the transport."""
+        """A client of the same server with a wrapped transport."""
         return Client(wrap(self._transport))
 
     async def request(
@@ -75,7 +75,9 @@ class Client:
         content_type: str = "",
         accept: str = "",
     ) -> JsonObject:
-        """One request; what is not success raises its `ApiError`. `accept` asks for another form, say a Table."""
+        """Sends one request; raises the `ApiError` of a failure. `accept` requests another representation, such as a
+        Table.
+        """
         answer = await self.fetch(method, path, query, body=body, content_type=content_type, accept=accept)
         return _decoded(answer, path)
 
@@ -89,7 +91,7 @@ class Client:
         content_type: str = "",
         accept: str = "",
     ) -> bytes:
-        """As `request`, with the answer left encoded, for who decodes only a part of it."""
+        """As `request`, but returns the encoded answer."""
         response = await self._transport.send(
             method,
             path,
@@ -122,7 +124,7 @@ class Client:
         return await self.request("DELETE", path, body=options)
 
     async def list(self, path: str, *, accept: str = "", **query: object) -> tuple[list[JsonObject], str]:
-        """All objects, fetched in pages, and the revision they are the state of."""
+        """All objects, read in pages, and the resource version of the list."""
         items: list[JsonObject] = []
         token = ""
         while True:
@@ -142,7 +144,7 @@ class Client:
                 yield Event(event["type"], event["object"])
 
     async def lines(self, path: str, *, accept: str = "", **query: object) -> AsyncGenerator[bytes, None]:
-        """The events of a watch, ERROR included, each left encoded."""
+        """The encoded events of a watch, including ERROR."""
         lines = await self._transport.stream(path, query=_query({"watch": "true", **query}), accept=accept)
         if isinstance(lines, Response):
             raise _error(lines)
@@ -150,18 +152,18 @@ class Client:
             async for line in lines:
                 yield line
         finally:
-            # Leaving a watch ends it on the server too, and now rather than when the garbage is collected.
+            # Ends the watch on the server now, and not when the generator is garbage collected.
             if isinstance(lines, AsyncGenerator):
                 await lines.aclose()
 
 
 def _query(query: Mapping[str, object]) -> str:
-    """What is empty is left out."""
+    """Without empty parameters."""
     return _encoded(tuple([(name, str(value)) for name, value in query.items() if value not in {"", None}]))
 
 
 _encoded = lru_cache(maxsize=256)(urlencode)
-"""A controller writes with the same few again and again."""
+"""A controller uses the same few queries again and again."""
 
 
 def _decoded(data: bytes, path: str) -> JsonObject:

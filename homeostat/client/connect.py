@@ -1,4 +1,4 @@
-"""From an endpoint to a client that is patient with its server: what a long-running program uses."""
+"""Opens a client with retries for an endpoint, for long-running programs."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Which kinds a server has, remembered, and asked for again when one is missing.
+"""Discovery: the kinds of a server, cached, and read again when one is missing.
 
-Promises: a kind that is known costs no request; one that is not known makes the server be asked anew, but at most
-every few seconds, so that an operator whose definition is not there yet does not flood it; all who miss something at
-the same time wait for the same answer. `NotFoundError` is said only after an answer: while the server cannot be asked,
-what is not known is `UnavailableError`. A group version that cannot be asked (its API server is away) takes no other
-with it: what was known of it stays, and what is not known of it is `UnavailableError`.
+Promises: a known kind costs no request; an unknown one leads to a new request, but at most every few seconds, so that
+an operator whose definition is not installed does not flood the server; concurrent callers share one request.
+`NotFoundError` is raised only after an answer; while the server does not respond, an unknown kind is
+`UnavailableError`. A group version that is unavailable (its API server is down) does not affect others: its known kinds
+stay, and unknown ones are `UnavailableError`.
 
-A server that has no aggregated discovery, or a proxy that does not let it through, is asked for each group version.
+If a server has no aggregated discovery, or a proxy does not pass it on, each group version is requested.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _Trouble = ApiError | UnreachableError
 
 
 async def fetch_kinds(client: Client) -> list[Kind]:
-    """All that the server tells, in its order of preference: the core group first."""
+    """All kinds of the server, in its order of preference: the core group first."""
     return (await discover(client)).kinds
 
 
 async def discover(client: Client) -> Discovered:
-    """All that the server tells, and what it could not be asked about."""
-    told = [await _discover_under(client, path) for path in ("/api", "/apis")]
+    """All kinds of the server, and the group versions that are unavailable."""
+    found = [await _discover_under(client, path) for path in ("/api", "/apis")]
     return Discovered(
-        [kind for each in told for kind in each.kinds], tuple(name for each in told for name in each.stale)
+        [kind for each in found for kind in each.kinds], tuple(name for each in found for name in each.stale)
     )
 
 
@@ -73,7 +73,7 @@ async def _ask_each(client: Client, versions: Sequence[GroupVersion]) -> Discove
 
 
 class Discovery:
-    """`stale` has the group versions that the server could not be asked about."""
+    """`stale` has the group versions that are unavailable."""
 
     def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.stale: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Discovery:
         self._by_word: dict[tuple[str, str], Kind] = {}
 
     async def find(self, api_version: str, kind: str) -> Kind:
-        """By what a manifest says: `apps/v1`, `Deployment`. `NotFoundError` where the server does not have it."""
+        """By `apiVersion` and `kind` of a manifest; `NotFoundError` if the server does not have it."""
         found = await self._look(lambda: self._by_name.get((api_version, kind)))
         if found is None:
             self._check_asked([each for each in self.stale if each == api_version])
@@ -95,17 +95,17 @@ class Discovery:
         return found
 
     async def find_word(self, word: str, group: str | None = None) -> Kind:
-        """By plural, singular, kind or short name in any case; of several the server's first, or the group's."""
+        """By plural, singular, kind or short name in any case; of several the first one, of the group if given."""
         key = (word.lower(), "*" if group is None else group)
         found = await self._look(lambda: self._by_word.get(key))
         if found is None:
             self._check_asked([each for each in self.stale if group in {None, each.rpartition("/")[0]}])
-            told = f" in {group}" if group else ""
-            raise NotFoundError(f'the server has no kind "{word}"{told}; is its definition installed?')
+            within = f" in {group}" if group else ""
+            raise NotFoundError(f'the server has no kind "{word}"{within}; is its definition installed?')
         return found
 
     async def refresh(self) -> None:
-        """Ask the server now, whatever is known."""
+        """Read the kinds from the server now."""
         async with self._lock:
             await self._ask()
             if self._trouble is not None:
@@ -115,23 +115,23 @@ class Discovery:
         found = known()
         if found is not None:
             return found
-        # Held over the request: who misses something waits for the same answer, and what is known needs no lock.
+        # Held during the request, so that concurrent callers share the answer; known kinds need no lock.
         async with self._lock:
             if (found := known()) is None and self._clock() - self._asked_at >= _BETWEEN_S:
                 await self._ask()
                 found = known()
             if found is None and self._trouble is not None:
-                told = f"the server cannot be asked for its kinds: {self._trouble}"
-                raise UnavailableError(told, retry_after_s=ceil(_BETWEEN_S)) from self._trouble
+                message = f"discovery failed: {self._trouble}"
+                raise UnavailableError(message, retry_after_s=ceil(_BETWEEN_S)) from self._trouble
         return found
 
     def _check_asked(self, stale: Sequence[str]) -> None:
         if stale:
-            told = f"the server cannot be asked for the kinds of {', '.join(stale)}; is what serves them up?"
-            raise UnavailableError(told, retry_after_s=ceil(_BETWEEN_S))
+            message = f"discovery of {', '.join(stale)} failed; is its API server running?"
+            raise UnavailableError(message, retry_after_s=ceil(_BETWEEN_S))
 
     async def _ask(self) -> None:
-        # Counted from the question, so that a server that fails is not asked by everybody in turn.
+        # From the request on, so that callers do not repeat it one after the other if it fails.
         self._asked_at = self._clock()
         try:
             self._learn(await discover(self._client))

@@ -1,4 +1,4 @@
-"""Reaches an embedded plane without a socket: the same handler, the same bytes, nothing in between."""
+"""A transport to the embedded plane without a socket: the same handler and the same bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIMIT_BYTES = 64 << 20
 
 
 class LocalStream:
-    """A `Stream` whose reader is in the same process; one that falls behind the limit is cut off all the same."""
+    """A `Stream` whose reader is in the same process. A slow reader is disconnected here, too."""
 
     __slots__ = ("_callbacks", "_chunks", "_held", "_ready", "closed")
 
@@ -58,7 +58,7 @@ class LocalStream:
         self._callbacks.add(callback)
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """The lines sent, until the stream is closed. Leaving the loop closes it."""
+        """The lines, until the stream is closed. Leaving the loop closes it."""
         try:
             while True:
                 while self._chunks:
@@ -75,7 +75,7 @@ class LocalStream:
 
 
 class InProcess:
-    """A transport: what `Client` sends its requests through. `connection` tells the handler who is calling."""
+    """A transport for `Client`. The handler authenticates the caller by `connection`."""
 
     def __init__(self, handler: Handler, connection: dict[str, Any], *, user_agent: str = "homeostat") -> None:
         self._handler = handler

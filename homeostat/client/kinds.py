@@ -1,7 +1,7 @@
-"""The kinds that a server's discovery tells of. Pure.
+"""Reads discovery documents. Pure.
 
-A server tells all of them in one document (aggregated, since Kubernetes 1.27), or which group versions there are and
-then the kinds of each in a document of its own.
+A server sends all kinds in one document (aggregated discovery, since Kubernetes 1.27), or a list of group versions and
+one document for each.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 
 class Discovered(NamedTuple):
-    """What a server told, in its order of preference: the core group first."""
+    """The kinds of a server in its order of preference: the core group first."""
 
     kinds: list[Kind]
     stale: tuple[str, ...] = ()
-    """Group versions (`metrics.k8s.io/v1beta1`) that could not be asked: they may have other kinds."""
+    """Unavailable group versions (`metrics.k8s.io/v1beta1`), which may have more kinds."""
 
 
 class GroupVersion(NamedTuple):
@@ -102,7 +102,7 @@ _resource_list = msgspec.json.Decoder(_ResourceList)
 
 
 def read_discovery(document: bytes) -> Discovered | list[GroupVersion]:
-    """Of `/api` or `/apis`: the kinds, or where they are told. `BadRequestError` for what is no such document."""
+    """Reads `/api` or `/apis`: the kinds, or the group versions. `BadRequestError` for any other document."""
     found = _decoded(_document, document)
     match found.kind:
         case "APIGroupDiscoveryList":
@@ -115,7 +115,7 @@ def read_discovery(document: bytes) -> Discovered | list[GroupVersion]:
 
 
 def read_group_version(document: bytes, of: GroupVersion) -> list[Kind]:
-    """The kinds of an APIResourceList; subresources are none."""
+    """The kinds of an APIResourceList, without subresources."""
     return [
         Kind(
             of.group,

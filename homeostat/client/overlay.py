@@ -1,8 +1,7 @@
-"""Lays a changed part of an object over the whole of it. Pure.
+"""Applies the changes of a projection to the whole object. Pure.
 
-Whoever sees an object through a projection changes what it sees; everything else stays as it was, inside lists too,
-where a JSON merge patch would lose it: an item keeps its unseen fields when it is still recognised by its name, type
-or key, or is unchanged.
+Fields that the projection does not have stay as they were, also inside lists, where a JSON merge patch would lose them:
+an item keeps its other fields if it is recognised by its name, type or key, or is unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _MARKS = ("name", "type", "key", "uid", "containerPort", "ip")
 
 
 def overlay(whole: Json, old: Json, new: Json) -> Json:
-    """`old` is what was seen of `whole`, `new` what it is to be; None in `new` takes a field away."""
+    """`old` is the projection of `whole`, `new` the changed projection; None in `new` removes a field."""
     if old == new:
         return whole
     if isinstance(whole, dict) and isinstance(old, dict) and isinstance(new, dict):
@@ -33,7 +32,7 @@ def _overlay_object(whole: dict[str, Json], old: dict[str, Json], new: dict[str,
     result = {key: value for key, value in whole.items() if key in new or key not in old}
     for key, value in new.items():
         if key in old and old[key] == value:
-            # A default that the projection made up is not written where there was nothing.
+            # A default of the projection is not written to a field that did not exist.
             continue
         if value is None:
             result.pop(key, None)
@@ -43,7 +42,7 @@ def _overlay_object(whole: dict[str, Json], old: dict[str, Json], new: dict[str,
 
 
 def _matches(old: list[Json], new: list[Json]) -> dict[int, int]:
-    """Which item each new one was before. Items that look alike are taken in their order, each once."""
+    """The former item of each new one. Equal items are matched in order, each once."""
     places: dict[int, int] = {}
     left = list(range(len(old)))
     for is_match in (eq, _is_same):

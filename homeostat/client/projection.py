@@ -1,4 +1,4 @@
-"""The objects of a kind, seen as a struct that names only the fields one needs.
+"""The objects of a kind as structs that have only the required fields.
 
     class Pod(msgspec.Struct, frozen=True):
         metadata: Metadata
@@ -7,9 +7,9 @@
     pods = Projection(client, POD, Pod)
     async for pod in pods.list(Selection("shop", labels="app=web")): ...
 
-Answers are decoded straight into the struct: what it does not name is never made into Python objects. Writing keeps
-what it does not name: `edit` fetches the object whole and changes in it only what was changed in the struct. An object
-that does not fit the struct is a `ProjectionError`.
+Answers are decoded directly into the struct; the decoder skips other fields. Writing keeps other fields: `edit` fetches
+the whole object and changes only the fields that changed in the struct. An object that does not match the struct raises
+`ProjectionError`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INITIAL_END = "k8s.io/initial-events-end"
 
 
 class ProjectionError(Exception):
-    """An object of the server lacks, or has in another shape, a field that the projection names."""
+    """An object does not match the projection: a field is missing or has another type."""
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
@@ -41,7 +41,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
     @property
     def version(self) -> str:
-        """The revision that the whole list is the state of."""
+        """The resource version of the list."""
         return self.metadata.resource_version
 
 
@@ -58,7 +58,7 @@ class Changed(msgspec.Struct, Generic[T], frozen=True, rename={"obj": "object"})
 
 
 class Bookmark(msgspec.Struct, frozen=True):
-    """Everything up to the version was sent; with `is_initial_end`, all of the first state too."""
+    """All events up to the version were sent. `is_initial_end` marks the end of the initial events."""
 
     version: str
     is_initial_end: bool = False
@@ -99,7 +99,7 @@ class Projection(Generic[T]):
     async def pages(
         self, selection: Selection = EVERYTHING, *, limit: int = 500, version: str = ""
     ) -> AsyncGenerator[Page[T], None]:
-        """All pages are of one version; `ExpiredError` where the server has forgotten it before the last one."""
+        """All pages have one resource version; `ExpiredError` if the server compacts it before the last page."""
         token = ""
         while True:
             answer = await self._fetch(self._requests.list(selection, limit=limit, token=token, version=version))
@@ -140,7 +140,9 @@ class Projection(Generic[T]):
         subresource: str = "",
         writing: Writing = PLAIN,
     ) -> T:
-        """Fetch, change and update; no write where nothing changes, `ConflictError` where somebody else was quicker."""
+        """Fetch, change and update. Nothing is written if nothing changes; `ConflictError` if another writer was
+        faster.
+        """
         raw = await self._fetch(self._requests.get(name, namespace))
         old = self._decode(raw)
         new = change(old)
@@ -160,16 +162,15 @@ class Projection(Generic[T]):
         subresource: str = "",
         writing: Writing = PLAIN,
     ) -> T:
-        """`subresource="status"` for the status; apply wants `writing.manager`."""
+        """`subresource="status"` patches the status; apply requires `writing.manager`."""
         request = self._requests.patch(patch, name, namespace, form=form, subresource=subresource, writing=writing)
         return self._decode(await self._fetch(request))
 
     async def apply(
         self, fields: JsonObject, name: str, namespace: str = "", *, manager: str, is_forced: bool = True
     ) -> T:
-        """Has the object say these fields, and makes it where there is none; the manager's earlier ones go.
-
-        What others manage is taken over, or a `ConflictError` where that is not `is_forced`.
+        """Server-side apply: sets these fields, creates the object if it does not exist, and removes fields that the
+        manager applied before. Without `is_forced`, fields of other managers raise `ConflictError`.
         """
         metadata = {**(fields.get("metadata") or {}), "name": name}
         whole = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, **fields, "metadata": metadata}
@@ -186,7 +187,7 @@ class Projection(Generic[T]):
         propagation: Propagation = "",
         grace_s: int | None = None,
     ) -> None:
-        """As `Requests.delete` says. When it returns the object may still be there, waiting for its finalizers."""
+        """As `Requests.delete`. When it returns, the object may still exist and wait for its finalizers."""
         await self._fetch(
             self._requests.delete(name, namespace, uid=uid, version=version, propagation=propagation, grace_s=grace_s)
         )
@@ -213,7 +214,7 @@ class Projection(Generic[T]):
         return event if event.type in _CHANGES else self._rare_event(line)
 
     def _rare_event(self, line: bytes) -> Changed[T] | Bookmark:
-        """What is not a change, or does not look like one: its object need not fit the struct."""
+        """An event that is not a change, or does not match: its object need not match the struct."""
         try:
             event = _line.decode(line)
             if event.type == "BOOKMARK":

@@ -1,7 +1,7 @@
 """A verb on a kind as an HTTP request. Pure.
 
-What is about one object wants its name, and its namespace where the kind has one: a request without them would be
-about all objects there are, and a `DELETE` of those is not what a missing name means.
+Requests for one object require its name, and its namespace if the kind is namespaced. Without them, a request would
+address the whole collection, and a `DELETE` with a missing name must not delete all objects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Request(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Which objects of a kind: selectors as they are on the wire. No namespace means all of them."""
+    """Namespace and selectors of a list. An empty namespace means all namespaces."""
 
     namespace: str = ""
     labels: str = ""
@@ -39,7 +39,7 @@ class Selection(NamedTuple):
 
 
 class Writing(NamedTuple):
-    """How a write is to be taken. `validation` is Ignore, Warn or Strict."""
+    """Options of a write. `validation` is Ignore, Warn or Strict."""
 
     manager: str = ""
     is_forced: bool = False
@@ -71,14 +71,14 @@ class Requests:
     def list(
         self, selection: Selection = EVERYTHING, *, limit: int = 500, token: str = "", version: str = ""
     ) -> Request:
-        """One page. A version says how old the answer may be; it goes with the first page alone."""
+        """One page. The resource version is the minimum for the answer and is sent with the first page only."""
         query = {**selection.query(), "limit": limit, "continue": token, "resourceVersion": "" if token else version}
         return Request("GET", self._kind.path(selection.namespace), query)
 
     def watch(
         self, selection: Selection = EVERYTHING, *, version: str = "", has_initial: bool = False, timeout_s: int = 0
     ) -> Request:
-        """With bookmarks. `has_initial` asks for the state as ADDED events before the changes."""
+        """A watch with bookmarks. `has_initial` requests the current state as initial ADDED events."""
         query: Query = {"allowWatchBookmarks": "true", "resourceVersion": version, **selection.query()}
         if has_initial:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
@@ -109,8 +109,8 @@ class Requests:
     ) -> Request:
         if form == "apply":
             if not writing.manager:
-                raise BadRequestError("an apply wants a field manager: the name under which its fields are owned")
-            # An apply may create, and what is created by it must say its own name.
+                raise BadRequestError("apply requires a field manager; set writing.manager")
+            # An apply may create the object, so it must contain the name.
             metadata = {"name": name, **(patch.get("metadata") or {})}
             patch = {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **patch, "metadata": metadata}
         return Request("PATCH", self._one(name, namespace, subresource), writing.query(), patch, _FORMS[form])
@@ -126,14 +126,14 @@ class Requests:
         grace_s: int | None = None,
         is_dry_run: bool = False,
     ) -> Request:
-        """With `uid` or `version` only while the object is still that one: `ConflictError` otherwise."""
+        """`uid` and `version` are preconditions: `ConflictError` if the object has others."""
         options = _delete_options(propagation, grace_s, is_dry_run=is_dry_run)
         if conditions := {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}:
             options["preconditions"] = conditions
         return Request("DELETE", self._one(name, namespace), {}, options, "application/json")
 
     def delete_all(self, selection: Selection, *, propagation: Propagation = "") -> Request:
-        """Of one namespace where the kind has namespaces."""
+        """All objects of the selection; a namespaced kind requires a namespace."""
         self._check_namespace(selection.namespace)
         options = _delete_options(propagation, None, is_dry_run=False)
         path = self._kind.path(selection.namespace)

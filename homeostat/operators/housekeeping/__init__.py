@@ -1,6 +1,6 @@
-"""What a control plane does behind its users' backs: garbage collection, deletion of namespaces and definitions, what
-every namespace is furnished with, and what aggregated roles add up to. Kubernetes' controller manager does the same on
-a real cluster, so this runs on the embedded plane only.
+"""Background controllers of a control plane: garbage collection, deletion of namespaces and definitions, the default
+objects of every namespace, and aggregated roles. On a real cluster kube-controller-manager does this, so it runs on the
+embedded plane only.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _STEADY_S = 300.0
 
 
 async def run(client: Client, *, authority: str) -> None:
-    """Until cancelled. `authority` is the PEM text of the certificate that clients trust the server by.
+    """Runs until cancelled. `authority` is the PEM text of the certificate authority of the server.
 
-    What the world does to a request or a watch is retried where it happens. A mistake of ours ends everything, and
-    since all that is known comes from the server, housekeeping restarts, and the plane keeps running.
+    Failed requests and watches are retried where they happen. A defect of ours ends all controllers. They keep no state
+    of their own, so they are restarted, and the plane keeps running.
     """
     loop = asyncio.get_running_loop()
     failures = 0

@@ -1,4 +1,4 @@
-"""Deletion of CustomResourceDefinitions: their objects go first, with all that their finalizers ask for."""
+"""Deletion of CustomResourceDefinitions: all their objects are deleted first, finalizers included."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.housekeeping.garbage.deletions import PendingDeletions
 from homeostat.operators.housekeeping.metadata.client import MetadataClient
-from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY, key_of
 from homeostat.runtime.control.queue import WorkQueue
@@ -34,16 +34,16 @@ class Definitions:
         self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
         self._workers = Workers(self._queue, self._delete, name="definition deletion", count=_WORKERS)
         self._waiting: dict[str, str] = {}
-        """Definitions that wait for their last object, by the kind of those."""
+        """Definitions that wait for the deletion of their objects, by kind."""
         self._pending_deletions = PendingDeletions()
         feed.subscribe(self._observe)
 
     async def run(self) -> None:
         await self._workers.run()
 
-    def _observe(self, news: News) -> None:
-        self._pending_deletions.observe(news)
-        match news:
+    def _observe(self, event: FeedEvent) -> None:
+        self._pending_deletions.observe(event)
+        match event:
             case Changed(key, metadata) if key == DEFINITION_KEY and metadata.deletion_timestamp is not None:
                 if FINALIZER in (metadata.finalizers or ()):
                     self._queue.add(metadata.name)
@@ -64,7 +64,7 @@ class Definitions:
             return
         kind = kind_of(definition)
         if kind is not None and not self._feed.has_listed(key_of(kind)):
-            # Nobody could tell afterwards that owners among its objects are gone.
+            # The collector has to know its objects, because some may be owners.
             self._queue.add(name, after_s=_SOON_S)
         elif kind is not None and not await self._empty(kind, name):
             await self._report(
@@ -72,14 +72,14 @@ class Definitions:
             )
             self._queue.add(name, after_s=_AGAIN_S)
         elif kind is not None and self._pending_deletions.is_awaited(key_of(kind)):
-            # The same: a watch that broke off may not have told yet who is gone, and a kind that is gone never will.
+            # The watch may not have delivered all deletions yet, and cannot do so after the kind is gone.
             self._waiting[key_of(kind)] = name
             self._queue.add(name, after_s=_AGAIN_S)
         else:
             await self._release(path, definition)
 
     async def _empty(self, kind: Kind, definition: str) -> bool:
-        """Delete every object; whether none is left. While some are, what goes brings the definition up again."""
+        """Delete every object; returns whether none is left. Otherwise each deletion queues the definition again."""
         self._waiting[key_of(kind)] = definition
         found = await self._metadata.list(kind)
         self._pending_deletions.expect(key_of(kind), (each.uid for each in found))
@@ -115,7 +115,7 @@ class Definitions:
 
 
 def kind_of(definition: JsonObject) -> Kind | None:
-    """The kind that a definition serves; None where its names are not accepted or none of its versions is served."""
+    """The kind of a definition; None if its names are not accepted or no version is served."""
     spec = definition["spec"]
     served = next((each["name"] for each in spec["versions"] if each.get("served")), None)
     conditions = definition.get("status", {}).get("conditions") or ()

@@ -1,4 +1,4 @@
-"""Aggregated ClusterRoles: `rules` shows what their `aggregationRule` gathers, for everybody who reads the object."""
+"""Aggregated ClusterRoles: writes the rules that an `aggregationRule` selects to `rules`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.selectors import selector_of
-from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import CLUSTER_ROLE_KEY
 from homeostat.runtime.control.queue import WorkQueue
@@ -21,8 +21,8 @@ _SOON_S = 0.05
 
 
 def gathered_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[Json] | None:
-    """The rules of the plain roles that an aggregated one selects, itself or by way of aggregated ones, each once; None
-    for a plain role. What an aggregated role shows is never gathered: in a circle it would go round for ever.
+    """The rules of all plain roles that an aggregated role selects, directly or through other aggregated roles, each
+    once; None for a plain role. The `rules` of an aggregated role are never used, because roles may form a cycle.
     """
     waiting = deque(_selectors(role))
     if not waiting:
@@ -64,8 +64,8 @@ class Roles:
     async def run(self) -> None:
         await self._workers.run()
 
-    def _observe(self, news: News) -> None:
-        if isinstance(news, Changed | Gone | Listed):
+    def _observe(self, event: FeedEvent) -> None:
+        if isinstance(event, Changed | Gone | Listed):
             self._queue.add(_ALL, after_s=_SOON_S)
 
     async def _aggregate(self, _: str) -> None:

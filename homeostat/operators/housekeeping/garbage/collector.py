@@ -1,9 +1,9 @@
 """Garbage collection by owner references: background, foreground and orphan, as Kubernetes has them.
 
-The graph tells which objects deserve a look; a look reads what is live, decides on it and acts under a precondition, so
-a decision on something stale becomes a conflict and is made again. That an owner is gone is believed only of a DELETED
-event of its uid or of a live read of its name. While a kind has not been listed yet nothing is deleted or let go of:
-dependents might still be unknown.
+The graph names the objects to reconcile. A reconciliation reads the live object, decides, and acts with a precondition,
+so a decision on a stale object ends in a conflict and is repeated. An owner counts as deleted only after a DELETED
+event of its uid or a live read of its name. While a kind has not been listed, nothing is deleted or released, because
+dependents may still be unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from homeostat.operators.housekeeping.garbage.graph import (
     refs_of,
 )
 from homeostat.operators.housekeeping.metadata.client import MetadataClient
-from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, Lost, News, Synced
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed, Listing, Lost, Synced
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.metadata import Metadata
 from homeostat.runtime.control.queue import Priority, WorkQueue
@@ -49,18 +49,18 @@ class Collector:
         self._feed = feed
         self._graph = Graph()
         self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
-        self._workers = Workers(self._queue, self._look, name="garbage collection", count=_WORKERS)
-        self._held: set[str] = set()
-        """Waits until every kind is known and listed."""
+        self._workers = Workers(self._queue, self._reconcile, name="garbage collection", count=_WORKERS)
+        self._deferred: set[str] = set()
+        """Objects to reconcile when every kind is known and listed."""
         self._unlisted: dict[str, set[str]] = {}
-        """By kind: what was seen before the list on its way in, and is not told in it yet."""
+        """By kind: known objects that have not appeared in the current list yet."""
         feed.subscribe(self._observe)
 
     async def run(self) -> None:
         await self._workers.run()
 
-    def _observe(self, news: News) -> None:
-        match news:
+    def _observe(self, event: FeedEvent) -> None:
+        match event:
             case Changed(key, metadata):
                 if self._unlisted and key in self._unlisted:
                     self._unlisted[key].discard(metadata.uid)
@@ -77,24 +77,24 @@ class Collector:
                 self._unlisted.pop(key, None)
                 self._add(self._graph.unsettle(key))
             case Synced():
-                for uid in self._held:
+                for uid in self._deferred:
                     self._queue.add(uid, priority=Priority.RESYNC)
-                self._held.clear()
+                self._deferred.clear()
 
     def _add(self, uids: Iterable[str]) -> None:
         if not self._feed.is_synced:
-            self._held.update(uids)
+            self._deferred.update(uids)
             return
         for uid in uids:
             self._queue.add(uid)
 
-    async def _look(self, uid: str) -> None:
+    async def _reconcile(self, uid: str) -> None:
         node = self._graph.get(uid)
         if node is None or node.phase in {Phase.ABSENT, Phase.DELETING}:
             return
         kind = self._feed.kinds.get(node.kind)
         if kind is None or not self._feed.is_synced:
-            self._held.add(uid)
+            self._deferred.add(uid)
             return
         match node.phase:
             case Phase.UNVERIFIED:
@@ -102,14 +102,14 @@ class Collector:
             case Phase.ALIVE:
                 await self._judge(uid, node, kind)
             case Phase.FOREGROUND:
-                await self._let_go(uid, node, kind)
+                await self._finish_foreground(uid, node, kind)
             case Phase.ORPHANING:
                 await self._orphan(uid, node, kind)
 
     async def _verify(self, uid: str, node: Node, kind: Kind) -> None:
-        """Look up an owner that was named and never seen."""
+        """Look up an owner that is referenced but was never seen."""
         if kind.is_namespaced and not node.namespace:
-            return  # Named by an object of no namespace, which no object of a namespace can own.
+            return  # Referenced by a cluster-scoped object, which cannot have a namespaced owner.
         found = await self._client.get(kind, node.namespace, node.name)
         if self._graph.get(uid) is not node or node.phase is not Phase.UNVERIFIED:
             return
@@ -133,10 +133,10 @@ class Collector:
             case Keep():
                 return
             case Release(owners):
-                log.debug("removed owner references", extra=_told(kind, live))
+                log.debug("removed owner references", extra=_log_fields(kind, live))
                 await self._release(kind, live, owners)
             case Delete(policy, unblock):
-                log.debug("deleted dependent", extra={**_told(kind, live), "policy": policy})
+                log.debug("deleted dependent", extra={**_log_fields(kind, live), "policy": policy})
                 if unblock:
                     live = await self._unblock(kind, live)
                 if live is not None:
@@ -147,13 +147,13 @@ class Collector:
         return {each: node.phase for each, node in nodes if node is not None}
 
     async def _standing(self, uid: str, ref: Ref, namespace: str) -> Standing:
-        """As the graph has it, else by a live read."""
+        """From the graph, or else by a live read."""
         standing = self._graph.standing(ref, namespace)
         if standing is not Standing.UNKNOWN:
             return standing
         kind = self._feed.kinds.get(ref.kind)
         if kind is None:
-            self._held.add(uid)
+            self._deferred.add(uid)
             return Standing.UNKNOWN
         if kind.is_namespaced and not namespace:
             log.warning(
@@ -170,8 +170,8 @@ class Collector:
         self._add(self._graph.put(ref.uid, node_of(ref.kind, found)))
         return Standing.WAITING if phase_of(found) is Phase.FOREGROUND else Standing.SOLID
 
-    async def _let_go(self, uid: str, node: Node, kind: Kind) -> None:
-        """Foreground: the object goes when nothing that blocks it is left."""
+    async def _finish_foreground(self, uid: str, node: Node, kind: Kind) -> None:
+        """Foreground deletion: remove the finalizer when no dependent blocks it."""
         blockers = self._graph.blockers(uid)
         if blockers:
             phases = self._phases(uid)
@@ -180,7 +180,7 @@ class Collector:
         await self._drop_finalizer(uid, node, kind, FOREGROUND_FINALIZER)
 
     async def _orphan(self, uid: str, node: Node, kind: Kind) -> None:
-        """The object goes when none of its dependents names it."""
+        """Remove the references of all dependents, then the finalizer."""
         limit = asyncio.Semaphore(_ORPHANED_AT_ONCE)
 
         async def release(dependent: str) -> None:
@@ -228,5 +228,5 @@ def _encoded(references: Iterable[OwnerReference]) -> object:
     return msgspec.to_builtins(list(references)) or None
 
 
-def _told(kind: Kind, metadata: Metadata) -> dict[str, str]:
+def _log_fields(kind: Kind, metadata: Metadata) -> dict[str, str]:
     return {"kind": kind.title, "namespace": metadata.namespace, "object": metadata.name}

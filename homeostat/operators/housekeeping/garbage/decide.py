@@ -1,7 +1,7 @@
-"""What becomes of an object whose owners have been looked at. Pure.
+"""Decides about an object whose owners were checked. Pure.
 
-The rules are Kubernetes': an object with an owner left keeps it and loses references to the others; one whose owners
-are all gone, or wait for it to go, is deleted.
+The rules are those of Kubernetes: an object with a remaining owner loses its references to the others; an object whose
+owners are all deleted, or wait for its deletion, is deleted.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from homeostat.operators.housekeeping.metadata.metadata import Policy
 
 
 class Keep(msgspec.Struct, frozen=True):
-    """Nothing is to be done."""
+    """There is nothing to do."""
 
 
 class Release(msgspec.Struct, frozen=True):
-    """Take away the references to these owners."""
+    """Remove the references to these owners."""
 
     owners: frozenset[str]
 
@@ -27,7 +27,7 @@ class Release(msgspec.Struct, frozen=True):
 class Delete(msgspec.Struct, frozen=True):
     policy: Policy
     unblock: bool = False
-    """First stop blocking the owners: the dependents form a circle in which everybody would wait for another."""
+    """First stop blocking the owners: the dependents form a cycle in which each would wait for another."""
 
 
 Verdict = Keep | Release | Delete
@@ -36,7 +36,7 @@ Verdict = Keep | Release | Delete
 def decide(
     standings: Mapping[Ref, Standing], *, finalizers: tuple[str, ...], dependents: Mapping[str, Phase]
 ) -> Verdict:
-    """Of an object that is not terminating itself. An owner of `UNKNOWN` standing counts as one that is there."""
+    """The verdict on an object that is not terminating. An owner whose standing is `UNKNOWN` counts as existing."""
     by_standing: dict[Standing, set[str]] = {each: set() for each in Standing}
     for ref, standing in standings.items():
         by_standing[standing].add(ref.uid)

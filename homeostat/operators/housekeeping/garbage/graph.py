@@ -1,11 +1,11 @@
 """The graph of owners and dependents, by uid. Pure: it takes events and returns the objects to reconcile now.
 
-Only objects that matter to collection are held: those with owners, those named as owners, and those whose deletion
-waits for their dependents. Everything else costs nothing. An owner that has been named but not seen yet is
-`UNVERIFIED`; whoever keeps the graph looks it up. `ABSENT` is final, since a uid is never given twice.
+It holds only objects that matter to garbage collection: objects with owners, owners, and objects whose deletion waits
+for their dependents. Other objects cost nothing. An owner that is referenced but was not seen yet is `UNVERIFIED`, and
+the collector looks it up. `ABSENT` is final, because a uid is never reused.
 
-Promises: links are symmetrical (a dependent is among its owner's dependents and nowhere else); after every change each
-object whose verdict may differ has been named; a graph whose objects have all gone is empty.
+Promises: links are symmetrical (a dependent is among the dependents of its owners and nowhere else); every change
+returns each object whose verdict may have changed; a graph whose objects are all deleted is empty.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Phase(Enum):
     ALIVE = "Alive"
     DELETING = "Deleting"
     FOREGROUND = "Foreground"
-    """Terminating, and waits until its dependents are gone."""
+    """Terminating; waits for the deletion of its dependents."""
     ORPHANING = "Orphaning"
-    """Terminating, and waits until its dependents do not name it any more."""
+    """Terminating; waits until no dependent references it."""
 
 
 class Standing(Enum):
-    """What an owner reference points at."""
+    """The state of the owner that a reference names."""
 
     SOLID = "Solid"
     WAITING = "Waiting"
@@ -75,7 +75,7 @@ def phase_of(metadata: Metadata) -> Phase:
 
 
 def refs_of(metadata: Metadata) -> tuple[Ref, ...]:
-    # Most text here is shared by many objects (siblings name one owner), and interned text is freed with its last use.
+    # Many objects share these texts (siblings have the same owner). Interned text is freed with its last use.
     return tuple(
         Ref(intern(each.uid), kind_key(each.api_version, each.kind), intern(each.name), bool(each.block_owner_deletion))
         for each in metadata.owner_references or ()
@@ -83,7 +83,7 @@ def refs_of(metadata: Metadata) -> tuple[Ref, ...]:
 
 
 def node_of(key: str, metadata: Metadata) -> Node:
-    """Of an object of the kind with this key."""
+    """The node of an object of the kind with this key."""
     return Node(key, intern(metadata.namespace), metadata.name, phase_of(metadata), refs_of(metadata))
 
 
@@ -98,7 +98,7 @@ class Graph:
         return self._nodes.get(uid)
 
     def concerns(self, metadata: Metadata) -> bool:
-        """Whether to put it can matter; most objects have no owners, and are nobody's."""
+        """Whether the object matters to the graph. Most objects neither have owners nor are owners."""
         return (
             metadata.owner_references is not None
             or metadata.deletion_timestamp is not None
@@ -110,7 +110,7 @@ class Graph:
         return _NOBODY if node is None else node.dependents or _NOBODY
 
     def blockers(self, uid: str) -> list[str]:
-        """Dependents that must be gone before this object may go."""
+        """The dependents that have to be deleted before this object."""
         return [
             each
             for each in self.dependents(uid)
@@ -118,7 +118,7 @@ class Graph:
         ]
 
     def standing(self, ref: Ref, namespace: str) -> Standing:
-        """Of an owner as a dependent in `namespace` names it."""
+        """The standing of an owner that a dependent in `namespace` references."""
         node = self._nodes.get(ref.uid)
         if node is None or node.phase is Phase.UNVERIFIED or not _is_at(node, ref, namespace):
             return Standing.UNKNOWN
@@ -127,7 +127,7 @@ class Graph:
         return Standing.WAITING if node.phase is Phase.FOREGROUND else Standing.SOLID
 
     def put(self, uid: str, seen: Node) -> set[str]:
-        """An object as it is now. Returns whom to look at."""
+        """Adds or updates an object. Returns the objects to reconcile."""
         node = self._nodes.get(uid)
         if node is None:
             if not seen.owners and seen.phase not in _WAITS:
@@ -147,7 +147,9 @@ class Graph:
         return visits
 
     def remove(self, uid: str, *, namespace: str | None = None) -> set[str]:
-        """An object is gone, or was never there; `namespace` corrects where it was looked for. Whom to look at."""
+        """Removes an object that was deleted or never existed; `namespace` corrects the one where it was searched for.
+        Returns the objects to reconcile.
+        """
         node = self._nodes.get(uid)
         if node is None:
             return set()
@@ -160,11 +162,11 @@ class Graph:
         return visits - {uid}
 
     def seen(self, kind: str) -> set[str]:
-        """Objects of a kind that were there when last heard of."""
+        """The objects of a kind that exist as far as is known."""
         return {uid for uid, _ in self._seen(kind)}
 
     def unsettle(self, kind: str) -> set[str]:
-        """A kind is not served any more: whether its objects exist cannot be told. Returns whom to look at."""
+        """A kind is not served any more, so its objects may not exist. Returns the objects to reconcile."""
         visits: set[str] = set()
         for uid, node in list(self._seen(kind)):
             node.phase = Phase.UNVERIFIED
@@ -213,7 +215,7 @@ class Graph:
         if is_new:
             return {ref.uid}
         if owner.phase is Phase.UNVERIFIED and _is_at(owner, ref, node.namespace):
-            return set()  # It is being looked up; its dependents are named when that tells something new.
+            return set()  # The lookup is under way and returns the dependents if it finds a change.
         return set() if self.standing(ref, node.namespace) is Standing.SOLID else {uid}
 
     def _drop_idle(self, uid: str) -> None:
@@ -223,5 +225,7 @@ class Graph:
 
 
 def _is_at(node: Node, ref: Ref, namespace: str) -> bool:
-    """The node is what the reference names, seen from a namespace: owners are of the same one, or of none."""
+    """Whether the reference of a dependent in `namespace` names the node: owners are in the same namespace or have
+    none.
+    """
     return node.name == ref.name and node.kind == ref.kind and node.namespace in {"", namespace}

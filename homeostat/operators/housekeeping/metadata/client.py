@@ -1,6 +1,6 @@
-"""Reads and writes objects of any kind by their metadata alone.
+"""Reads and writes the metadata of objects of any kind.
 
-What is gone is no error here: it reads as None and needs no deletion.
+A deleted object is not an error: it is read as None and needs no deletion.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class MetadataClient:
         return None if answer is None else self._projection.object(answer).metadata
 
     async def list(self, kind: Kind, namespace: str = "") -> list[Metadata]:
-        """All objects of a namespace, or of all of them; none where the kind is not served any more."""
+        """All objects of a namespace, or of all namespaces; empty if the kind is not served any more."""
         found: list[Metadata] = []
         token = ""
         while True:
@@ -38,7 +38,7 @@ class MetadataClient:
                 return found
             page = self._projection.page(answer)
             if page.unreadable:
-                # Counted as nothing, it would be lost with the namespace or definition that it is in.
+                # If it were ignored, the namespace or definition would be deleted before it.
                 first = page.unreadable[0]
                 raise GarbledError(f"{kind.title} {first.namespace}/{first.name}: {first.reason}")
             found += [each.metadata for each in page.objects]
@@ -47,7 +47,7 @@ class MetadataClient:
                 return found
 
     async def delete(self, kind: Kind, metadata: Metadata, policy: Policy) -> None:
-        """Only while it is as `metadata` says; `ConflictError` where it has changed since."""
+        """Deletes exactly this version; `ConflictError` if the object has changed since."""
         name, namespace, version = metadata.name, metadata.namespace, metadata.resource_version
         await self._send(Requests(kind).delete(name, namespace, uid=metadata.uid, version=version, propagation=policy))
 
@@ -55,7 +55,7 @@ class MetadataClient:
         await self._send(Requests(kind).delete_all(Selection(namespace), propagation="Background"), accept=_MANY)
 
     async def edit(self, kind: Kind, metadata: Metadata, fields: Mapping[str, object]) -> None:
-        """Set fields of its metadata, None to take one away; `ConflictError` where it has changed since."""
+        """Sets fields of the metadata, None removes one; `ConflictError` if the object has changed since."""
         patch: JsonObject = {
             "metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version, **fields},
         }
@@ -66,7 +66,7 @@ class MetadataClient:
         await self.edit(kind, metadata, {"finalizers": left or None})
 
     async def _send(self, request: Request, *, accept: str = _ONE) -> bytes | None:
-        """The answer; None where there is no such object, or no such kind any more."""
+        """The answer; None if the object or its kind does not exist."""
         method, path, query, body, content_type = request
         try:
             return await self._client.fetch(method, path, query, body=body, content_type=content_type, accept=accept)

@@ -20,10 +20,10 @@ class Gone(msgspec.Struct, frozen=True, gc=False):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """All objects of a kind are about to be told as `Changed`.
+    """A list of a kind starts: all its objects follow as `Changed`.
 
-    Those that were known before this and are not told until `Listed` are gone. It comes before the server is asked,
-    so what becomes known meanwhile by other ways may be newer than the list.
+    Objects that were known before and do not appear until `Listed` were deleted. It comes before the list is requested,
+    so facts from other sources that arrive meanwhile may be newer than the list.
     """
 
     key: str
@@ -40,8 +40,8 @@ class Lost(msgspec.Struct, frozen=True):
 
 
 class Synced(msgspec.Struct, frozen=True):
-    """Every kind has been listed."""
+    """All kinds were listed."""
 
 
-News = Changed | Gone | Listing | Listed | Lost | Synced
-Observer = Callable[[News], None]
+FeedEvent = Changed | Gone | Listing | Listed | Lost | Synced
+Observer = Callable[[FeedEvent], None]

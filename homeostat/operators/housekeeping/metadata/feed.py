@@ -1,8 +1,8 @@
-"""The metadata of every object of every kind, as it changes: one watch a kind, read once for all of housekeeping.
+"""Watches the metadata of all objects of all kinds, with one watch per kind that all controllers share.
 
-Kinds come from discovery, which is asked again when a CustomResourceDefinition changes. Promises: nothing that happens
-while a watch is broken off is missed, since it goes on where it was or lists anew (`Listing`, `Listed`); a kind that is
-not served any more is `Lost`; `is_synced` once every kind has been listed, and `Synced` whenever that becomes true.
+Kinds come from discovery, which is read again when a CustomResourceDefinition changes. Promises: no change is missed
+while a watch is interrupted, because it resumes or lists again (`Listing`, `Listed`); a kind that is not served any
+more is `Lost`; `is_synced` when every kind was listed, and `Synced` whenever that becomes true.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from homeostat.client.discovery import fetch_kinds
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
 from homeostat.objects.time.backoff import Backoff
-from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Lost, News, Observer, Synced
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed, Lost, Observer, Synced
 from homeostat.operators.housekeeping.metadata.kinds import DEFINITION_KEY, by_key, is_followed
 from homeostat.operators.housekeeping.metadata.metadata import Partial
 from homeostat.operators.housekeeping.metadata.sink import Relay
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 _SETTLE_S = 0.05
 BACKOFF = Backoff(first_s=0.02, cap_s=60.0)
-"""Of whatever fails in housekeeping: most of it is a race with somebody who has just written."""
-# The server is in the same process: nobody in between drops an event, so nothing is compared.
+"""The backoff of all retries in housekeeping. Most failures are races with other writers, so it starts low."""
+# The server is in the same process, so no proxy can drop events and no comparison is needed.
 _PACE = Pace(backoff=BACKOFF)
 
 
@@ -49,12 +49,12 @@ class Feed:
         self._followed: dict[str, _Followed] = {}
         self._is_stale = asyncio.Event()
         self.kinds: Mapping[str, Kind] = {}
-        """Every kind that is served, by key; also those that are not followed."""
+        """All served kinds by key, also those that are not watched."""
         self.is_synced = False
         self.subscribe(self._observe_definitions, DEFINITION_KEY)
 
     def subscribe(self, observer: Observer, *keys: str) -> None:
-        """Before it runs. To the kinds of these keys, or to all."""
+        """Subscribe to the kinds of these keys, or to all. Call it before `run`."""
         self._observers.append((observer, frozenset(keys)))
 
     async def run(self) -> None:
@@ -74,12 +74,12 @@ class Feed:
                 await self._is_stale.wait()
 
     def has_listed(self, key: str) -> bool:
-        """Every change of a kind's objects is being told."""
+        """Whether all objects of the kind were delivered, and all changes are."""
         found = self._followed.get(key)
         return found is not None and found.relay.is_synced
 
     async def discover(self) -> dict[str, Kind]:
-        """Every kind that is served at this moment, each at the version that the server prefers."""
+        """The kinds that are served now, each in the preferred version."""
         return by_key(await fetch_kinds(self._client))
 
     def _follow(self, kinds: dict[str, Kind], tasks: asyncio.TaskGroup) -> None:
@@ -94,7 +94,7 @@ class Feed:
                 followed.task.cancel()
                 del self._followed[key]
                 if key not in wanted:
-                    followed.relay.tell(Lost(key))
+                    followed.relay.deliver(Lost(key))
         for key, source in wanted.items():
             if key not in self._followed:
                 self._followed[key] = self._start(key, source, tasks)
@@ -109,9 +109,9 @@ class Feed:
     def _observers_of(self, key: str) -> list[Observer]:
         return [observer for observer, keys in self._observers if not keys or key in keys]
 
-    def _observe_definitions(self, news: News) -> None:
-        # Also when they are listed anew: what went while nobody looked is not told of.
-        if isinstance(news, Changed | Gone | Listed):
+    def _observe_definitions(self, event: FeedEvent) -> None:
+        # Also after a list, which shows deletions that the watch missed.
+        if isinstance(event, Changed | Gone | Listed):
             self._is_stale.set()
 
     def _check_synced(self) -> None:

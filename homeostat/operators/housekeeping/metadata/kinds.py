@@ -1,7 +1,7 @@
-"""The kinds a server has, by key. Pure.
+"""The kinds of a server by key. Pure.
 
-A key is group and name (`ReplicaSet.apps`): objects of one kind are one set whatever version they are asked for in, so
-an owner reference that names another version, even one no longer served, still finds its owner.
+A key is name and group without a version (`ReplicaSet.apps`), so an owner reference with another version, even one that
+is no longer served, still finds its owner.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ POD_KEY = key_of(POD)
 CONFIG_MAP_KEY = key_of(CONFIG_MAP)
 SERVICE_ACCOUNT_KEY = kind_key("v1", "ServiceAccount")
 CLUSTER_ROLE_KEY = kind_key("rbac.authorization.k8s.io/v1", "ClusterRole")
-# They are many, short-lived and may own nothing; Kubernetes' collector leaves them out too.
+# They are many and short-lived, and own nothing; the collector of Kubernetes ignores them, too.
 _NOT_FOLLOWED = frozenset({kind_key("v1", "Event"), key_of(EVENT)})
 
 
 def by_key(kinds: Iterable[Kind]) -> dict[str, Kind]:
-    """Each at the version that comes first."""
+    """The kinds by key, each in the version that comes first."""
     found: dict[str, Kind] = {}
     for kind in kinds:
         found.setdefault(key_of(kind), kind)

@@ -1,7 +1,7 @@
-"""What housekeeping sees of an object: the few fields of its metadata that deletion depends on. Pure.
+"""The projection of an object that housekeeping uses: the metadata that deletion depends on. Pure.
 
-Objects are asked for as `PartialObjectMetadata` and decoded into these structs; labels, annotations, managed fields,
-spec and status are skipped by the decoder and never become Python values.
+Objects are requested as `PartialObjectMetadata` and decoded into these structs. The decoder skips labels, annotations,
+managed fields, spec and status.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from homeostat.objects.declared import OwnerReference
 
 Policy = Literal["Background", "Foreground", "Orphan"]
-"""What becomes of the dependents of an object that is deleted."""
+"""The propagation policy of a deletion."""
 
 
 class Metadata(msgspec.Struct, rename="camel", frozen=True, gc=False):

@@ -1,6 +1,6 @@
-"""What the watch of one kind writes to: it passes everything on and keeps nothing but how far the watch has come.
+"""The sink of the watch of one kind: it delivers all events to the observers and keeps only the resource version.
 
-Each keeper holds what it needs itself; a cache would hold the metadata of every object a second time.
+Each controller keeps the data it needs. A cache would hold the metadata of every object a second time.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Never
 
-from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, News, Observer
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed, Listing, Observer
 from homeostat.operators.housekeeping.metadata.metadata import Partial
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.decoding import GarbledError, UnreadableObject, version_of
 
 
 class Relay:
-    """A sink. `is_synced` once the first list was told in full; `synced` is called whenever a list was."""
+    """A sink. `is_synced` is true after the first complete list; `synced` is called after each list."""
 
     def __init__(self, key: str, observers: Iterable[Observer], *, synced: Callable[[], None]) -> None:
         self.key = key
@@ -24,30 +24,30 @@ class Relay:
         self._observers = tuple(observers)
         self._synced = synced
 
-    def tell(self, news: News) -> None:
+    def deliver(self, event: FeedEvent) -> None:
         for observer in self._observers:
-            observer(news)
+            observer(event)
 
     def listing(self) -> RelayListing:
-        self.tell(Listing(self.key))
+        self.deliver(Listing(self.key))
         return RelayListing(self)
 
     def put(self, obj: Partial) -> None:
         version = version_of(obj)
-        # An older one is sent twice by somebody in between, and might bring back what has gone since.
+        # A proxy may repeat an older event, which might bring back a deleted object.
         if version >= self.version:
             self.version = version
-            self.tell(Changed(self.key, obj.metadata))
+            self.deliver(Changed(self.key, obj.metadata))
 
     def remove(self, obj: Partial) -> None:
         self.advance(version_of(obj))
-        self.tell(Gone(self.key, obj.metadata))
+        self.deliver(Gone(self.key, obj.metadata))
 
     def finish(self, version: int) -> None:
-        """The list is whole."""
+        """The list is complete."""
         self.version = version
         self.is_synced = True
-        self.tell(Listed(self.key))
+        self.deliver(Listed(self.key))
         self._synced()
 
     def leave_out(self, unreadable: UnreadableObject) -> Never:
@@ -62,7 +62,7 @@ class RelayListing:
         self._relay = relay
 
     def put(self, obj: Partial) -> None:
-        self._relay.tell(Changed(self._relay.key, obj.metadata))
+        self._relay.deliver(Changed(self._relay.key, obj.metadata))
 
     def leave_out(self, unreadable: UnreadableObject) -> Never:
         raise _unread(self._relay.key, unreadable)
@@ -73,7 +73,7 @@ class RelayListing:
 
 
 def _unread(key: str, unreadable: UnreadableObject) -> GarbledError:
-    # Taken for one that is not there, it would take its dependents along.
+    # If it counted as deleted, its dependents would be deleted.
     return GarbledError(
         f'"{unreadable.name}" of kind {key} in namespace "{unreadable.namespace}" is unreadable; garbage '
         f"collection is paused"

@@ -1,6 +1,6 @@
-"""What is left in a namespace that is being deleted, and the conditions that tell of it. Pure.
+"""The remaining content of a terminating namespace, and the conditions that report it. Pure.
 
-Types, reasons and messages are those of Kubernetes, which people and tools search for.
+Types, reasons and messages are those of Kubernetes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RemainingContent:
 
 
 def merge_conditions(current: Sequence[JsonObject], remains: RemainingContent, *, now: str) -> list[JsonObject]:
-    """The namespace's conditions with ours brought up to date; equal to `current` where nothing has changed."""
+    """The conditions of the namespace with ours updated; equal to `current` if nothing has changed."""
     merged = {each["type"]: each for each in current}
     failing = _failing(remains)
     for kind, (fine_reason, fine_message) in _FINE.items():
@@ -66,19 +66,19 @@ def merge_conditions(current: Sequence[JsonObject], remains: RemainingContent, *
 def _failing(remains: RemainingContent) -> dict[str, tuple[str, str]]:
     failing = {}
     if remains.errors:
-        told = ", ".join(sorted(error.message for error in remains.errors))
+        messages = ", ".join(sorted(error.message for error in remains.errors))
         failing["NamespaceDeletionContentFailure"] = (
             "ContentDeletionFailed",
-            f"Failed to delete all resource types, {len(remains.errors)} remaining: {told}",
+            f"Failed to delete all resource types, {len(remains.errors)} remaining: {messages}",
         )
     if remains.objects:
-        told = _counted(remains.objects, "has {} resource instances")
-        failing["NamespaceContentRemaining"] = ("SomeResourcesRemain", f"Some resources are remaining: {told}")
+        counts = _counted(remains.objects, "has {} resource instances")
+        failing["NamespaceContentRemaining"] = ("SomeResourcesRemain", f"Some resources are remaining: {counts}")
     if remains.finalizers:
-        told = _counted(remains.finalizers, "in {} resource instances")
+        counts = _counted(remains.finalizers, "in {} resource instances")
         failing["NamespaceFinalizersRemaining"] = (
             "SomeFinalizersRemain",
-            f"Some content in the namespace has finalizers remaining: {told}",
+            f"Some content in the namespace has finalizers remaining: {counts}",
         )
     return failing
 

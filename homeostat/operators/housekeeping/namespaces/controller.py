@@ -1,7 +1,7 @@
 """Deletion of namespaces: a terminating namespace is emptied, then released through its `finalize` subresource.
 
-Pods go before everything else, as Kubernetes orders it: what they use is still there while they end. What finalizers
-hold is waited for, and the namespace's conditions tell of it; the feed's news of what goes wakes the work at once.
+Pods are deleted first, as in Kubernetes, so that the objects they use still exist while they end. Then it waits for
+finalizers and reports them in the conditions of the namespace. Each deletion in the namespace queues it again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import NAMESPACE, Kind
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.housekeeping.metadata.client import MetadataClient
-from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import NAMESPACE_KEY, POD_KEY, key_of
 from homeostat.operators.housekeeping.namespaces.content import RemainingContent, merge_conditions
@@ -44,8 +44,8 @@ class Namespaces:
     async def run(self) -> None:
         await self._workers.run()
 
-    def _observe(self, news: News) -> None:
-        match news:
+    def _observe(self, event: FeedEvent) -> None:
+        match event:
             case Changed(key, metadata) if key == NAMESPACE_KEY and metadata.deletion_timestamp is not None:
                 self._queue.add(metadata.name)
             case Gone(key, metadata) if key == NAMESPACE_KEY:
@@ -64,7 +64,7 @@ class Namespaces:
         try:
             namespace = await self._client.get(path)
         except NotFoundError:
-            await self._bury(name)
+            await self._delete_leftovers(name)
             return
         finalizers = namespace.get("spec", {}).get("finalizers") or []
         if "deletionTimestamp" not in namespace["metadata"] or _FINALIZER not in finalizers:
@@ -82,15 +82,15 @@ class Namespaces:
         await self._client.update(f"{path}/finalize", {**namespace, "spec": {**namespace["spec"], "finalizers": left}})
         log.info("deleted all content of namespace", extra={"namespace": name})
 
-    async def _bury(self, name: str) -> None:
-        """Delete what was being written while the namespace went."""
+    async def _delete_leftovers(self, name: str) -> None:
+        """Delete objects that were written while the namespace was deleted."""
         left = [(kind, each) for kind in await self._contents() for each in await self._metadata.list(kind, name)]
         if left and await self._metadata.get(NAMESPACE, "", name) is None:
             for kind, each in left:
                 await self._metadata.delete(kind, each, "Background")
 
     async def _contents(self) -> list[Kind]:
-        """Kinds that a namespace may hold objects of, asked anew: one that has just come may have some already."""
+        """The kinds that may have objects in a namespace, read again because a new kind may already have some."""
         kinds = (await self._feed.discover()).values()
         return [each for each in kinds if each.is_namespaced and {"list", "delete"} <= each.verbs]
 
@@ -112,10 +112,10 @@ class Namespaces:
                 remains.errors.append(error)
 
     async def _report(self, path: str, namespace: JsonObject, remains: RemainingContent) -> JsonObject:
-        """Tell in the namespace's conditions what is left; the namespace as it is then."""
+        """Report the remaining content in the conditions; returns the updated namespace."""
         current = namespace.get("status", {}).get("conditions") or []
         conditions = merge_conditions(current, remains, now=format_time(datetime.now(UTC)))
         if conditions == current or (remains.is_empty and not current):
-            return namespace  # One that goes at once needs no report.
+            return namespace  # An empty namespace needs no report.
         status = {"status": {"phase": "Terminating", "conditions": conditions}}
         return await self._client.merge(f"{path}/status", status)

@@ -1,6 +1,6 @@
-"""What every namespace has: the service account `default`, and the ConfigMap `kube-root-ca.crt` with the certificate
-that clients inside it trust the server by. Both are made again when they are deleted, the ConfigMap also when it is
-changed.
+"""The default objects of every namespace: the service account `default`, and the ConfigMap `kube-root-ca.crt` with the
+certificate authority of the server. Both are created again after a deletion, and the ConfigMap is restored after a
+change.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from homeostat.client.base import Client
 from homeostat.objects.errors import AlreadyExistsError, ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
-from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, News
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import CONFIG_MAP_KEY, NAMESPACE_KEY, SERVICE_ACCOUNT_KEY
 from homeostat.runtime.control.queue import Priority, WorkQueue
@@ -32,8 +32,8 @@ class NamespaceDefaults:
     async def run(self) -> None:
         await self._workers.run()
 
-    def _observe(self, news: News) -> None:
-        match news:
+    def _observe(self, event: FeedEvent) -> None:
+        match event:
             case Changed(key, metadata) if key == NAMESPACE_KEY and metadata.deletion_timestamp is None:
                 self._namespaces.add(metadata.name)
                 self._queue.add(metadata.name)
@@ -44,7 +44,7 @@ class NamespaceDefaults:
             case Changed(key, metadata) | Gone(key, metadata) if key == CONFIG_MAP_KEY and metadata.name == CERTIFICATE:
                 self._queue.add(metadata.namespace)
             case Listed(key) if key in {SERVICE_ACCOUNT_KEY, CONFIG_MAP_KEY}:
-                # What went while nobody looked is not told of.
+                # The watch does not deliver deletions that happened while it was interrupted.
                 for name in self._namespaces:
                     self._queue.add(name, priority=Priority.RESYNC)
 
@@ -54,7 +54,7 @@ class NamespaceDefaults:
             await self._ensure(f"{path}/serviceaccounts", _account())
             await self._ensure(f"{path}/configmaps", certificate(self._authority))
         except (NotFoundError, ForbiddenError):
-            # The namespace is going or gone. Any other reason to refuse is an error worth retrying.
+            # The namespace is terminating or deleted. Any other refusal is retried.
             if await self._is_active(path):
                 raise
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from homeostat.operators.housekeeping.garbage.deletions import PendingDeletions
-from homeostat.operators.housekeeping.metadata.events import Changed, Gone, Listed, Listing, Lost, News
+from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed, Listing, Lost
 from homeostat.operators.housekeeping.metadata.metadata import Metadata
 
 A, B = (Metadata(name=name, uid=name, resource_version="1") for name in "ab")
 
 
 @pytest.mark.parametrize(
-    ("told", "is_awaited"),
+    ("events", "is_awaited"),
     [
         ([], True),
         ([Gone("widgets", A)], True),
@@ -26,15 +26,15 @@ A, B = (Metadata(name=name, uid=name, resource_version="1") for name in "ab")
         ([Lost("widgets")], False),
     ],
 )
-def test_those_are_awaited_of_whom_nothing_has_said_that_they_are_gone(told: list[News], is_awaited: bool) -> None:
+def test_a_deletion_is_awaited_until_an_event_or_a_list_proves_it(events: list[FeedEvent], is_awaited: bool) -> None:
     pending_deletions = PendingDeletions()
     pending_deletions.expect("widgets", ["a", "b"])
-    for news in told:
-        pending_deletions.observe(news)
+    for event in events:
+        pending_deletions.observe(event)
     assert pending_deletions.is_awaited("widgets") is is_awaited
 
 
-def test_a_list_that_began_before_somebody_was_awaited_says_nothing_of_him() -> None:
+def test_a_list_that_started_before_the_deletion_proves_nothing() -> None:
     pending_deletions = PendingDeletions()
     pending_deletions.observe(Listing("widgets"))
     pending_deletions.expect("widgets", ["a"])
