@@ -106,7 +106,7 @@ def store() -> None:
 @click.option("--quick", is_flag=True, help="Fewer objects and one server: within a minute.")
 def runtime(quick: bool) -> None:
     """Measure an operator of ours against one of kopf's."""
-    from benchmarks import runtime as bench
+    from benchmarks.runtime import comparison as bench
 
     run(bench.show_runtime(bench.QUICK if quick else bench.FULL))
 
@@ -115,7 +115,7 @@ def runtime(quick: bool) -> None:
 @click.option("--quick", is_flag=True, help="Shorter phases: within a minute or so.")
 def replicas(quick: bool) -> None:
     """Measure crowds of writers and lag of watches by store and number of replicas, beside etcd."""
-    from benchmarks import replicas as bench
+    from benchmarks.replicas import comparison as bench
 
     run(bench.show_replicas(bench.QUICK if quick else bench.Load()))
 
@@ -124,7 +124,7 @@ def replicas(quick: bool) -> None:
 @click.option("--quick", is_flag=True, help="Fewer files and Pods: within a minute.")
 def policy(quick: bool) -> None:
     """Measure the policy operator, and its check of files against gatekeeper's."""
-    from benchmarks import policy as bench
+    from benchmarks.policy import comparison as bench
 
     run(bench.show_policy(bench.QUICK if quick else bench.FULL))
 
@@ -133,7 +133,7 @@ def policy(quick: bool) -> None:
 @click.option("--quick", is_flag=True, help="Fewer resources, half the time: within two minutes.")
 def actions(quick: bool) -> None:
     """Measure the actions operator: many resources due all the time."""
-    from benchmarks import actions as bench
+    from benchmarks.actions import comparison as bench
 
     run(bench.show_actions(bench.QUICK if quick else bench.FULL))
 

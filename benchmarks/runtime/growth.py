@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from benchmarks.bench import Scale, open_bench
 from benchmarks.load import drive
-from benchmarks.runtimephases import pss_mib, settle
-from benchmarks.runtimesides import OURS, Server, operate
-from benchmarks.runtimestamps import MARK, see_stamps
+from benchmarks.runtime.phases import pss_mib, settle
+from benchmarks.runtime.sides import OURS, Server, operate
+from benchmarks.runtime.stamps import MARK, see_stamps
 from benchmarks.usage import Processes, cpu_seconds
 
 _CHANGES = 1000

@@ -1,6 +1,6 @@
 """A process that keeps all Pods in a cache of the fields that an operator declares, and tells when it has them.
 
-python -m benchmarks.runtimepodcache KUBECONFIG REPORT    # ended by SIGTERM
+python -m benchmarks.runtime.pod_cache KUBECONFIG REPORT    # ended by SIGTERM
 """
 
 from __future__ import annotations

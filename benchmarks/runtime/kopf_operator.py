@@ -1,6 +1,6 @@
 """The operator under measure on kopf's side: it stamps the status of every widget.
 
-    python -m kopf run --standalone --quiet -n bench benchmarks/runtimekopf.py
+    python -m kopf run --standalone --quiet -n bench benchmarks/runtime/kopf_operator.py
 
 Configured for many objects: no peering, no Events, lists in chunks, no scan for new kinds, coroutines for handlers, and
 uvloop, which kopf takes where it is installed. Workers are without a limit, as by default: a worker stays with its

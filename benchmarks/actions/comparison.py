@@ -7,8 +7,8 @@ import sys
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from benchmarks.actionslive import Figures, measure_actions
-from benchmarks.actionsphases import Burst, Scale
+from benchmarks.actions.live import Figures, measure_actions
+from benchmarks.actions.phases import Burst, Scale
 from benchmarks.report import console, machine
 
 FULL = Scale()

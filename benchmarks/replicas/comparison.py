@@ -10,8 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from benchmarks.bench import Scale, open_bench
-from benchmarks.replicaphases import QUICK, Churn, Creates, Load, best_create, churn, create
-from benchmarks.replicasides import Side, sides
+from benchmarks.replicas.phases import QUICK, Churn, Creates, Load, best_create, churn, create
+from benchmarks.replicas.sides import Side, sides
 from benchmarks.report import console
 from benchmarks.usage import Processes
 

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measurement import DISTURBED
-from benchmarks.runtimegrowth import Size
-from benchmarks.runtimephases import Figures, Load
-from benchmarks.runtimepods import Pods
+from benchmarks.runtime.growth import Size
+from benchmarks.runtime.phases import Figures, Load
+from benchmarks.runtime.pods import Pods
 
 MOST_ADDED_MIB, MOST_SYNC_S = 150 / 1.048576, 10.0
 _MANY_PODS = 100_000

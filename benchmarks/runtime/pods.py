@@ -12,8 +12,8 @@ import msgspec
 
 from benchmarks.bench import Bench, Scale, open_bench
 from benchmarks.load import drive
-from benchmarks.runtimepodcache import Held
-from benchmarks.runtimesides import Server, Side, operate
+from benchmarks.runtime.pod_cache import Held
+from benchmarks.runtime.sides import Server, Side, operate
 from benchmarks.target import Target
 from benchmarks.usage import Processes
 
@@ -49,7 +49,7 @@ async def measure_pods(server: Server, pods: int) -> Pods:
 
 
 def _command(kubeconfig: Path, report: Path) -> list[str]:
-    return ["-m", "benchmarks.runtimepodcache", str(kubeconfig), str(report)]
+    return ["-m", "benchmarks.runtime.pod_cache", str(kubeconfig), str(report)]
 
 
 async def _told(report: Path) -> Held:

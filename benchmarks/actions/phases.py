@@ -13,7 +13,7 @@ from time import monotonic
 
 import msgspec
 
-from benchmarks.actionsplugin import PLANNED, Note, read_notes
+from benchmarks.actions.plugin import PLANNED, Note, read_notes
 from benchmarks.bench import Bench
 from benchmarks.load import drive
 from benchmarks.measurement import percentile

@@ -1,6 +1,6 @@
 """The operator under measure on our side, in a process of its own: it stamps the status of every widget.
 
-    python -m benchmarks.runtimestamper KUBECONFIG
+    python -m benchmarks.runtime.stamper KUBECONFIG
 
 The runtime as `homeostat run` has it, over HTTP and TLS: the manager, its caches, breaker and metrics, and the wait for
 own writes. Ended by SIGTERM.

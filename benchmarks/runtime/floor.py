@@ -1,6 +1,6 @@
 """For comparison: a bare client that stamps each widget as soon as its event comes.
 
-    python -m benchmarks.runtimefloor KUBECONFIG
+    python -m benchmarks.runtime.floor KUBECONFIG
 
 Nothing of a runtime is in it: no cache, no queue that holds a key once, no retries, no metrics; what goes wrong ends
 it. What is left is the watch and one patch an object. It is no lower bound: it may be slower than an operator that
@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks import widgets
-from benchmarks.runtimestamper import CONCURRENCY, Spec
+from benchmarks.runtime.stamper import CONCURRENCY, Spec
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
 from homeostat.client.endpoint.kubeconfig import load_endpoint

@@ -1,4 +1,4 @@
-"""The engine of the policy operator alone, without a server: `python -m benchmarks.policyengine`.
+"""The engine of the policy operator alone, without a server: `python -m benchmarks.policy.engine`.
 
 100,000 Pods of 20,000 workloads in 200 namespaces, a policy each: how much memory they take, how long all of them and
 one changed one take; and how long 10,000 manifests take that are read already.

@@ -14,11 +14,11 @@ from time import perf_counter
 import msgspec
 
 from benchmarks.report import console, machine
-from benchmarks.runtimegrowth import measure_growth
-from benchmarks.runtimephases import Figures, Load, measure
-from benchmarks.runtimepods import measure_pods
-from benchmarks.runtimereport import show_growth, show_pods, show_sides
-from benchmarks.runtimesides import FLOOR, KOPF, OURS, SERVERS, plane
+from benchmarks.runtime.growth import measure_growth
+from benchmarks.runtime.phases import Figures, Load, measure
+from benchmarks.runtime.pods import measure_pods
+from benchmarks.runtime.report import show_growth, show_pods, show_sides
+from benchmarks.runtime.sides import FLOOR, KOPF, OURS, SERVERS, plane
 
 
 class Runs(msgspec.Struct, frozen=True):

@@ -16,8 +16,8 @@ import msgspec
 from benchmarks.bench import Bench, Scale, open_bench
 from benchmarks.load import UnexpectedAnswerError, drive
 from benchmarks.measurement import DISTURBED, percentile
-from benchmarks.runtimesides import Server, Side, operate
-from benchmarks.runtimestamps import MARK, Stamps, see_stamps
+from benchmarks.runtime.sides import Server, Side, operate
+from benchmarks.runtime.stamps import MARK, Stamps, see_stamps
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
 
 _STAMPED_WITHIN_S = 150.0

@@ -14,8 +14,8 @@ from time import monotonic
 
 import msgspec
 
-from benchmarks.actionsphases import KIND, Burst, Scale, Scene, Steady, become_ready, catch_up, keep_pace
-from benchmarks.actionsplugin import NAME, installed
+from benchmarks.actions.phases import KIND, Burst, Scale, Scene, Steady, become_ready, catch_up, keep_pace
+from benchmarks.actions.plugin import NAME, installed
 from benchmarks.bench import Scale as Callers
 from benchmarks.bench import open_bench
 from benchmarks.served import scratch, serve

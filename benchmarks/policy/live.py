@@ -18,8 +18,8 @@ from benchmarks.bench import Bench, open_bench
 from benchmarks.bench import Scale as Callers
 from benchmarks.load import drive
 from benchmarks.measurement import DISTURBED
-from benchmarks.policychanges import Changes, Rounds, measure_changes, name_of, namespace_of
-from benchmarks.runtimesides import Side, operate
+from benchmarks.policy.changes import Changes, Rounds, measure_changes, name_of, namespace_of
+from benchmarks.runtime.sides import Side, operate
 from benchmarks.served import scratch, serve
 from benchmarks.usage import Processes, cpu_seconds, rss_mib
 from homeostat.client.base import Client

@@ -32,13 +32,13 @@ class Server(NamedTuple):
     pids: tuple[int, ...]
 
 
-OURS = Side("homeostat", lambda kubeconfig: ["-m", "benchmarks.runtimestamper", str(kubeconfig)])
-FLOOR = Side("a bare client", lambda kubeconfig: ["-m", "benchmarks.runtimefloor", str(kubeconfig)])
+OURS = Side("homeostat", lambda kubeconfig: ["-m", "benchmarks.runtime.stamper", str(kubeconfig)])
+FLOOR = Side("a bare client", lambda kubeconfig: ["-m", "benchmarks.runtime.floor", str(kubeconfig)])
 KOPF = Side(
     "kopf",
     lambda _: [
         *("-W", "ignore", "-m", "kopf", "run", "--standalone", "--quiet"),
-        *("-n", widgets.NAMESPACE, "benchmarks/runtimekopf.py"),
+        *("-n", widgets.NAMESPACE, "benchmarks/runtime/kopf_operator.py"),
     ],
 )
 

@@ -10,8 +10,8 @@ import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from benchmarks.policyfiles import Run, measure_files
-from benchmarks.policylive import Figures, Scale, measure_live
+from benchmarks.policy.files import Run, measure_files
+from benchmarks.policy.live import Figures, Scale, measure_live
 from benchmarks.report import console, machine
 
 
