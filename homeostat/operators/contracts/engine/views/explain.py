@@ -27,7 +27,7 @@ def explain_fields(contract: Contract, today: date) -> JsonObject:
             "durability": state.persistence.durability,
             "dataCriticality": state.data_criticality,
         }
-    for name, parts in (("interfaces", _interfaces(contract)), ("dependencies", _dependencies(contract))):
+    for name, parts in (("interfaces", _interfaces(contract)), ("dependencies", dependency_fields(contract))):
         if parts:
             fields[name] = parts
     if contract.scaling is not None:
@@ -61,7 +61,7 @@ def _interfaces(contract: Contract) -> list[JsonObject]:
     return found
 
 
-def _dependencies(contract: Contract) -> list[JsonObject]:
+def dependency_fields(contract: Contract) -> list[JsonObject]:
     return [
         {"name": each.name, "ref": each.ref, "required": each.required, "compatibility": each.compatibility}
         for each in contract.dependencies

@@ -1,0 +1,74 @@
+"""The verdict of one check, and the status that many verdicts add up to. Pure.
+
+An error that failed makes a contract NonCompliant, a warning that failed makes it Warning. A verdict that is not known
+yet lowers nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import msgspec
+
+from homeostat.objects.conditions import Condition, Status
+
+Severity = Literal["error", "warning"]
+ContractStatus = Literal["Compliant", "Warning", "NonCompliant", "Reference", "Unknown"]
+
+COMPLIANT: Final = "Compliant"
+WARNING: Final = "Warning"
+NON_COMPLIANT: Final = "NonCompliant"
+REFERENCE: Final = "Reference"
+UNKNOWN: Final = "Unknown"
+STATUSES: Final[tuple[ContractStatus, ...]] = (COMPLIANT, WARNING, NON_COMPLIANT, REFERENCE, UNKNOWN)
+
+CONTRACT_VALID: Final = "ContractValid"
+READINESS_SATISFIED: Final = "ReadinessSatisfied"
+RUNTIME_OBSERVED: Final = "RuntimeObserved"
+
+SEVERITIES: Final[dict[str, Severity]] = {
+    CONTRACT_VALID: "error",
+    RUNTIME_OBSERVED: "error",
+    "ServiceExists": "error",
+    "WorkloadExists": "error",
+    "PortsValid": "warning",
+    "WorkloadTypeMatch": "error",
+    "StateModelMatch": "error",
+    "UpgradeStrategyMatch": "warning",
+    "GracefulShutdownMatch": "warning",
+    "ImageMatch": "warning",
+    "HealthTimingMatch": "warning",
+    "HealthEndpointValid": "warning",
+    "MetricsEndpointValid": "warning",
+}
+"""By check, in the order in which they are reported."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    check: str
+    """The type of its condition."""
+    status: Status
+    reason: str
+    message: str
+
+    @property
+    def severity(self) -> Severity:
+        return SEVERITIES[self.check]
+
+    @property
+    def is_failed(self) -> bool:
+        return self.status == "False"
+
+    def condition(self) -> Condition:
+        return Condition(self.check, self.status, self.reason, self.message)
+
+
+def judge(check: str, holds: bool, message: str, *, reason: str = "", good: str = "Match") -> Verdict:
+    """True with the reason `good`, or False with `reason`, which is Mismatch where none is given."""
+    return Verdict(check, "True", good, message) if holds else Verdict(check, "False", reason or "Mismatch", message)
+
+
+def contract_status(verdicts: Iterable[Verdict]) -> ContractStatus:
+    failed = {each.severity for each in verdicts if each.is_failed}
+    return NON_COMPLIANT if "error" in failed else WARNING if failed else COMPLIANT

@@ -1,0 +1,49 @@
+"""Revisions of a contract: their names, labels and hashes, and how a reference follows new versions. Pure."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Final, Literal
+
+from homeostat.operators.contracts.engine.reference import location
+
+PACTO_LABEL: Final = "pacto.trianalab.io/pacto"
+VERSION_LABEL: Final = "pacto.trianalab.io/version"
+_LONGEST_NAME: Final = 253
+_LONGEST_LABEL: Final = 63
+_HASH_DIGITS: Final = 7
+_not_name = re.compile(r"[^a-z0-9.-]").sub
+_not_label = re.compile(r"[^A-Za-z0-9._-]").sub
+
+ResolutionPolicy = Literal["", "Latest", "PinnedTag", "PinnedDigest"]
+
+
+def contract_hash(data: bytes) -> str:
+    """Of the contract's file as it was pulled, or of the inline text."""
+    return sha256(data).hexdigest()
+
+
+def revision_name(pacto: str, version: str, digest: str) -> str:
+    """`quay-1-0-0-abcdef1`: valid for any version, and with its hash however long the name is."""
+    middle = _not_name("-", version.replace(".", "-").lower()) or "unknown"
+    tail = f"-{digest[:_HASH_DIGITS]}"
+    return f"{pacto}-{middle}"[: _LONGEST_NAME - len(tail)].rstrip("-.") + tail
+
+
+def revision_labels(pacto: str, version: str) -> dict[str, str]:
+    return {PACTO_LABEL: label_value(pacto), VERSION_LABEL: label_value(version)}
+
+
+def label_value(text: str) -> str:
+    """The text, or the nearest one that a label may have."""
+    return _not_label("_", text)[:_LONGEST_LABEL].strip("._-")
+
+
+def resolution_policy(ref: str) -> ResolutionPolicy:
+    name = location(ref)
+    if not name:
+        return ""
+    if "@" in name:
+        return "PinnedDigest"
+    return "PinnedTag" if name.rfind(":") > name.rfind("/") else "Latest"
