@@ -120,6 +120,15 @@ class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True
         Meta(description="Accept a schema that live resources do not match. They must match it when they next change."),
     ] = False
     action: ActionReference = ActionReference()
+    resource_fields: Annotated[
+        Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=253)], ...], Meta(max_length=100)] | None,
+        Meta(
+            description=(
+                "Fields of action.config that resources of the type may set. Default: those that the plugin considers "
+                "safe, so no addresses, headers, templates or references to Secrets."
+            ),
+        ),
+    ] = None
     interval_seconds: Annotated[
         Seconds | None,
         Meta(

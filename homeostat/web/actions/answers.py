@@ -25,6 +25,7 @@ class TypeAnswer(msgspec.Struct, kw_only=True):
     status: str
     metadata: dict[str, Any]
     action_plugin: str
+    resource_fields: list[str] | None
     created_at: str
     updated_at: str
     deleted_at: str | None

@@ -30,6 +30,7 @@ def type_body(resource_type: TypeEntry, *, is_admin: bool) -> JsonObject:
         "status": annotations.get(TYPE_STATUS) or (DEPRECATED if spec.is_deprecated else ACTIVE),
         "metadata": _kept(annotations.get(METADATA, "")),
         "action_plugin": spec.action.plugin,
+        "resource_fields": spec.resource_fields,
         "created_at": metadata.creation_timestamp,
         "updated_at": resource_type.updated,
         "deleted_at": metadata.deletion_timestamp,

@@ -22,6 +22,7 @@ from homeostat.web.actions.face import Face, check_right
 from homeostat.web.actions.forms import Declaration
 from homeostat.web.actions.index.entry import VERSION, TypeEntry
 from homeostat.web.actions.index.lookup import Found, fetch, found_in
+from homeostat.web.actions.plugin_config import check_plugin_config
 from homeostat.web.actions.type_facts import kind_of
 from homeostat.web.kit.etags import check_match, is_conditional
 from homeostat.web.kit.gate import Caller
@@ -36,6 +37,7 @@ async def create(face: Face, caller: Caller, wanted: Declaration) -> Found:
     resource_type = await _checked_type(face, wanted)
     if face.index.has_name(resource_type, wanted.name):
         raise _is_there(wanted)
+    await check_plugin_config(face, caller, resource_type, wanted)
     spec = await _admitted(face, "CREATE", wanted, resource_type, None)
     number = await face.ids.take("resources")
     kind = kind_of(resource_type)
@@ -49,9 +51,10 @@ async def create(face: Face, caller: Caller, wanted: Declaration) -> Found:
     return await _seen(face, found_in(resource_type, whole))
 
 
-async def update(face: Face, request: Request, found: Found, wanted: Declaration) -> Found:
+async def update(face: Face, request: Request, caller: Caller, found: Found, wanted: Declaration) -> Found:
     """Replaces the given fields, and always triggers a reconciliation."""
     await check_seen(face, request, found)
+    await check_plugin_config(face, caller, found.type, wanted, plugin=found.entry.read_action().plugin)
     spec = await _admitted(face, "UPDATE", wanted, found.type, found) if wanted.spec is not None else None
 
     def change(obj: JsonObject) -> None:
@@ -72,14 +75,14 @@ async def update(face: Face, request: Request, found: Found, wanted: Declaration
         raise _misfit(error) from error
 
 
-async def apply(face: Face, request: Request, found: Found, wanted: Declaration) -> Found:
+async def apply(face: Face, request: Request, caller: Caller, found: Found, wanted: Declaration) -> Found:
     """Like `update`, but does not write if nothing would change."""
     await check_seen(face, request, found)
     if wanted.spec is not None:
         spec, trouble = spec_check.checker_of(found.type).settle(wanted.spec)
         if not trouble and _says(found, wanted, spec):
             return found
-    return await update(face, request, found, wanted)
+    return await update(face, request, caller, found, wanted)
 
 
 async def rewrite(face: Face, request: Request, found: Found, change: Change) -> Found:

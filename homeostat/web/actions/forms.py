@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
 from homeostat.web.actions.face import check_size
@@ -16,6 +16,7 @@ from homeostat.web.kit.refusal import unprocessable
 _Title = Annotated[str, Meta(min_length=1, max_length=63)]
 _Plugin = Annotated[str, Meta(max_length=253)]
 _Page = Annotated[int, Meta(ge=1)]
+_Fields = Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=253)], ...], Meta(max_length=100)]
 LARGEST_PAGE = 1000
 
 
@@ -59,6 +60,7 @@ class NewType(msgspec.Struct, frozen=True, kw_only=True):
     status: str | None = None
     action_plugin: _Plugin | None = None
     plugin_config: dict[str, Any] | None = None
+    resource_fields: _Fields | None = None
 
 
 class ChangedType(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +70,7 @@ class ChangedType(msgspec.Struct, frozen=True, kw_only=True):
     status: str | None = None
     action_plugin: _Plugin | None = None
     plugin_config: dict[str, Any] | None = None
+    resource_fields: _Fields | UnsetType | None = UNSET
 
 
 class TypeQuery(msgspec.Struct, frozen=True):

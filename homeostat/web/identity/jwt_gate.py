@@ -28,6 +28,10 @@ class UserCaller:
     async def has(self, permission: SystemPermission) -> bool:
         return self.is_admin or permission in self._system
 
+    async def may_read_secret(self, name: str) -> bool:
+        """Roles of this API grant no access to Secrets."""
+        return self.is_admin
+
 
 class JwtGate:
     def __init__(self, registers: Registers, tokens: Tokens, otherwise: Gate) -> None:

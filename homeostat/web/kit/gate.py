@@ -38,6 +38,9 @@ class Caller(Protocol):
 
     async def has(self, permission: SystemPermission) -> bool: ...
 
+    async def may_read_secret(self, name: str) -> bool:
+        """Whether the caller is allowed to read this Secret in the namespace of this server."""
+
 
 class Gate(Protocol):
     async def identify(self, request: Request) -> Caller:
@@ -73,6 +76,9 @@ class Administrator:
         return True
 
     async def has(self, permission: SystemPermission) -> bool:
+        return True
+
+    async def may_read_secret(self, name: str) -> bool:
         return True
 
 

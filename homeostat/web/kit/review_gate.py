@@ -33,6 +33,7 @@ class Question(NamedTuple):
     resource: str
     verb: str
     namespace: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,9 @@ class ReviewedCaller:
 
     async def has(self, permission: SystemPermission) -> bool:
         return self.is_admin or await self._ask(self._kinds.permissions[permission])
+
+    async def may_read_secret(self, name: str) -> bool:
+        return self.is_admin or await self._ask(Question("", "secrets", "get", self._namespace, name))
 
     async def _ask(self, question: Question) -> bool:
         if question not in self._answers:

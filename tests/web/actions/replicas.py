@@ -37,6 +37,9 @@ class Reader:
     async def has(self, permission: SystemPermission) -> bool:
         return False
 
+    async def may_read_secret(self, name: str) -> bool:
+        return False
+
 
 class ReaderGate:
     """Lets in everybody as an administrator, but a reader as such, as long as it is let in at all."""

@@ -23,7 +23,7 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.serving import open_face
 from homeostat.web.kit.gate import Administrator, Caller, Operation, SystemPermission, bearer_token
 from homeostat.web.kit.refusal import RefusalError, forbidden, unauthorized
-from tests.web.actions.calling import NOTE_TYPE, Api, note
+from tests.web.actions.calling import NOTE_TYPE, Answer, Api, note
 from tests.web.actions.shelf import World
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1"
@@ -44,6 +44,9 @@ class Limited:
 
     async def has(self, permission: SystemPermission) -> bool:
         return False
+
+    async def may_read_secret(self, name: str) -> bool:
+        return name == "own"
 
 
 CALLERS: dict[str, Caller] = {
@@ -126,6 +129,57 @@ async def test_a_right_is_checked_before_anything_else_of_a_body(two: Api) -> No
     assert applied.status == 403
 
 
+SECRET = {"store": "secret", "key": "somebodys/key"}
+ELSEWHERE = "https://mine.example/"
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        pytest.param({"url": ELSEWHERE, "item": ELSEWHERE}, "item", id="addresses"),
+        pytest.param({"headers": {"X-Stolen": SECRET}}, "headers", id="headers"),
+        pytest.param({"secrets": {"stolen": SECRET}}, "secrets", id="secrets"),
+        pytest.param({"body": {"a": "${spec.text}"}}, "body", id="templates"),
+    ],
+)
+async def test_a_caller_cannot_make_the_http_plugin_send_what_its_type_does_not_allow(
+    two: Api, config: JsonObject, field: str
+) -> None:
+    body = note("two", action_plugin="http", plugin_config=config)
+    for who in ("writer", "root"):
+        answer = await two.post("/resources", body, Authorization=f"Bearer {who}")
+        assert (answer.status, answer.body["detail"].startswith(f"plugin_config.{field}: ")) == (400, True), answer
+    # Nor by a change of a resource that is there, or by name.
+    changed = await two.put(
+        "/resources/by-name/Note/v1/one",
+        {"action_plugin": "http", "plugin_config": config},
+        Authorization="Bearer writer",
+    )
+    assert changed.status == 400
+
+
+async def test_a_caller_may_name_only_secrets_that_they_may_read(two: Api) -> None:
+    listed = await two.put("/resource-types/1", {"resource_fields": ["headers"]}, Authorization="Bearer root")
+    assert listed.body["resource_fields"] == ["headers"]
+    config: JsonObject = {"headers": {"X": SECRET}}
+    body = note("two", action_plugin="http", plugin_config=config)
+    answer = await two.post("/resources", body, Authorization="Bearer writer")
+    assert (answer.status, '"somebodys"' in answer.body["detail"]) == (403, True)
+    config["headers"]["X"] = {"store": "secret", "key": "own/key"}
+    assert (await two.post("/resources", body, Authorization="Bearer writer")).status == 201
+    number = answer_id(await two.get("/resources/by-name/Note/v1/two", Authorization="Bearer root"))
+    stolen = {"plugin_config": {"headers": {"X": SECRET}}}
+    assert (await two.put(f"/resources/{number}", stolen, Authorization="Bearer writer")).status == 403
+    assert (await two.put(f"/resources/{number}", stolen, Authorization="Bearer root")).status == 200
+    unlisted = await two.put("/resource-types/1", {"resource_fields": None}, Authorization="Bearer root")
+    assert unlisted.body["resource_fields"] is None
+
+
+def answer_id(answer: Answer) -> int:
+    number: int = answer.body["id"]
+    return number
+
+
 class Hook:
     """Says what it was asked, and does as it is told."""
 
@@ -188,12 +242,16 @@ async def reviewed(shelf: World, tmp_path: Path) -> AsyncIterator[tuple[Api, dic
             await server.stop()
 
 
-USERS: dict[str, tuple[str, ...]] = {"root": ("system:masters",), "reader": (), "stranger": ()}
+USERS: dict[str, tuple[str, ...]] = {"root": ("system:masters",), "reader": (), "author": (), "stranger": ()}
 RULES: dict[str, list[JsonObject]] = {
     "reader": [
         {"apiGroups": ["resources.homeostat.dev"], "resources": ["notes"], "verbs": ["get"]},
         {"apiGroups": ["homeostat.dev"], "resources": ["resourcetypes"], "verbs": ["list"]},
-    ]
+    ],
+    "author": [
+        {"apiGroups": ["resources.homeostat.dev"], "resources": ["notes"], "verbs": ["create"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["own"], "verbs": ["get"]},
+    ],
 }
 
 
@@ -210,6 +268,12 @@ async def test_the_tokens_of_the_plane_are_taken_and_its_roles_count(reviewed: t
     assert await call("reader", "GET", "/resources/1") == 200
     assert await call("reader", "DELETE", "/resources/1") == 403
     assert await call("reader", "GET", "/plugins/actions") == 200
+    listed = {"resource_fields": ["headers"]}
+    assert await call("root", "PUT", "/resource-types/1", listed) == 200
+    for name, status in (("own", 201), ("somebodys", 403)):
+        headers = {"X": {"store": "secret", "key": f"{name}/key"}}
+        body = note(f"by-{name}", action_plugin="http", plugin_config={"headers": headers})
+        assert await call("author", "POST", "/resources", body) == status
     assert await call("reader", "POST", "/resource-types", NOTE_TYPE) == 403
     assert await call("stranger", "GET", "/resources/1") == 403
     assert await call("stranger", "GET", "/plugins/actions") == 403

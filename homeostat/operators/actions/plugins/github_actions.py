@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -78,6 +78,12 @@ class _Target(msgspec.Struct, frozen=True):
 class GitHubActionsPlugin:
     name, version, config = "github_actions", "1.1.0", GitHubConfig
     addresses, credentials = frozenset({"apiUrl"}), frozenset({"token"})
+    aliases: Final = {
+        "api_base_url": "apiUrl",
+        "github_token": "token",
+        "poll_interval": "pollSeconds",
+        "timeout": "timeoutSeconds",
+    }
 
     def __init__(self, tools: Tools) -> None:
         environment = tools.environment

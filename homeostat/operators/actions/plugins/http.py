@@ -73,6 +73,7 @@ class HttpConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 class HttpPlugin:
     name, version, config = "http", "1.0.0", HttpConfig
     addresses, credentials = frozenset({"url", "item", "find"}), frozenset({"headers", "secrets"})
+    restricted = frozenset({"body", "outputs", "createMethod", "updateMethod", "deleteMethod"})
 
     def __init__(self, tools: Tools) -> None:
         self._http = tools.http

@@ -54,7 +54,7 @@ class Job(AnyJob[C]):
     """One call of a plugin for one resource. `ticket` and `handle` are those of the run; without a run they are empty.
 
     `is_applied`: the current declaration was applied before. `echo` publishes output while the run is in progress, with
-    secrets removed.
+    secrets removed. `operator_fields` are the fields of the configuration that come from the operator's settings.
     """
 
     kind: str
@@ -71,13 +71,16 @@ class Job(AnyJob[C]):
     began: datetime | None = None
     handle: JsonObject | None = None
     echo: Callable[[str], None] = _ignore
+    operator_fields: frozenset[str] = frozenset()
 
 
 class Plugin(AnyPlugin[C_co], Protocol[C_co]):
     """Optional attributes: `type_only`, a frozenset of wire names of configuration fields that only a type may set;
-    `addresses` and `credentials`, frozensets of the fields with addresses and with credentials, so that a resource
-    cannot send credentials of its type elsewhere; and `runs_programs = True` if the plugin runs programs on the
-    operator's machine: such a plugin is off unless the operator was started with `--allow-programs`.
+    `addresses`, `credentials` and `restricted`, frozensets of fields that resources may set only if the type lists them
+    in `resourceFields`, as all fields with references to secrets; `aliases`, other names of fields that are accepted;
+    and `runs_programs = True` if the plugin runs programs on the operator's machine: such a plugin is off unless the
+    operator was started with `--allow-programs`. A resource never sends credentials of its type to an address of its
+    own, and may set a literal credential.
     """
 
     async def plan(self, job: Job[Any]) -> Plan: ...

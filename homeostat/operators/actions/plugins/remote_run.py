@@ -134,11 +134,11 @@ async def unfinished(
 
 
 async def reveal_token(job: Job[Any], own: SecretText | None, usual: str, *, api_url: str) -> str:
-    """The configured token, or the one of the operator. The latter is never sent to a configured `api_url`."""
-    if api_url and own is None:
+    """The configured token, or the one of the operator. The latter is sent only to the operator's own `api_url`."""
+    if api_url and not own and "apiUrl" not in job.operator_fields:
         message = "a URL other than the operator's requires its own token"
         raise ActionError("InvalidConfig", f"action.config.apiUrl: {message}")
-    token = usual if own is None else await job.secrets.reveal(own)
+    token = await job.secrets.reveal(own) if own else usual
     job.secrets.hide(token)
     return token
 

@@ -21,7 +21,7 @@ from homeostat.operators.actions.digest import declaration_digest
 from homeostat.operators.actions.plugins.catalog import UnknownPluginError
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Remote
 from homeostat.operators.actions.plugins.secret_state import SecretState
-from homeostat.operators.actions.runs.jobs import Effective, effective_action, read_config
+from homeostat.operators.actions.runs.jobs import Configuration, Effective, effective_action, read_config
 from homeostat.operators.actions.runs.run import Run
 from homeostat.operators.actions.world import Fault
 
@@ -74,11 +74,11 @@ class Assignments:
         try:
             plugin = self._dependencies.plugins.get(action.plugin)
             # PLUGIN_CONFIGS is not part of the digest: other settings of the process do not cause a new apply.
-            config = {**self._dependencies.settings.configs.get(action.plugin, {}), **action.config}
-            read = read_config(plugin, config, (obj.action or ActionReference()).config)
+            operator = self._dependencies.settings.configs.get(action.plugin, {})
+            config = read_config(plugin, action, operator=operator, allowed=self._type_of(obj).resource_fields)
         except (UnknownPluginError, ActionError) as error:
             return Fault(error.reason, str(error))
-        return Assignment(plugin, self._job(obj, status, wanted.digest, read, run))
+        return Assignment(plugin, self._job(obj, status, wanted.digest, config, run))
 
     def _without_plugin(self, type_name: str) -> str:
         message = "neither the resource nor its type sets an action plugin"
@@ -95,11 +95,11 @@ class Assignments:
         wanted = self.wanted(was)
         if run.plugin and run.plugin != wanted.action.plugin:
             # The type names another plugin now, and its configuration is for that one.
-            wanted = Wanted(Effective(run.plugin, (was.action or ActionReference()).config), run.digest)
+            wanted = Wanted(Effective(run.plugin, {}, (was.action or ActionReference()).config), run.digest)
         return self.make(was, status, wanted, run=run)
 
     def _job(
-        self, obj: Resource, status: ResourceStatus, digest: str, config: msgspec.Struct, run: Run | None
+        self, obj: Resource, status: ResourceStatus, digest: str, config: Configuration, run: Run | None
     ) -> Job[Any]:
         dependencies, metadata = self._dependencies, obj.metadata
         return Job(
@@ -110,7 +110,8 @@ class Assignments:
             generation=metadata.generation,
             spec=obj.spec,
             digest=digest,
-            config=config,
+            config=config.read,
+            operator_fields=config.operator_fields,
             secrets=Secrets(
                 {**dependencies.stores, NAMESPACED: NamespaceStore(dependencies.client, metadata.namespace)}
             ),

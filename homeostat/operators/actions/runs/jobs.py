@@ -1,23 +1,23 @@
 """Which plugin reconciles a resource, with which configuration; and the one place that calls plugins.
 
 The configuration of a resource overrides that of its type, field by field, if both are for the same plugin. An author
-of resources is trusted less than an author of types: a resource may not set fields that the plugin reserves for types,
-use secrets outside its own namespace, or change the address that credentials of its type are sent to.
+of resources is trusted less than an author of types: a resource may set only the fields that its type or the plugin
+allows, use only secrets of its own namespace, and not change the address that credentials of its type are sent to.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Awaitable, Collection, Mapping
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 
 from homeostat.external.process import ProcessError
 from homeostat.external.rest.errors import RestError
-from homeostat.external.secrets.secrets import NAMESPACED, SecretError, Secrets, stores_named
+from homeostat.external.secrets.secrets import NAMESPACED, SecretError, SecretReference, Secrets, stores_named
 from homeostat.objects.decision import Wait
-from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.operators.actions.api import ActionReference, Resource
 from homeostat.operators.actions.conditions import is_sound_condition
 from homeostat.operators.actions.plugins.catalog import UnknownPluginError
@@ -36,24 +36,41 @@ MOST_CONDITIONS = 20
 
 
 class Effective(NamedTuple):
-    """The plugin of a resource and its configuration, after the type was taken into account."""
+    """The plugin of a resource, and the configuration of its type and of the resource itself."""
 
     plugin: str
-    config: JsonObject
+    usual: JsonObject
+    own: JsonObject
+
+    @property
+    def config(self) -> JsonObject:
+        return {**self.usual, **self.own}
+
+
+class Configuration(NamedTuple):
+    """The configuration in the plugin's own type; `operator_fields` come from the operator's settings."""
+
+    read: msgspec.Struct
+    operator_fields: frozenset[str]
 
 
 def effective_action(resource: Resource, default: ActionReference, *, claimed: str = "") -> Effective:
     """`claimed` is the plugin that claims the type; it is used if neither the resource nor the type names a plugin."""
     own, usual = resource.action or ActionReference(), default.plugin or claimed
     if not own.plugin or own.plugin == usual:
-        return Effective(usual, {**default.config, **own.config})
-    return Effective(own.plugin, own.config)
+        return Effective(usual, default.config, own.config)
+    return Effective(own.plugin, {}, own.config)
 
 
-def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msgspec.Struct:
-    """Decodes the configuration into the plugin's own type; `own` is the part that the resource sets."""
-    if reserved := sorted(getattr(plugin, "type_only", frozenset()) & own.keys()):
-        raise ActionError("InvalidConfig", f"action.config.{reserved[0]}: only the resource type may set it")
+def read_config(
+    plugin: Plugin[Any], action: Effective, *, operator: JsonObject, allowed: Collection[str] | None = None
+) -> Configuration:
+    """Decodes the configuration into the plugin's own type. The layers are `operator`, the settings of the process,
+    then the type, then the resource, which may set the `allowed` fields.
+    """
+    layers = [renamed(plugin, each) for each in (operator, action.usual, action.own)]
+    config, own = {name: value for layer in layers for name, value in layer.items()}, layers[2]
+    check_own_fields(plugin, own, allowed)
     _check_addresses(plugin, config, own)
     try:
         read: msgspec.Struct = msgspec.convert(config, plugin.config)
@@ -63,7 +80,49 @@ def read_config(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> msg
         if field.encode_name in own and (stores := stores_named(getattr(read, field.name)) - {NAMESPACED}):
             message = f'only the resource type may use secrets of the store "{min(stores)}"; use the store "secret"'
             raise ActionError("InvalidConfig", f"action.config.{field.encode_name}: {message}")
-    return read
+    return Configuration(read, frozenset(layers[0].keys() - layers[1].keys() - own.keys()))
+
+
+def renamed(plugin: Plugin[Any], config: JsonObject) -> JsonObject:
+    """Fields under the names that the plugin has now; `aliases` of a plugin are names that it accepts too."""
+    aliases: Mapping[str, str] = getattr(plugin, "aliases", {})
+    return {aliases.get(name, name): value for name, value in config.items()}
+
+
+def check_own_fields(plugin: Plugin[Any], own: JsonObject, allowed: Collection[str] | None) -> None:
+    """Raises `ActionError` for a field that a resource may not set. `allowed` are the fields that the type lists."""
+    listed = renamed(plugin, dict.fromkeys(allowed)) if allowed is not None else None
+    for name in sorted(own):
+        if name in getattr(plugin, "type_only", frozenset()):
+            raise ActionError("InvalidConfig", f"action.config.{name}: only the resource type may set it")
+        is_allowed = name in listed if listed is not None else _is_safe(plugin, name, own[name])
+        if not is_allowed and name in _field_names(plugin):
+            message = f"resources may not set it; set it in the type, or list {name} in spec.resourceFields of the type"
+            raise ActionError("InvalidConfig", f"action.config.{name}: {message}")
+
+
+def _is_safe(plugin: Plugin[Any], name: str, value: Json) -> bool:
+    """A field that does not say where the operator connects, what it sends there, and what comes back."""
+    credentials: frozenset[str] = getattr(plugin, "credentials", frozenset())
+    if name in credentials and isinstance(value, str):
+        # A literal credential is the author's own.
+        return name not in getattr(plugin, "restricted", frozenset())
+    unsafe = credentials | getattr(plugin, "addresses", frozenset()) | getattr(plugin, "restricted", frozenset())
+    return name not in unsafe and name not in _secret_fields(plugin.config)
+
+
+def _field_names(plugin: Plugin[Any]) -> frozenset[str]:
+    return frozenset(each.encode_name for each in msgspec.structs.fields(plugin.config))
+
+
+def _secret_fields(config: Any) -> frozenset[str]:
+    """Fields whose type contains a reference to a secret."""
+    fields = msgspec.structs.fields(config)
+    return frozenset(each.encode_name for each in fields if _mentions(each.type, SecretReference))
+
+
+def _mentions(annotation: Any, wanted: type) -> bool:
+    return annotation is wanted or any(_mentions(each, wanted) for each in get_args(annotation))
 
 
 def _check_addresses(plugin: Plugin[Any], config: JsonObject, own: JsonObject) -> None:

@@ -73,7 +73,7 @@ class Resources:
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, form = await self._face.identify(request), read_body(request, Changed)
         found = await find_numbered(self._face, caller, read_number(captured, "id"), "UPDATE")
-        changed = await declare.update(self._face, request, found, _declaration(found, form))
+        changed = await declare.update(self._face, request, caller, found, _declaration(found, form))
         return await self._answer(200, caller, changed)
 
     async def apply(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -87,7 +87,7 @@ class Resources:
                 raise mismatch()
             return await self._created(caller, await declare.create(self._face, caller, wanted))
         await check_right(caller, wanted.resource_type_name, wanted.resource_type_version, "UPDATE")
-        return await self._answer(200, caller, await declare.apply(self._face, request, found, wanted))
+        return await self._answer(200, caller, await declare.apply(self._face, request, caller, found, wanted))
 
     async def delete(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, number = await self._face.identify(request), read_number(captured, "id")

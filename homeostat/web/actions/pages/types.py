@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from homeostat.client.requests import Requests
 from homeostat.edge.reply import Reply
@@ -171,6 +172,7 @@ def _spec(form: NewType) -> ResourceTypeSpec:
         description=form.description or "",
         is_deprecated=form.status == DEPRECATED,
         action=ActionReference(form.action_plugin or "", form.plugin_config or {}),
+        resource_fields=form.resource_fields,
     )
 
 
@@ -214,6 +216,8 @@ def _change(obj: JsonObject, form: ChangedType, *, is_forced: bool) -> None:
         spec.setdefault("action", {})["plugin"] = form.action_plugin
     if form.plugin_config is not None:
         spec.setdefault("action", {})["config"] = form.plugin_config
+    if form.resource_fields is not UNSET:
+        spec["resourceFields"] = form.resource_fields
     _keep(obj, metadata=form.metadata, status=form.status)
 
 

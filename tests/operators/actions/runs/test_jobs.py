@@ -18,7 +18,14 @@ from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlug
 from homeostat.operators.actions.plugins.gitlab_ci import GitLabCiPlugin
 from homeostat.operators.actions.plugins.http import HttpPlugin
 from homeostat.operators.actions.plugins.plugin import ActionError
-from homeostat.operators.actions.runs.jobs import LARGEST_OUTPUTS, called, effective_action, read_config
+from homeostat.operators.actions.runs.jobs import (
+    LARGEST_OUTPUTS,
+    Configuration,
+    Effective,
+    called,
+    effective_action,
+    read_config,
+)
 from homeostat.operators.actions.runs.run import LONGEST_TEXT, Outcome
 from homeostat.operators.actions.world import Fault, Plan, Underway
 from tests.operators.actions.jobs import tools
@@ -32,6 +39,17 @@ def resource(plugin: str | None = None, **config: Any) -> Resource:
     return Resource(metadata=Metadata("db"), action=action)
 
 
+def read(
+    plugin: type[Any],
+    theirs: dict[str, Any],
+    own: dict[str, Any],
+    *,
+    operator: dict[str, Any] | None = None,
+    allowed: list[str] | None = None,
+) -> Configuration:
+    return read_config(plugin(tools()), Effective("it", theirs, own), operator=operator or {}, allowed=allowed)
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -42,7 +60,8 @@ def resource(plugin: str | None = None, **config: Any) -> Resource:
     ],
 )
 def test_a_resources_own_action_lies_over_its_types(given: Resource, expected: tuple[str, dict[str, Any]]) -> None:
-    assert tuple(effective_action(given, TYPE)) == expected
+    found = effective_action(given, TYPE)
+    assert (found.plugin, found.config) == expected
 
 
 @pytest.mark.parametrize(
@@ -63,7 +82,7 @@ def test_what_names_no_plugin_is_kept_by_who_claims_its_type(
 
 def test_a_resource_may_not_set_what_is_reserved_for_its_type() -> None:
     with pytest.raises(ActionError, match=r"action\.config\.apply: only the resource type"):
-        read_config(CommandPlugin(tools()), {"apply": ["rm"]}, {"apply": ["rm"]})
+        read(CommandPlugin, {}, {"apply": ["rm"]}, allowed=["apply"])
 
 
 @pytest.mark.parametrize(
@@ -78,12 +97,60 @@ def test_a_resource_may_not_set_what_is_reserved_for_its_type() -> None:
 )
 async def test_a_resource_may_name_secrets_of_its_own_namespace_only(own: dict[str, Any], is_taken: bool) -> None:
     theirs = {"url": "a", "item": "b", "headers": {"X": {"key": "TOKEN"}}}
-    plugin = HttpPlugin(tools())
     if is_taken:
-        read_config(plugin, {**theirs, **own}, own)
+        read(HttpPlugin, theirs, own, allowed=["headers", "body"])
         return
     with pytest.raises(ActionError, match=r"action\.config\.headers: only the resource type may use"):
-        read_config(plugin, {**theirs, **own}, own)
+        read(HttpPlugin, theirs, own, allowed=["headers", "body"])
+
+
+@pytest.mark.parametrize(
+    ("plugin", "own", "refused"),
+    [
+        pytest.param(HttpPlugin, {"url": "https://mine.example/"}, "url", id="address"),
+        pytest.param(HttpPlugin, {"item": "https://mine.example/"}, "item", id="address-of-the-object"),
+        pytest.param(HttpPlugin, {"find": {"url": "https://mine.example/"}}, "find", id="address-of-the-list"),
+        pytest.param(HttpPlugin, {"headers": {"A": {"store": "secret", "key": "n/k"}}}, "headers", id="secret"),
+        pytest.param(HttpPlugin, {"headers": {"A": "plain"}}, "headers", id="header"),
+        pytest.param(HttpPlugin, {"secrets": {"A": "plain"}}, "secrets", id="secret-member"),
+        pytest.param(HttpPlugin, {"body": {"a": "${spec.b}"}}, "body", id="template"),
+        pytest.param(HttpPlugin, {"outputs": {"a": "internal"}}, "outputs", id="what-comes-back"),
+        pytest.param(HttpPlugin, {"createMethod": "DELETE"}, "createMethod", id="method"),
+        pytest.param(HttpPlugin, {"timeoutSeconds": 5}, "", id="timeout"),
+        pytest.param(GitHubActionsPlugin, {"apiUrl": "https://mine.example/"}, "apiUrl", id="github-address"),
+        pytest.param(GitHubActionsPlugin, {"api_base_url": "https://mine.example/"}, "apiUrl", id="github-old-name"),
+        pytest.param(GitHubActionsPlugin, {"token": {"store": "secret", "key": "n/k"}}, "token", id="github-secret"),
+        pytest.param(GitHubActionsPlugin, {"token": "mine"}, "", id="github-own-token"),
+        pytest.param(GitHubActionsPlugin, {"owner": "a", "workflow": "b"}, "", id="github-workflow"),
+        pytest.param(GitLabCiPlugin, {"token": {"store": "secret", "key": "n/k"}}, "token", id="gitlab-secret"),
+    ],
+)
+def test_a_resource_may_set_only_safe_fields_unless_its_type_lists_more(
+    plugin: type[Any], own: dict[str, Any], refused: str
+) -> None:
+    theirs = {"url": "a", "item": "b"} if plugin is HttpPlugin else {"project": "a/b"}
+    theirs = {} if plugin is GitHubActionsPlugin else theirs
+    if not refused:
+        read(plugin, theirs, own)
+        return
+    with pytest.raises(ActionError, match=rf"action\.config\.{refused}: resources may not set it.*resourceFields"):
+        read(plugin, theirs, own)
+    read(plugin, theirs, own, allowed=[refused])
+    read(plugin, theirs, own, allowed=[*own])
+
+
+def test_a_list_of_the_type_also_forbids_what_is_safe_otherwise() -> None:
+    with pytest.raises(ActionError, match=r"action\.config\.timeoutSeconds: resources may not set it"):
+        read(HttpPlugin, {"url": "a", "item": "b"}, {"timeoutSeconds": 5}, allowed=[])
+
+
+def test_the_configuration_of_github_accepts_the_names_of_no8s_in_every_layer() -> None:
+    operator = {"timeout": 600, "poll_interval": 30, "api_base_url": "https://github.example/api", "github_token": "t"}
+    found = read(GitHubActionsPlugin, {"timeoutSeconds": 300}, {"poll_interval": 5}, operator=operator)
+    config: Any = found.read
+    assert (config.timeout_seconds, config.poll_seconds) == (300, 5)
+    assert (config.api_url, config.token) == ("https://github.example/api", "t")
+    assert found.operator_fields == {"apiUrl", "token"}
 
 
 _ELSEWHERE = "https://elsewhere.example/"
@@ -128,10 +195,10 @@ async def test_a_resource_sends_no_credentials_of_its_type_elsewhere(
     plugin: type[Any], theirs: dict[str, Any], own: dict[str, Any], refused: str
 ) -> None:
     if not refused:
-        read_config(plugin(tools()), {**theirs, **own}, own)
+        read(plugin, theirs, own, allowed=[*own])
         return
     with pytest.raises(ActionError, match=rf"action\.config\.{refused}: only the resource type may set it, because"):
-        read_config(plugin(tools()), {**theirs, **own}, own)
+        read(plugin, theirs, own, allowed=[*own])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +208,7 @@ async def test_a_resource_sends_no_credentials_of_its_type_elsewhere(
 )
 def test_a_configuration_has_its_plugins_type(config: dict[str, Any], told: str) -> None:
     with pytest.raises(ActionError, match=told):
-        read_config(CommandPlugin(tools()), config, {})
+        read(CommandPlugin, config, {})
 
 
 def hiding() -> Secrets:
