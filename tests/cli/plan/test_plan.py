@@ -124,7 +124,7 @@ def test_drift_is_seen_where_the_declaration_is_the_same(untouched: Cli, shelf: 
         ({**crate("new"), "action": {"config": {"url": 1}}}, "InvalidConfig: action.config"),
         (
             {**crate("new"), "action": {"config": {"headers": {"A": {"key": "TOKEN"}}}}},
-            "only the resource type may use secrets",
+            "action.config.headers: resources may not set it",
         ),
     ],
     ids=["range", "unknown field", "version", "config", "secret"],
