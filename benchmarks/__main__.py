@@ -87,6 +87,22 @@ def scaling(sizes: str, crowds: str) -> None:
 
 
 @main.command()
+@click.argument("checkout", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--minutes", type=click.FloatRange(0.1, 120), default=10, show_default=True, help="How long.")
+def alternate(checkout: Path, minutes: float) -> None:
+    """Compare this tree with another checkout, in short turns.
+
+    \b
+    Example:
+      git worktree add ../before HEAD~10 && make -C ../before dev
+      python -m benchmarks alternate ../before
+    """
+    from benchmarks.alternate import show_alternation
+
+    run(show_alternation(checkout.resolve(), minutes=minutes))
+
+
+@main.command()
 def cel() -> None:
     """Time expressions of rules and policies."""
     from benchmarks.cel import show_expressions

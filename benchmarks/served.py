@@ -45,16 +45,19 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def serve(data: Path, *arguments: str) -> Iterator[Served]:
-    """A plane on that directory: TLS, fsync on, a port of its own, and a token for the callers."""
+def serve(data: Path, *arguments: str, python: str = sys.executable, folder: Path | None = None) -> Iterator[Served]:
+    """A plane on that directory: TLS, fsync on, a port of its own, and a token for the callers. `python` and `folder`
+    are those of another checkout, if it is to run.
+    """
     token = Tokens(data / "tokens.json").create("bench", now=time.time(), groups=["system:masters"])
     program = "import sys; from homeostat.cli.main import main; sys.exit(main())"
     began = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "up", "--data", str(data), "--port", "0", *arguments],
+        [python, "-c", program, "up", "--data", str(data), "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         env=compiled_environment(),
+        cwd=folder,
     )
     assert process.stdout is not None
     try:
