@@ -11,6 +11,7 @@ from homeostat.operators.contracts.engine.diff.sbom import SbomChange, SbomDiffe
 from homeostat.operators.contracts.engine.graph.difference import render_difference
 
 _NONE = "No changes detected."
+_LONGEST_PLAIN = 1e21
 
 
 def render_text(difference: Difference) -> str:
@@ -73,7 +74,14 @@ def _values(change: Change) -> str:
 
 
 def _shown(value: Json) -> str:
-    return value if isinstance(value, str) else encode(value).decode()
+    """Lists and maps as the original prints them, which scripts may compare."""
+    if isinstance(value, list):
+        return f"[{' '.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_shown(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LONGEST_PLAIN:
+        return str(int(value))
+    return "<nil>" if value is None else value if isinstance(value, str) else encode(value).decode()
 
 
 def _table(changes: list[Change]) -> Iterator[str]:

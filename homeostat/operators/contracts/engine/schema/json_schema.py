@@ -49,7 +49,7 @@ class JsonSchema:
     def __init__(self, schema: Json) -> None:
         try:
             self._validator: Any = jsonschema_rs.validator_for(
-                schema, retriever=_refuse, pattern_options=jsonschema_rs.RegexOptions(), validate_formats=False
+                schema, retriever=_refuse, pattern_options=jsonschema_rs.RegexOptions()
             )
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
             raise InvalidSchemaError(_first_line(error)) from error

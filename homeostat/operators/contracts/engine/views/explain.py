@@ -7,37 +7,43 @@ from datetime import date
 import msgspec
 
 from homeostat.objects.json import JsonObject
-from homeostat.operators.contracts.engine.document.contract import Contract, Interface, Owner
-from homeostat.operators.contracts.engine.readiness import assess
+from homeostat.operators.contracts.engine.document.contract import Contract, Interface, Owner, Runtime
+from homeostat.operators.contracts.engine.readiness import Assessment, assess
 from homeostat.operators.contracts.engine.views.readiness import readiness_fields, readiness_lines
 
 
 def explain_fields(contract: Contract, today: date) -> JsonObject:
-    service = contract.service
-    fields: JsonObject = {"name": service.name, "version": service.version}
-    if service.owner:
-        fields["owner"] = msgspec.to_builtins(service.owner) if isinstance(service.owner, Owner) else service.owner
-    fields["pactoVersion"] = contract.pacto_version
-    if contract.runtime is not None:
-        state = contract.runtime.state
-        fields["runtime"] = {
-            "workloadType": contract.runtime.workload,
-            "stateType": state.type,
-            "scope": state.persistence.scope,
-            "durability": state.persistence.durability,
-            "dataCriticality": state.data_criticality,
-        }
-    for name, parts in (("interfaces", _interfaces(contract)), ("dependencies", dependency_fields(contract))):
-        if parts:
-            fields[name] = parts
-    if contract.scaling is not None:
-        fields["scaling"] = scaling_fields(contract)
+    """Owner and runtime are always there, the other parts where the contract has them."""
+    service, runtime = contract.service, contract.runtime or Runtime()
+    owner = service.owner if isinstance(service.owner, str) else msgspec.to_builtins(service.owner or Owner())
+    fields: JsonObject = {
+        "name": service.name,
+        "version": service.version,
+        "owner": owner,
+        "pactoVersion": contract.pacto_version,
+        "runtime": {
+            "workloadType": runtime.workload,
+            "stateType": runtime.state.type,
+            "scope": runtime.state.persistence.scope,
+            "durability": runtime.state.persistence.durability,
+            "dataCriticality": runtime.state.data_criticality,
+        },
+    }
     assessment = assess(contract, today)
-    if assessment is not None:
-        fields["readiness"] = readiness_fields(assessment)
-    if contract.metadata:
-        fields["metadata"] = contract.metadata
-    return fields
+    further = {
+        "interfaces": _interfaces(contract),
+        "dependencies": dependency_fields(contract),
+        "scaling": scaling_fields(contract),
+        "readiness": None if assessment is None else _readiness(assessment),
+        "metadata": contract.metadata,
+    }
+    return fields | {key: value for key, value in further.items() if value}
+
+
+def _readiness(assessment: Assessment) -> JsonObject:
+    fields = readiness_fields(assessment)
+    fields["checks"] = [{key: item for key, item in each.items() if key != "description"} for each in fields["checks"]]
+    return {key: value for key, value in fields.items() if key != "revisions" or value}
 
 
 def scaling_fields(contract: Contract) -> JsonObject:

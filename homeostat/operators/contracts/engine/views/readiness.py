@@ -86,7 +86,7 @@ def readiness_lines(assessment: Assessment) -> list[str]:
 
 
 def _declared_lines(assessment: Assessment) -> list[str]:
-    left = "expired" if assessment.days_remaining is None else f"{assessment.days_remaining} days remaining"
+    left = "EXPIRED" if assessment.days_remaining is None else f"{assessment.days_remaining} days remaining"
     counts = ", ".join(f"{assessment.count(each)} {each}" for each in ("done", "partial", "not-done", "deferred"))
     lines = [f"  Expires: {assessment.expires} ({left})", f"  Status: {counts}", "", "  Checks:"]
     for result in assessment.checks:

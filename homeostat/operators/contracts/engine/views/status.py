@@ -126,7 +126,7 @@ def _runtime(contract: Contract) -> JsonObject:
 def _configuration(configuration: Configuration, files: Files | None, overridden: Collection[str]) -> JsonObject:
     values = configuration.values or {}
     secrets = [key for key, value in values.items() if isinstance(value, str) and value.startswith(_POINTER)]
-    properties = list(_literals(values)) if values else list(_schema_properties(configuration.schema, files))
+    properties = list(_literals(values)) if values else list(schema_properties(configuration.schema, files))
     fields: JsonObject = {
         "ref": configuration.ref,
         "valueKeys": sorted(values),
@@ -146,7 +146,7 @@ def _policy(policy: Policy, files: Files | None) -> JsonObject:
         "ref": policy.ref,
         "title": as_text(schema.get("title", "")),
         "description": as_text(schema.get("description", "")),
-        "properties": list(_schema_properties(policy.schema, files))[:MAX_PROPERTIES],
+        "properties": list(schema_properties(policy.schema, files))[:MAX_PROPERTIES],
     }
     return {"name": policy.name, "hasSchema": bool(policy.schema)} | {
         key: value for key, value in fields.items() if value
@@ -166,7 +166,7 @@ def _type_of(value: Json) -> str:
     return names.get(type(value), "any")
 
 
-def _schema_properties(name: str, files: Files | None) -> Iterator[JsonObject]:
+def schema_properties(name: str, files: Files | None) -> Iterator[JsonObject]:
     return _flat(_read_schema(name, files), "")
 
 
