@@ -27,6 +27,10 @@ _COMMANDS = {
     "watch": "Print objects as they change.",
     "apply": "Create or update the objects of files.",
     "delete": "Delete objects by name or by file.",
+    "wait": "Wait until objects have a condition, exist or are gone.",
+    "diff": "Show what apply would change.",
+    "edit": "Change an object in an editor.",
+    "explain": "Describe the fields of a kind.",
     "api-resources": "List the kinds that a server serves.",
     "kubeconfig": "Print the kubeconfig of a data directory.",
     "backup": "Write all objects to a file, or check such a file.",
@@ -36,7 +40,7 @@ _COMMANDS = {
     "version": "Print the version.",
 }
 _PACKAGES = {
-    "objects": ("get", "describe", "watch", "apply", "delete", "api-resources"),
+    "objects": ("get", "describe", "watch", "apply", "delete", "wait", "diff", "edit", "explain", "api-resources"),
     "plane": ("up", "kubeconfig", "backup", "restore", "migrate-store", "token"),
     "operators": ("run", "crds", "rbac", "deploy"),
 }

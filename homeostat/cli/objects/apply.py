@@ -21,7 +21,7 @@ MANAGER = "homeostat"
 _ESTABLISHED_WITHIN_S = 30.0
 _POLL_S = 0.05
 _RETRY_S = 0.2
-_TAKE_OVER = "; to take these fields over use --force-conflicts"
+TAKE_OVER = "; to take these fields over use --force-conflicts"
 # Metadata that changes even if an apply changes nothing else.
 _BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation"})
 
@@ -79,12 +79,7 @@ class Applying:
         self._kinds = kinds
         self._is_dry = dry_run
         self._naming, self._before, self._patience_s = naming, before, patience_s
-        self._query = {
-            "fieldManager": MANAGER,
-            "fieldValidation": "Strict",
-            "force": "true" if force else "",
-            "dryRun": "All" if dry_run else "",
-        }
+        self._query = apply_query(dry_run=dry_run, force=force)
         self.refused = 0
 
     async def apply(self, obj: JsonObject) -> JsonObject | None:
@@ -92,7 +87,7 @@ class Applying:
         try:
             outcome, stored = await self._apply(obj)
         except ApiError as error:
-            self._refuse(obj, error_text(error) + (_TAKE_OVER if _is_about_fields(error) else ""))
+            self._refuse(obj, error_text(error) + (TAKE_OVER if is_field_conflict(error) else ""))
         except Failure as error:
             self._refuse(obj, error.message)
         else:
@@ -109,7 +104,7 @@ class Applying:
         after = await self._patched(path, obj)
         if before is None:
             return "created", after
-        return "unchanged" if _compared_fields(before) == _compared_fields(after) else "configured", after
+        return "unchanged" if compared_fields(before) == compared_fields(after) else "configured", after
 
     async def _patched(self, path: str, obj: JsonObject) -> JsonObject:
         deadline = time.monotonic() + self._patience_s
@@ -150,10 +145,20 @@ class Applying:
             await asyncio.sleep(_POLL_S)
 
 
-def _compared_fields(obj: JsonObject) -> JsonObject:
+def apply_query(*, dry_run: bool, force: bool) -> dict[str, str]:
+    return {
+        "fieldManager": MANAGER,
+        "fieldValidation": "Strict",
+        "force": "true" if force else "",
+        "dryRun": "All" if dry_run else "",
+    }
+
+
+def compared_fields(obj: JsonObject) -> JsonObject:
+    """The object without the metadata that differs although nothing was changed."""
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _BOOKKEEPING}
     return {**obj, "metadata": metadata}
 
 
-def _is_about_fields(error: ApiError) -> bool:
+def is_field_conflict(error: ApiError) -> bool:
     return isinstance(error, ConflictError) and any(each.kind == "FieldManagerConflict" for each in error.causes)

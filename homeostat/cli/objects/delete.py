@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 
 from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import name_of, title
 from homeostat.cli.objects.kinds import Kinds, discover
@@ -41,7 +42,7 @@ class Deletion(NamedTuple):
 )
 @click.option("--wait", "is_awaited", is_flag=True, help="Return only when they are gone.")
 @click.option(
-    "--timeout", "within_s", default=60, show_default=True, type=click.IntRange(1), help="Seconds to wait at most."
+    "--timeout", "within_s", type=Seconds(), default="60s", show_default=True, help="How long to wait at most."
 )
 @connected
 async def command(
@@ -50,7 +51,7 @@ async def command(
     files: tuple[str, ...],
     cascade: str,
     is_awaited: bool,
-    within_s: int,
+    within_s: float,
 ) -> None:
     """Delete objects, named or found in files.
 
@@ -141,7 +142,7 @@ class _Run:
                         click.echo(f"{deletion.title} deleted")
         except TimeoutError as error:
             raise Failure(
-                f"{deletion.title} is not gone after {within_s:.0f} s; read its finalizers and conditions: "
+                f"{deletion.title} is not gone after {seconds_text(within_s)}; read its finalizers and conditions: "
                 f"homeostat describe {deletion.title}"
             ) from error
 

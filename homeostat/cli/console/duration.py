@@ -1,0 +1,31 @@
+"""Times in options: `30s`, `5m`, `1h30m`, or a number of seconds."""
+
+from __future__ import annotations
+
+import click
+
+from homeostat.objects.time.duration import DurationError, parse_duration
+
+_SECOND = 1_000_000_000
+
+
+class Seconds(click.ParamType[float]):
+    """A duration that is not negative, in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        text = str(value)
+        try:
+            seconds = parse_duration(text if not text.isdigit() else f"{text}s") / _SECOND
+        except DurationError:
+            seconds = -1.0
+        if seconds < 0:
+            self.fail(f"{text!r} is not a duration; expected one like 30s, 5m or 1h30m", param, ctx)
+        return seconds
+
+
+def seconds_text(seconds: float) -> str:
+    return f"{seconds:g} s"

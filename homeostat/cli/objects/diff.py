@@ -1,0 +1,138 @@
+"""`homeostat diff`: what `homeostat apply` of the same files would change, as the server computes it.
+
+Exit codes as those of `kubectl diff`: 0 no differences, 1 differences, more for an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from difflib import unified_diff
+from functools import wraps
+from typing import Any, Final
+
+import click
+
+from homeostat.cli.console.colour import paint
+from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.failure import Failure, Refusals
+from homeostat.cli.console.output import title
+from homeostat.cli.objects.apply import TAKE_OVER, apply_query, compared_fields, is_field_conflict
+from homeostat.cli.objects.kinds import Kinds, discover
+from homeostat.cli.objects.manifests import files_option, read_manifests
+from homeostat.client.base import APPLY_PATCH
+from homeostat.objects import yaml
+from homeostat.objects.errors import ApiError, NotFoundError
+from homeostat.objects.json import JsonObject
+
+DIFFERENT: Final = 1
+FAILED: Final = 2
+_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
+# kubectl keeps the whole manifest in it, values included.
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_SECRET_FIELDS: Final = ("data", "stringData")
+
+
+class _DiffFailure(Failure):
+    exit_code = FAILED
+
+
+def _failing_with_2(function: Callable[..., None]) -> Callable[..., None]:
+    """1 means differences, so an error needs another code."""
+
+    @wraps(function)
+    def command(**arguments: Any) -> None:
+        try:
+            function(**arguments)
+        except Failure as error:
+            if error.exit_code == DIFFERENT:
+                raise _DiffFailure(error.message) from error
+            raise
+
+    return command
+
+
+@click.command(short_help="Show what apply would change.")
+@files_option(is_required=True)
+@click.option("--force-conflicts", is_flag=True, help="Compare as if apply took over fields of other managers.")
+@_failing_with_2
+@connected
+async def command(connection: Connection, files: tuple[str, ...], force_conflicts: bool) -> None:
+    """Show what `homeostat apply` of the same files would change; change nothing.
+
+    The server computes the result, with its defaults and admission. Values of Secrets are not shown, only whether they
+    differ. Exit codes: 0 no differences, 1 differences, 2 or more an error.
+
+    \b
+    Examples:
+      homeostat diff -f web.yaml
+      homeostat diff -f manifests/ || homeostat apply -f manifests/
+    """
+    manifests = read_manifests(files)
+    kinds = await discover(connection.client)
+    refusals, is_different = Refusals(), False
+    for obj in manifests:
+        try:
+            before, after = await _versions(connection, kinds, obj, force=force_conflicts)
+        except ApiError as error:
+            refusals.add(f"{title(obj)}: {error_text(error)}{TAKE_OVER if is_field_conflict(error) else ''}")
+        except Failure as error:
+            refusals.add(f"{title(obj)}: {error.message}")
+        else:
+            lines = list(diff_lines(title(obj), before, after))
+            is_different = is_different or bool(lines)
+            for line in lines:
+                sys.stdout.write(paint(line, _COLOURS.get(line[0], ""), sys.stdout) + "\n")
+    if refusals.count:
+        raise click.exceptions.Exit(FAILED)
+    if is_different:
+        raise click.exceptions.Exit(DIFFERENT)
+
+
+async def _versions(
+    connection: Connection, kinds: Kinds, obj: JsonObject, *, force: bool
+) -> tuple[JsonObject | None, JsonObject]:
+    """The stored object, None if there is none, and the object as it would be after an apply."""
+    kind = kinds.find(obj["apiVersion"], obj["kind"])
+    if kind is None:
+        raise Failure(f"the server has no kind {obj['kind']} in {obj['apiVersion']}; apply its definition first")
+    path = kind.path(obj["metadata"].get("namespace") or connection.namespace, obj["metadata"]["name"])
+    try:
+        before = await connection.client.get(path)
+    except NotFoundError:
+        before = None
+    query = apply_query(dry_run=True, force=force)
+    after = await connection.client.request("PATCH", path, query, body=obj, content_type=APPLY_PATCH)
+    return before, after
+
+
+def diff_lines(name: str, before: JsonObject | None, after: JsonObject) -> Iterator[str]:
+    """A unified diff of YAML; nothing if the objects are equal."""
+    if before is None:
+        # The server makes these anew at every dry run.
+        dropped = {"uid", "creationTimestamp"}
+        after = {**after, "metadata": {key: value for key, value in after["metadata"].items() if key not in dropped}}
+    old, new = (compared_fields(each) if each is not None else None for each in (before, after))
+    old, new = _masked(old, new, "before"), _masked(new, old, "after")
+    yield from unified_diff(_text(old), _text(new), f"live/{name}", f"applied/{name}", lineterm="")
+
+
+def _text(obj: JsonObject | None) -> list[str]:
+    return yaml.dump(obj).decode().splitlines() if obj is not None else []
+
+
+def _masked(obj: JsonObject | None, other: JsonObject | None, mark: str) -> JsonObject | None:
+    """Without the values of a Secret; one that differs from the other object's has a mark."""
+    if obj is None or (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Secret"):
+        return obj
+    metadata = dict(obj["metadata"])
+    if _LAST_APPLIED in metadata.get("annotations", {}):
+        metadata["annotations"] = {**metadata["annotations"], _LAST_APPLIED: "***"}
+    masked = {**obj, "metadata": metadata}
+    for field in _SECRET_FIELDS:
+        if isinstance(values := obj.get(field), dict):
+            others = (other or {}).get(field) or {}
+            masked[field] = {
+                key: "***" if others.get(key, value) == value else f"*** ({mark})" for key, value in values.items()
+            }
+    return masked
