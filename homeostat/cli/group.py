@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from homeostat.cli.console.colour import colour_of_one_run, colour_option
 from homeostat.cli.console.failure import INTERRUPTED, print_error, usage_text
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Group(click.Group):
@@ -81,6 +84,14 @@ class LazyGroup(Group):
         module = self._modules.get(name) or name.replace("-", "_") + ("_" if iskeyword(name) else "")
         command: click.Command = import_module(f"{self._package}.{module}").command
         return _with_colour_option(command)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Without importing the commands, as click would do to ask them for their help."""
+        from click.shell_completion import CompletionItem
+
+        commands = [CompletionItem(name, help=text) for name, text in self._members.items()]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [each for each in commands if each.value.startswith(incomplete)] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

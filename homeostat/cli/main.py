@@ -37,6 +37,7 @@ _COMMANDS = {
     "restore": "Restore a backup into an empty database.",
     "migrate-store": "Move a plane to another database.",
     "token": "Create, list and revoke bearer tokens.",
+    "completion": "Print the completion script of a shell.",
     "version": "Print the version.",
 }
 _PACKAGES = {

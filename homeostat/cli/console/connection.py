@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
 
+from homeostat.cli.completion.words import complete_contexts, complete_files, complete_namespaces
 from homeostat.cli.console.failure import INTERRUPTED, Failure, UnreachableFailure, print_warning
+from homeostat.cli.console.kubeconfig import kubeconfig_paths
 from homeostat.cli.console.permissions import HintingTransport
-from homeostat.cli.plane.data_directory import default_data
 from homeostat.client.base import Client
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_endpoint
 from homeostat.client.http.transport import UnreachableError, open_transport
@@ -33,12 +32,25 @@ class Connection:
 def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Make a command of a coroutine: add the options that choose a server, and pass the connection to it."""
 
-    @click.option("-n", "--namespace", default="", metavar="NS", help="Namespace.  [default: the context's]")
-    @click.option("--context", default="", help="Context of the kubeconfig.  [default: its current one]")
+    @click.option(
+        "-n",
+        "--namespace",
+        default="",
+        metavar="NS",
+        shell_complete=complete_namespaces,
+        help="Namespace.  [default: the context's]",
+    )
+    @click.option(
+        "--context",
+        default="",
+        shell_complete=complete_contexts,
+        help="Context of the kubeconfig.  [default: its current one]",
+    )
     @click.option(
         "--kubeconfig",
         default="",
         metavar="FILE",
+        shell_complete=complete_files,
         help="Kubeconfig.  [default: $KUBECONFIG, the data directory's, ~/.kube/config]",
     )
     @wraps(function)
@@ -53,33 +65,6 @@ def connected(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
             asyncio.run(run())
 
     return command
-
-
-def kubeconfig_paths(named: str) -> list[Path]:
-    """The first that applies: the option, KUBECONFIG, the file of the data directory, ~/.kube/config."""
-    if named:
-        return _existing([Path(named).expanduser()], "--kubeconfig")
-    if listed := os.environ.get("KUBECONFIG"):
-        return _existing([Path(each) for each in listed.split(os.pathsep) if each], "KUBECONFIG")
-    own, usual = default_data() / "kubeconfig", Path("~/.kube/config").expanduser()
-    if own.exists():
-        return [own]
-    if usual.exists():
-        return [usual]
-    raise KubeconfigError(
-        f"there is no kubeconfig at {own} or {usual}; start a plane (homeostat up), or name a kubeconfig with "
-        "--kubeconfig or KUBECONFIG"
-    )
-
-
-def _existing(paths: list[Path], source: str) -> list[Path]:
-    """`KubeconfigError` if none of the files exists."""
-    if any(path.exists() for path in paths):
-        return paths
-    raise KubeconfigError(
-        f"{source} names {os.pathsep.join(map(str, paths))}, which does not exist; start the plane that writes it "
-        f"(homeostat up), or correct {source}; without it, the kubeconfig of the data directory is used"
-    )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from homeostat.cli.console.connection import kubeconfig_paths
+from homeostat.cli.console.kubeconfig import kubeconfig_paths
 
 if TYPE_CHECKING:
     from homeostat.client.endpoint.endpoint import Endpoint

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import click
 
+from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure
@@ -31,7 +32,7 @@ class Deletion(NamedTuple):
 
 
 @click.command(short_help="Delete objects by name or by file.")
-@click.argument("words", nargs=-1, metavar="[KIND NAME...]")
+@click.argument("words", nargs=-1, metavar="[KIND NAME...]", shell_complete=complete_targets)
 @files_option(is_required=False)
 @click.option(
     "--cascade",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.table import Table
@@ -25,7 +26,7 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 @click.command(short_help="Describe an object: fields, conditions, events.")
-@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...")
+@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...", shell_complete=complete_targets)
 @connected
 async def command(connection: Connection, words: tuple[str, ...]) -> None:
     """Print all about objects: metadata, fields, conditions and events. Values of Secrets are not shown.

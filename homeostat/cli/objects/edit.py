@@ -18,6 +18,7 @@ from typing import Final
 
 import click
 
+from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.failure import Failure, one_line
 from homeostat.cli.console.output import without_managed_fields
@@ -51,7 +52,7 @@ class CancelledError(Exception):
 
 
 @click.command(short_help="Change an object in an editor.")
-@click.argument("words", nargs=-1, required=True, metavar="KIND NAME...")
+@click.argument("words", nargs=-1, required=True, metavar="KIND NAME...", shell_complete=complete_targets)
 @connected
 async def command(connection: Connection, words: tuple[str, ...]) -> None:
     """Change objects in an editor: $KUBE_EDITOR, $EDITOR or vi. Several objects are opened one after another.

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from homeostat.cli.completion.words import complete_kinds
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.objects.kinds import Kind, Kinds, discover
@@ -30,7 +31,7 @@ class Field(NamedTuple):
 
 
 @click.command(short_help="Describe the fields of a kind.")
-@click.argument("path", metavar="KIND[.FIELD]...")
+@click.argument("path", metavar="KIND[.FIELD]...", shell_complete=complete_kinds)
 @click.option("--recursive", "is_recursive", is_flag=True, help="Print the names of all fields below, without texts.")
 @click.option("--api-version", default="", metavar="GROUP/VERSION", help="Another version than the preferred one.")
 @connected

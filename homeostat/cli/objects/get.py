@@ -6,6 +6,7 @@ import asyncio
 
 import click
 
+from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
@@ -17,7 +18,7 @@ from homeostat.objects.json import JsonObject
 
 
 @click.command(short_help="Print objects as a table, JSON or YAML.")
-@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...")
+@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...", shell_complete=complete_targets)
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 @click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
 @click.option("-w", "--watch", "is_followed", is_flag=True, help="Keep printing objects as they change.")

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
+from homeostat.cli.completion.words import complete_files
 from homeostat.cli.console.failure import Failure
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError
@@ -33,6 +34,7 @@ def files_option(*, is_required: bool) -> Callable[[F], F]:
         multiple=True,
         required=is_required,
         metavar="FILE|-|DIR",
+        shell_complete=complete_files,
         help="File or directory with YAML or JSON, - for standard input; may be given several times.",
     )
 

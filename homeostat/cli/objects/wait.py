@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure, Refusals
@@ -46,7 +47,7 @@ class GoalType(click.ParamType[Goal]):
 
 
 @click.command(short_help="Wait until objects have a condition, exist or are gone.")
-@click.argument("words", nargs=-1, metavar="[KIND [NAME]...]")
+@click.argument("words", nargs=-1, metavar="[KIND [NAME]...]", shell_complete=complete_targets)
 @files_option(is_required=False)
 @click.option("--for", "goal", type=GoalType(), required=True, metavar="GOAL", help=f"What to wait for: {_FORMS}.")
 @click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.objects.follow import follow
 from homeostat.cli.objects.kinds import discover
@@ -11,7 +12,7 @@ from homeostat.cli.objects.targets import parse_targets
 
 
 @click.command(short_help="Print objects as they change.")
-@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]")
+@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]", shell_complete=complete_targets)
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 @click.option("-l", "--selector", default="", help="Labels that objects must have: app=web,tier!=db")
 @connected

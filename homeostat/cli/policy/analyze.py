@@ -15,8 +15,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from homeostat.cli.console.connection import error_text, kubeconfig_paths, reporting_errors
+from homeostat.cli.console.connection import error_text, reporting_errors
 from homeostat.cli.console.failure import UnreachableFailure
+from homeostat.cli.console.kubeconfig import kubeconfig_paths
 from homeostat.cli.console.progress import counting
 from homeostat.cli.console.table import Table
 from homeostat.cli.policy.evaluation.report import print_report, report_options

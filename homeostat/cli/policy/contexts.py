@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from homeostat.cli.console.connection import kubeconfig_paths, reporting_errors
+from homeostat.cli.console.connection import reporting_errors
+from homeostat.cli.console.kubeconfig import kubeconfig_paths
 from homeostat.cli.console.table import Table
 from homeostat.client.endpoint.kubeconfig import KubeconfigError, load_contexts, load_endpoint
 

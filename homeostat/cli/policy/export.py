@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import click
 
-from homeostat.cli.console.connection import Connection, connected, kubeconfig_paths
+from homeostat.cli.console.connection import Connection, connected
+from homeostat.cli.console.kubeconfig import kubeconfig_paths
 from homeostat.cli.console.output import documents_option, print_objects
 from homeostat.cli.policy.stored import list_policies
 from homeostat.client.endpoint.kubeconfig import load_contexts
