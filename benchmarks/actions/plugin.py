@@ -24,7 +24,7 @@ from homeostat.operators.actions.world import Plan
 
 NAME = "bench"
 PLANNED, APPLIED = 0, 1
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parents[2]
 _NOTES = "HOMEOSTAT_BENCH_NOTES"
 _TAKES_S = 0.001
 _DRIFT = 0.005

@@ -20,7 +20,7 @@ from benchmarks.served import compiled_environment
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parents[2]
 _GATOR = _ROOT / ".cache" / "gator" / "gator"
 _MODULE = "github.com/open-policy-agent/gatekeeper/v3/cmd/gator@v3.23.1"
 _BUILD_WITHIN_S = 600.0

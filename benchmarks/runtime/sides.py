@@ -15,7 +15,7 @@ from benchmarks.served import scratch, serve
 from benchmarks.target import Target
 from tools.build_cluster import is_built
 
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parents[2]
 _BYTECODE = _ROOT / ".cache" / "bytecode"
 _STOP_WITHIN_S = 10.0
 
