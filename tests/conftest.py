@@ -17,12 +17,13 @@ import pytest
 from hypothesis import settings
 
 import tests.guard.sitecustomize  # noqa: F401  refuses default ports in this process
+from tests.examples import FAST
 from tools.build_cluster import is_built
 from tools.provision import MissingProgramError
 
 pytest_plugins = ("tests.cluster.fixtures",)
 
-settings.register_profile("fast", max_examples=20, deadline=None)
+settings.register_profile("fast", max_examples=FAST, deadline=None)
 
 _MOST_BYTES = 8 << 30
 _NO_CLUSTER = pytest.mark.skip(reason="no kube-apiserver and etcd: make cluster, with Go")

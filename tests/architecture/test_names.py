@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,14 +47,14 @@ def named(tree: ast.Module) -> Iterator[str]:
                 yield text
 
 
+@cache
+def names_in(file: Path) -> tuple[str, ...]:
+    return tuple(named(ast.parse(file.read_text())))
+
+
 def offenders(files: list[Path], pattern: str) -> list[str]:
     found = re.compile(pattern).search
-    return [
-        f"{file.relative_to(PACKAGE)}: {text}"
-        for file in files
-        for text in named(ast.parse(file.read_text()))
-        if found(text)
-    ]
+    return [f"{file.relative_to(PACKAGE)}: {text}" for file in files for text in names_in(file) if found(text)]
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import Meta
 
@@ -21,6 +21,7 @@ from homeostat.objects.schema.prune import prune
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.structure import check_structure
 from homeostat.objects.schema.validate import Validator
+from tests.examples import examples
 from tests.objects.custom_kinds import GreetingSpec, Mood, Voice
 from tests.objects.type_strategies import partial, plain, structs
 
@@ -127,7 +128,7 @@ def test_a_default_that_the_server_cannot_fill_in_is_refused_by_name(kind: Any, 
         struct_schema(made(kind, default))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_filling_in_never_changes_what_a_struct_decodes_to(data: st.DataObject) -> None:
     struct, values = data.draw(structs)
@@ -141,7 +142,7 @@ def test_filling_in_never_changes_what_a_struct_decodes_to(data: st.DataObject) 
     assert Validator(schema).check(value) == []
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_what_the_server_lets_in_the_struct_decodes(data: st.DataObject) -> None:
     struct, values = data.draw(structs)

@@ -2,10 +2,11 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.crd.definition import default_crd, validate_crd, validate_crd_update
+from tests.examples import examples
 from tests.objects.definitions import Edit, column, good_crd, names, scale, second_version, selectable, spec, version
 from tests.objects.schemas import any_json
 
@@ -287,7 +288,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(PARTS, any_json)
 def test_any_json_in_any_place_is_answered_with_causes(place: tuple[Any, ...], value: Any) -> None:
     crd: Any = good_crd()
@@ -300,7 +301,7 @@ def test_any_json_in_any_place_is_answered_with_causes(place: tuple[Any, ...], v
     assert isinstance(validate_crd_update(crd, _established(good_crd())), list)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), any_json))
 def test_any_json_object_is_answered_with_causes(crd: dict[str, Any]) -> None:
     default_crd(crd)

@@ -1,13 +1,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.crd.schema import check_schema
 from homeostat.objects.schema.keywords import check_form
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
+from tests.examples import examples
 from tests.objects.schemas import any_json, object_schemas
 
 TEXT = {"type": "string"}
@@ -317,7 +318,7 @@ def test_nesting_without_end_is_refused() -> None:
     assert cause.message == "Invalid value: the schema is nested more than 200 levels"
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(object_schemas)
 def test_a_schema_that_passes_can_be_used(raw: dict[str, Any]) -> None:
     if check_schema(raw, "s") == []:
@@ -334,7 +335,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.dictionaries(WORDS, any_json))
 def test_any_json_as_a_schema_is_answered_with_causes(raw: dict[str, Any]) -> None:
     assert isinstance(check_schema({"type": "object", "properties": {"x": raw}}, "s"), list)

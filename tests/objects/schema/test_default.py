@@ -2,11 +2,12 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from homeostat.objects.schema.default import apply_defaults
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
+from tests.examples import examples
 from tests.objects.schemas import object_schemas, objects
 
 PORT = {"type": "object", "properties": {"protocol": {"type": "string", "default": "TCP"}}}
@@ -89,7 +90,7 @@ def test_schemas_may_refer_to_themselves() -> None:
     assert value == {"name": "x", "child": {"name": "x", "child": {"name": "x"}}}
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(object_schemas, objects)
 def test_defaulting_twice_changes_nothing_more(raw: dict[str, Any], value: dict[str, Any]) -> None:
     schema = schema_of(raw)

@@ -1,15 +1,16 @@
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from homeostat.objects.schema.explain import explain
 from homeostat.objects.schema.json_schema import accepter
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
+from tests.examples import examples
 from tests.objects.schemas import schemas, values
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(schemas, values)
 def test_the_engine_and_the_walk_refuse_the_same_values(raw: dict[str, Any], value: Any) -> None:
     schema = schema_of(raw)

@@ -2,12 +2,13 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.schema.prune import prune, unknown_fields
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
+from tests.examples import examples
 from tests.objects.schemas import object_schemas, objects
 
 PART = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -132,7 +133,7 @@ def test_nesting_without_end_is_a_bad_request() -> None:
         prune(_tree(5000), node)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(object_schemas, objects)
 def test_nothing_unknown_is_left_after_pruning(raw: dict[str, Any], value: dict[str, Any]) -> None:
     schema = schema_of(raw)

@@ -2,13 +2,14 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.schema.json_schema import accepter
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
+from tests.examples import examples
 from tests.objects.schemas import any_json, object_schemas, objects
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
@@ -415,13 +416,13 @@ def test_a_text_too_long_for_its_pattern_is_refused_in_words() -> None:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(object_schemas, objects)
 def test_an_object_may_always_be_stored_again_as_it_is(raw: dict[str, Any], value: dict[str, Any]) -> None:
     assert Validator(schema_of(raw)).check_update(value, copy.deepcopy(value)) == []
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(object_schemas, st.dictionaries(st.text(max_size=2), any_json), st.dictionaries(st.text(max_size=2), any_json))
 def test_any_json_is_answered(raw: dict[str, Any], new: dict[str, Any], old: dict[str, Any]) -> None:
     validator = Validator(schema_of(raw))

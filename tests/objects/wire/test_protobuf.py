@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.errors import ApiError, BadRequestError, TooLargeError, UnsupportedMediaTypeError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.wire.protobuf import MAX_BYTES, decode
 from homeostat.objects.wire.type_table import Field, kind_named, type_named
+from tests.examples import examples
 from tests.objects.facts import FACTS, needs_facts
 from tests.objects.wire.pairs import chunk, envelope, sealed, tag, varint
 
@@ -217,7 +218,7 @@ def _value(chance: Random, field: Field, depth: int) -> Any:
 
 
 @pytest.mark.parametrize(("api_version", "kind"), KINDS, ids=str)
-@settings(max_examples=20, deadline=None, derandomize=True)
+@examples(20, derandomize=True)
 @given(seed=st.integers(0, 1 << 32))
 def test_any_object_decodes_to_what_was_encoded(api_version: str, kind: str, seed: int) -> None:
     group, _, version = api_version.rpartition("/")
@@ -316,7 +317,7 @@ def test_a_body_over_the_limit_is_too_large() -> None:
         decode(b"k8s\0" + bytes(MAX_BYTES))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300, derandomize=True)
 @given(cut=st.integers(0, 400), place=st.integers(4, 400), byte=st.integers(0, 255))
 def test_no_damage_to_a_body_gives_anything_but_an_object_or_an_api_error(cut: int, place: int, byte: int) -> None:
     body = bytearray(envelope(DEPLOYMENT))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.json import JsonObject
@@ -9,6 +9,7 @@ from homeostat.server.access.attributes import Attributes, Decision
 from homeostat.server.access.rbac import Rbac, RoleRef
 from homeostat.server.access.rule import allows, rule_of
 from homeostat.server.access.user import User, service_account_name
+from tests.examples import examples
 from tests.server.access.rbac_objects import binding, granting, may, put, role, rule, user
 
 GET_PODS = rule("get", "pods")
@@ -198,7 +199,7 @@ def scanned(objects: dict[tuple[str, str, str], JsonObject], asked: Attributes) 
     return False
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(CHANGES, max_size=14))
 def test_the_index_answers_as_a_scan_of_everything_would(
     changes: list[tuple[tuple[str, str], JsonObject, bool]],

@@ -8,12 +8,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.server.pki.authority import Authority, Subject, issue, make_authority
 from homeostat.server.pki.certificate import read_certificate, read_pem
 from homeostat.server.pki.keys import new_key
+from tests.examples import examples
 
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 KEY = ec.generate_private_key(ec.SECP256R1())
@@ -27,7 +28,7 @@ def certified(subject: list[x509.NameAttribute[str]], *, not_after: datetime = N
     return builder.sign(KEY, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(TEXTS, st.lists(TEXTS, max_size=4))
 def test_name_and_groups_read_as_they_were_written(name: str, groups: list[str]) -> None:
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
@@ -65,7 +66,7 @@ def test_what_is_not_a_certificate_is_a_value_error(data: bytes) -> None:
 ALICE = certified([x509.NameAttribute(NameOID.COMMON_NAME, "alice")])
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.integers(0, len(ALICE) - 1), st.integers(0, 255), st.integers(0, len(ALICE)))
 def test_a_mutilated_certificate_is_read_or_a_value_error(place: int, value: int, length: int) -> None:
     mutilated = ALICE[:place] + bytes((value,)) + ALICE[place + 1 :]

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.json import Json, JsonObject
@@ -20,6 +20,7 @@ from homeostat.server.kinds.builtins.convert import (
 )
 from homeostat.server.kinds.builtins.defaults import apply_defaults
 from homeostat.server.view.table import columns_of
+from tests.examples import examples
 from tests.server.kinds.builtins.manifests import GOOD, STORAGE, defaulted
 
 KINDS = [*GOOD, (STORAGE, "CSIDriver"), (STORAGE, "CSINode"), (STORAGE, "VolumeAttachment"), ("x", "Other")]
@@ -53,7 +54,7 @@ def exercise(group: str, kind: str, new: JsonObject, old: JsonObject) -> None:
     check_update(group, kind, new, old)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(any_object, any_object)
 def test_arbitrary_objects_are_answered(new: JsonObject, old: JsonObject) -> None:
     for group, kind in KINDS:
