@@ -27,8 +27,9 @@ from homeostat.operators.policy.deployment import PANELS
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME: Final = "kube-devops"
-OPERATOR: Final = f"{_NAME}-operator"
+OPERATOR: Final = f"{_NAME}-reconcile"
 WEBHOOK: Final = SERVICE
+_RECONCILE: Final = "reconcile"
 _FORMER: Final = {
     "generate-all": "all",
     "generate-rbac": "rbac",
@@ -119,7 +120,7 @@ def monitoring(output: str, read_only: bool, **options: Any) -> None:  # noqa: A
 def components(site: Site) -> list[Component]:
     webhook = ("policy", "webhook", "serve")
     return [
-        operator_component(site, name=OPERATOR, operators="policy"),
+        operator_component(site, name=OPERATOR, label=_RECONCILE, operators="policy"),
         webhook_component(name=WEBHOOK, label="webhook", arguments=webhook, port=PORT),
     ]
 
@@ -127,7 +128,7 @@ def components(site: Site) -> list[Component]:
 def access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject]:
     """The namespace, and an account, a role and a binding each for the operator and the webhook."""
     metadata = site.metadata(site.namespace, "namespace", is_namespaced=False)
-    leases = site.metadata(f"{OPERATOR}-leases", "operator")
+    leases = site.metadata(f"{OPERATOR}-leases", _RECONCILE)
     operator, *grants = lone_access_documents(site, can_enforce=can_enforce)
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata},
@@ -141,9 +142,10 @@ def access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject
 
 def lone_access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject]:
     """For one operator without leader election and webhook, in an existing namespace: an account, a role, a binding."""
-    return granted(site, OPERATOR, "operator", operator_rules(can_enforce=can_enforce))
+    return granted(site, OPERATOR, _RECONCILE, operator_rules(can_enforce=can_enforce))
 
 
 def monitoring_documents(site: Site) -> list[JsonObject]:
-    shown = dashboard(f"{_NAME}-overview", f"{_NAME}: policies", ["kubernetes", "policy"], PANELS.items())
-    return [*monitor_documents(site, components(site)), dashboard_document(site, shown)]
+    shown = dashboard(f"{_NAME}-overview", f"{_NAME} Observability", ["kubernetes", _NAME], PANELS.items())
+    document = dashboard_document(site, shown, name=f"{_NAME}-grafana-dashboard")
+    return [*monitor_documents(site, components(site)), document]

@@ -178,6 +178,20 @@ def test_the_dashboard_shows_every_metric_in_places_that_do_not_overlap() -> Non
     assert max(x for x, _ in cells) == 23
 
 
+def test_objects_with_a_counterpart_have_the_names_of_the_original() -> None:
+    workloads = workload_documents(SITE, components(SITE))
+    names = {(each["kind"], each["metadata"]["name"]) for each in (*workloads, *monitoring_documents(SITE))}
+    for component in ("reconcile", "webhook"):
+        for kind in ("Deployment", "PodDisruptionBudget", "Service", "ServiceMonitor"):
+            assert (kind, f"kube-devops-{component}") in names
+    assert ("ConfigMap", "kube-devops-grafana-dashboard") in names
+    labels = {each["metadata"]["labels"]["app.kubernetes.io/component"] for each in workloads}
+    assert labels == {"reconcile", "webhook"}
+    shown = msgspec.json.decode(monitoring_documents(SITE)[-1]["data"]["kube-devops.json"])
+    assert (shown["uid"], shown["title"]) == ("kube-devops-overview", "kube-devops Observability")
+    assert shown["tags"] == ["kubernetes", "kube-devops"]
+
+
 def test_the_definitions_that_are_kept_are_those_of_the_code(cli: Cli) -> None:
     kept = Path(__file__).parents[3] / "deploy" / "crds" / "policy.yaml"
     assert kept.read_text() == cli.here("crds", "--operators", "policy").out

@@ -45,9 +45,10 @@ def _access(site: Site, component: Component) -> JsonObject:
     }
 
 
-def dashboard_document(site: Site, dashboard: JsonObject) -> JsonObject:
+def dashboard_document(site: Site, dashboard: JsonObject, *, name: str = "") -> JsonObject:
     text = msgspec.json.format(msgspec.json.encode(dashboard), indent=2).decode()
-    made = site.document("v1/ConfigMap", f"{site.name}-dashboard", "dashboard", data={f"{site.name}.json": text + "\n"})
+    data = {f"{site.name}.json": text + "\n"}
+    made = site.document("v1/ConfigMap", name or f"{site.name}-dashboard", "dashboard", data=data)
     return _labelled(made, {"grafana_dashboard": "1"})
 
 

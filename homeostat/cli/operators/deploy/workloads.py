@@ -58,6 +58,7 @@ def operator_component(
     *,
     name: str,
     operators: str,
+    label: str = "operator",
     options: Sequence[str] = (),
     ports: Mapping[str, int] | None = None,
     mounts: Sequence[Mount] = (),
@@ -68,7 +69,7 @@ def operator_component(
     run = ["run", "--operators", operators, *options, "--leader-elect", "--lease-namespace", site.namespace]
     return Component(
         name=name,
-        label="operator",
+        label=label,
         arguments=[*run, "--health", f"0.0.0.0:{METRICS_PORT}"],
         ports=ports or {},
         mounts=mounts,
