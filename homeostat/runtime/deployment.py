@@ -50,3 +50,5 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     configuration: Configuration
     certificate: str
     """The arguments of `homeostat` that make a certificate, followed by `--service-name` and `--namespace`."""
+    renewal_option: str = ""
+    """The option that names the Secret of the certificate, `NAMESPACE/NAME`, if the webhook renews it there."""

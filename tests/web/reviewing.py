@@ -19,6 +19,8 @@ from homeostat.operators.policy.api import DEVOPS_POLICY, KINDS
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
 from homeostat.web.admission.certificates import make_certificates
+from homeostat.web.admission.metrics import AdmissionMetrics
+from homeostat.web.admission.renewal import Renewal
 from homeostat.web.admission.tls import FileCertificate
 from homeostat.web.admission.webhook import serve_admission
 from tests.operators.policy.worlds import container
@@ -106,14 +108,23 @@ async def open_webhook(client: Client) -> AsyncIterator[Webhook]:
         yield Webhook(client, f"http://127.0.0.1:{server.port}", session)
 
 
-def write_certificates(directory: Path) -> FileCertificate:
+def write_certificates(directory: Path, *, age: timedelta = timedelta()) -> FileCertificate:
     """For 127.0.0.1; of a new authority each time, whose certificate is `ca.crt`."""
-    made = make_certificates("hook", "ops", ["127.0.0.1"], now=datetime.now(UTC), life=timedelta(days=1))
+    made = make_certificates("hook", "ops", ["127.0.0.1"], now=datetime.now(UTC) - age, life=timedelta(days=1))
     directory.mkdir(exist_ok=True)
-    for name, data in (("ca.crt", made.authority), ("tls.key", made.key), ("tls.crt", made.certificate)):
+    names = ("ca.crt", "ca.key", "tls.crt", "tls.key")
+    for name, data in zip(names, made, strict=True):
         (directory / name).write_bytes(data)
     return FileCertificate(directory / "tls.crt", directory / "tls.key", look_every_s=0.02)
 
 
 def trusting(directory: Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=directory / "ca.crt")
+
+
+def complete_metrics() -> AdmissionMetrics:
+    """The metrics of a webhook that has everything, also a certificate."""
+    made = make_certificates("hook", "ops", now=datetime.now(UTC), life=timedelta(days=1))
+    metrics = AdmissionMetrics()
+    metrics.renewal = Renewal(None, lambda: made.certificate)
+    return metrics

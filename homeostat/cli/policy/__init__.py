@@ -15,6 +15,7 @@ from homeostat.cli.group import LazyGroup
 COMMANDS: Final = {
     "check": "Check manifests, without a cluster.",
     "analyze": "Check the Pods of live clusters.",
+    "doctor": "Check the connection and the permissions.",
     "contexts": "List the contexts of the kubeconfig.",
     "list": "List the Pods of a cluster and their nodes.",
     "bundles": "List the policies that ship with the operator.",

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from homeostat.cli.console.output import documents_option, print_objects
-from homeostat.cli.operators.deploy.access import granted
+from homeostat.cli.operators.deploy.access import granted, webhook_access
 from homeostat.cli.operators.deploy.grafana import dashboard
 from homeostat.cli.operators.deploy.monitoring import dashboard_document, monitor_documents
 from homeostat.cli.operators.deploy.site import Site
@@ -20,10 +20,11 @@ from homeostat.cli.operators.deploy.workloads import (
 )
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import LEASE_RULES, binding, role
-from homeostat.operators.policy.access import operator_rules, webhook_rules
-from homeostat.operators.policy.admission.webhook_configuration import PORT, SERVICE
+from homeostat.operators.policy.access import operator_rules
+from homeostat.operators.policy.admission.webhook_configuration import SERVICE
 from homeostat.operators.policy.api import KINDS
 from homeostat.operators.policy.deployment import PANELS
+from homeostat.operators.policy.deployment import WEBHOOK as DECLARED
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME: Final = "kube-devops"
@@ -118,10 +119,9 @@ def monitoring(output: str, read_only: bool, **options: Any) -> None:  # noqa: A
 
 
 def components(site: Site) -> list[Component]:
-    webhook = ("policy", "webhook", "serve")
     return [
         operator_component(site, name=OPERATOR, label=_RECONCILE, operators="policy"),
-        webhook_component(name=WEBHOOK, label="webhook", arguments=webhook, port=PORT),
+        webhook_component(site, DECLARED, name=WEBHOOK, label="webhook"),
     ]
 
 
@@ -136,7 +136,7 @@ def access_documents(site: Site, *, can_enforce: bool = True) -> list[JsonObject
         *grants,
         role(leases, LEASE_RULES),
         binding(leases, leases["name"], operator),
-        *granted(site, WEBHOOK, "webhook", webhook_rules()),
+        *webhook_access(site, DECLARED, WEBHOOK, "webhook"),
     ]
 
 

@@ -59,6 +59,14 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel("Duration of reviews, p99", _p99("webhook_request_duration_seconds"), "p99", "s"),
         Panel("Reviews cut short", _rate("webhook_hurried_total"), "cut short", "ops"),
         Panel("Invalid policies", _max("webhook_stalled_policies"), "policies"),
+        Panel(
+            "Time until the certificate expires",
+            "min(webhook_certificate_expiry_timestamp_seconds) - time()",
+            "certificate",
+            "s",
+        ),
+        Panel("Certificate renewals", _rate("webhook_certificate_renewals_total"), "renewals", "ops"),
+        Panel("Failed certificate renewals", _rate("webhook_certificate_renewal_failures_total"), "failures", "ops"),
     ),
     "Severity & Audit": (
         Panel(
@@ -93,6 +101,13 @@ ALERTS: Final = (
         lasting="15m",
     ),
     Alert(
+        name="PolicyWebhookCertificateExpires",
+        expression="min(webhook_certificate_expiry_timestamp_seconds) - time() < 7 * 86400",
+        summary="The certificate of the admission webhook expires in {{ $value | humanizeDuration }}",
+        advice="Read the log of the webhook and the Events of its Secret; once expired, API servers skip the webhook",
+        severity="critical",
+    ),
+    Alert(
         name="PolicyInvalid",
         expression=f"{_max('webhook_stalled_policies')} > 0",
         summary="{{ $value }} policies are invalid: they are not evaluated, and at admission they deny nothing",
@@ -107,4 +122,5 @@ WEBHOOK: Final = Webhook(
     rules=webhook_rules(),
     configuration=webhook_configuration,
     certificate="policy webhook cert-generate",
+    renewal_option="--renew-secret",
 )

@@ -17,6 +17,8 @@ from homeostat.operators.policy.engine.check import CHECKS
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
+    from homeostat.web.admission.renewal import Renewal
+
 _BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 _VIOLATIONS = frozenset(check.type for check in CHECKS)
@@ -30,6 +32,7 @@ class AdmissionMetrics:
         self.hurried = 0
         self.count_stalled: Callable[[], int] = lambda: 0
         """The number of invalid policies."""
+        self.renewal: Renewal | None = None
         self._requests: Counter[tuple[str, str]] = Counter()
         self._denials: dict[str, Counter[str]] = {}
         self._times = Histogram(_BOUNDS)
@@ -69,3 +72,19 @@ class AdmissionMetrics:
         yield GaugeMetricFamily(
             "webhook_stalled_policies", "Invalid policies, which deny nothing", value=self.count_stalled()
         )
+        if self.renewal is not None:
+            yield from self._certificate(self.renewal)
+
+    def _certificate(self, renewal: Renewal) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+        yield GaugeMetricFamily(
+            "webhook_certificate_expiry_timestamp_seconds",
+            "When the served certificate expires",
+            value=renewal.expires.timestamp(),
+        )
+        for name, text, count in (
+            ("webhook_certificate_renewals_total", "Renewals of the certificate", renewal.renewals),
+            ("webhook_certificate_renewal_failures_total", "Failed renewals of the certificate", renewal.failures),
+        ):
+            yield CounterMetricFamily(name, text, value=count)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Never
 
 from homeostat.edge.tls.context import server_context
+from homeostat.web.admission.certificates import RenewalError, validity_of
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,10 @@ class FileCertificate:
         self._certificate, self._key, self._look_every_s = certificate, key, look_every_s
         self._problem = ""
         self._seen = self._version()
-        self.context: ssl.SSLContext = self._load()
+        self.context: ssl.SSLContext
+        self.certificate: bytes
+        """The certificate that new connections get, in PEM."""
+        self.context, self.certificate = self._load()
 
     async def follow(self) -> Never:
         while True:
@@ -52,27 +56,35 @@ class FileCertificate:
         if version == self._seen:
             return
         # Loaded into a new context first: a context that fails half-way keeps a key that does not match.
-        await asyncio.to_thread(self._load)
+        _, certificate = await asyncio.to_thread(self._load)
         if await asyncio.to_thread(self._version) == version:
             self.context.load_cert_chain(self._certificate, self._key)
+            self.certificate = certificate
             self._seen = version
             log.info("reloaded certificate", extra={"file": str(self._certificate)})
 
     def _version(self) -> _Version:
         return _version("certificate", self._certificate), _version("key", self._key)
 
-    def _load(self) -> ssl.SSLContext:
-        for name, path in (("certificate", self._certificate), ("key", self._key)):
-            try:
-                path.read_bytes()
-            except OSError as error:
-                raise CertificateError(f"{name} {path}: {error.strerror}") from error
+    def _load(self) -> tuple[ssl.SSLContext, bytes]:
+        certificate, _ = (_read(name, path) for name, path in (("certificate", self._certificate), ("key", self._key)))
         try:
-            return server_context(self._certificate, self._key)
+            context = server_context(self._certificate, self._key)
+            validity_of(certificate)
+            return context, certificate
+        except RenewalError as error:
+            raise CertificateError(f"certificate {self._certificate}: {error}") from error
         except (ssl.SSLError, OSError) as error:
             reason = getattr(error, "reason", None) or error
             text = f"certificate {self._certificate} and key {self._key} do not match: {reason}"
             raise CertificateError(text) from error
+
+
+def _read(name: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CertificateError(f"{name} {path}: {error.strerror}") from error
 
 
 def _version(name: str, path: Path) -> tuple[int, int, int]:

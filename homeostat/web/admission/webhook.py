@@ -2,7 +2,7 @@
 
     POST /validate   an AdmissionReview (admission.k8s.io/v1)
     GET  /healthz    OK
-    GET  /readyz     READY once all policies are loaded, 503 before
+    GET  /readyz     READY once all policies are loaded; 503 before, and with an expired certificate
     GET  /metrics    Prometheus metrics
 
 Promises, each tested: every request gets a response; an invalid review is 400 and allowed; nothing is denied before the
@@ -37,6 +37,7 @@ from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.web.admission.metrics import AdmissionMetrics
 from homeostat.web.admission.policies import ActivePolicies
+from homeostat.web.admission.renewal import Renewal
 from homeostat.web.admission.tls import FileCertificate
 
 GRACE_S = 5.0
@@ -97,6 +98,9 @@ class Gate:
         return Reply(200, encode(answer(asked.uid, verdict)))
 
     def show_readiness(self, request: HttpRequest, captured: Mapping[str, str]) -> Reply:
+        renewal = self._metrics.renewal
+        if renewal is not None and renewal.is_expired:
+            return Reply(503, f"NOT READY\nthe certificate expired at {renewal.expires}".encode(), _TEXT)
         return Reply(200, b"READY", _TEXT) if self._policies.is_known else Reply(503, b"NOT READY", _TEXT)
 
 
@@ -134,6 +138,7 @@ async def serve_admission(
     host: str = "127.0.0.1",
     port: int = 0,
     certificate: FileCertificate | None = None,
+    renewal: Renewal | None = None,
     limits: Limits = LIMITS,
 ) -> AsyncIterator[Server]:
     """Serves inside the block; at its end, requests in progress are completed. Plain HTTP without a certificate."""
@@ -141,6 +146,7 @@ async def serve_admission(
     metrics.watch_informers(informers)
     policies = ActivePolicies(informers, figures.forget)
     figures.count_stalled = lambda: policies.stalled_count
+    figures.renewal = renewal
     gate = Gate(policies, figures)
     routes = Routes()
     routes.add("POST", PATH, gate.validate)
@@ -153,6 +159,8 @@ async def serve_admission(
         following = [tasks.create_task(informers.run())]
         if certificate is not None:
             following.append(tasks.create_task(certificate.follow()))
+        if renewal is not None:
+            following.append(tasks.create_task(renewal.run()))
         try:
             yield server
         finally:

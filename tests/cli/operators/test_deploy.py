@@ -23,10 +23,10 @@ from homeostat.operators.policy.live.pod_health import PodHealth
 from homeostat.operators.policy.metrics import Series
 from homeostat.runtime.telemetry import metrics as runtime_metrics
 from homeostat.web.admission.certificates import make_certificates
-from homeostat.web.admission.metrics import AdmissionMetrics
 from tests.cli.applying import apply
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api
+from tests.web.reviewing import complete_metrics
 from tools.build_kubectl import find_kubectl
 from tools.fetch_servers import find_program
 
@@ -219,7 +219,7 @@ def metric_names(expression: str) -> set[str]:
 
 def test_panels_and_alerts_are_about_metrics_that_exist() -> None:
     source = Path(runtime_metrics.__file__).read_text()
-    series = (Series(lambda: ({}, Histogram((1.0,)))), PodHealth(), AdmissionMetrics())
+    series = (Series(lambda: ({}, Histogram((1.0,)))), PodHealth(), complete_metrics())
     # A counter's family is named without its suffix.
     known = {family.name for each in series for family in each.collect()}
     known |= {f"{each}_total" for each in known} | set(re.findall(r'"(homeostat_\w+)"', source))

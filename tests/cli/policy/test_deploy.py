@@ -18,7 +18,7 @@ from homeostat.client.endpoint.endpoint import Endpoint
 from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import DEPLOYMENT, NAMESPACE, POD
+from homeostat.objects.kind import DEPLOYMENT, NAMESPACE, POD, SECRET
 from homeostat.operators.policy.access import webhook_rules
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, KINDS
 from homeostat.operators.policy.live.pod_health import PodHealth
@@ -105,7 +105,7 @@ async def test_a_read_only_operator_may_not_change_workloads(tmp_path: Path) -> 
                 await client.merge(DEPLOYMENT.path("shop", "web"), {"spec": {"replicas": 0}})
 
 
-async def test_the_webhook_reads_policies_and_namespaces_and_nothing_else(tmp_path: Path) -> None:
+async def test_the_webhook_reads_policies_and_namespaces_and_writes_its_own_secret_alone(tmp_path: Path) -> None:
     async with plane_of(tmp_path) as plane:
         await install(plane.client, KINDS)
         await apply(plane.client, *access_documents(SITE))
@@ -114,6 +114,12 @@ async def test_the_webhook_reads_policies_and_namespaces_and_nothing_else(tmp_pa
                 await client.list(kind.path(""))
             with pytest.raises(ForbiddenError):
                 await client.list(POD.path(""))
+            for name in (f"{WEBHOOK}-tls", "other"):
+                body = {"metadata": {"name": name}, "data": {}}
+                await plane.client.create(SECRET.path(SITE.namespace), body)
+            await client.merge(SECRET.path(SITE.namespace, f"{WEBHOOK}-tls"), {"data": {"tls.crt": ""}})
+            with pytest.raises(ForbiddenError):
+                await client.get(SECRET.path(SITE.namespace, "other"))
     assert all(set(rule["verbs"]) <= {"list", "watch"} for rule in webhook_rules())
 
 
@@ -128,14 +134,14 @@ def test_what_is_deployed_keeps_the_hardest_of_our_own_rules(cli: Cli, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "kinds"),
     [
-        (("rbac",), 9),
-        (("generate-rbac",), 9),
+        (("rbac",), 11),
+        (("generate-rbac",), 11),
         (("rbac", "--alone"), 3),
         (("rbac", "--alone", "--read-only"), 3),
         (("deployments",), 6),
         (("monitoring",), 3),
-        (("all",), 18),
-        (("generate-all", "--monitoring"), 21),
+        (("all",), 20),
+        (("generate-all", "--monitoring"), 23),
     ],
 )
 def test_every_document_parses(cli: Cli, arguments: tuple[str, ...], kinds: int) -> None:
@@ -164,11 +170,11 @@ def test_an_operator_alone_has_an_account_a_role_of_seven_rules_and_a_binding(
 
 def test_the_dashboard_shows_every_metric_in_places_that_do_not_overlap() -> None:
     from homeostat.edge.metrics.histogram import Histogram
-    from homeostat.web.admission.metrics import AdmissionMetrics
+    from tests.web.reviewing import complete_metrics
 
     text = monitoring_documents(SITE)[-1]["data"]["kube-devops.json"]
     series = Series(lambda: ({}, Histogram((1.0,))))
-    for each in (series, PodHealth(), AdmissionMetrics()):
+    for each in (series, PodHealth(), complete_metrics()):
         for family in each.collect():
             assert family.name in text
     panels = [each["gridPos"] for each in msgspec.json.decode(text)["panels"]]

@@ -10,9 +10,11 @@ import signal
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ from homeostat.operators.policy.api import DEVOPS_POLICY
 from homeostat.plane import Plane
 from tests.kubectl.kubectl import Kubectl
 from tests.served import ServedPlane, serve_plane
+from tests.web.reviewing import write_certificates
 from tools.build_kubectl import find_kubectl
 
 _PROGRAM = "from homeostat.cli.policy.webhook import command; command()"
@@ -35,11 +38,11 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(command, [str(each) for each in arguments])
 
 
-def test_three_private_files_are_made(tmp_path: Path) -> None:
+def test_private_files_are_made(tmp_path: Path) -> None:
     made = run("cert-generate", "--output-dir", tmp_path / "tls", "--ip-san", "10.0.0.7", "--namespace", "ops")
     assert made.exit_code == 0, made.output
     files = {each.name: each for each in (tmp_path / "tls").iterdir()}
-    assert sorted(files) == ["ca.crt", "tls.crt", "tls.key"]
+    assert sorted(files) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
     assert {each.stat().st_mode & 0o777 for each in files.values()} == {0o600}
     leaf = x509.load_pem_x509_certificate(files["tls.crt"].read_bytes())
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -74,6 +77,7 @@ WRONG = {
     ),
     "no certificate": (("serve", "--tls-cert", "none.crt"), 1, "certificate none.crt: No such file"),
     "no port": (("serve", "--addr", "here"), 2, "--addr takes ADDR:PORT"),
+    "no Secret": (("serve", "--renew-secret", "tls"), 2, "--renew-secret takes NAMESPACE/NAME"),
 }
 
 
@@ -103,11 +107,11 @@ class Serving:
 
 
 @contextmanager
-def serving(files: Path, kubeconfig: Path) -> Iterator[Serving]:
+def serving(files: Path, kubeconfig: Path, *more: str) -> Iterator[Serving]:
     """`homeostat policy webhook serve` in a process of its own."""
     options = ["--addr", "127.0.0.1:0", "--tls-cert", str(files / "tls.crt"), "--tls-key", str(files / "tls.key")]
     process = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, "serve", *options, "--kubeconfig", str(kubeconfig)],
+        [sys.executable, "-c", _PROGRAM, "serve", *options, "--kubeconfig", str(kubeconfig), *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -160,6 +164,36 @@ def eventually(kubectl: Kubectl, manifest: str, holds: Callable[[str, int], bool
         if holds(done.err, done.code):
             return
     raise AssertionError(done)
+
+
+def test_files_whose_certificate_is_due_are_renewed(served: ServedPlane, tmp_path: Path) -> None:
+    write_certificates(tmp_path, age=timedelta(hours=20))
+    before = (tmp_path / "tls.crt").read_bytes()
+    with serving(tmp_path, served.kubeconfig) as webhook:
+        changed((tmp_path / "tls.crt").read_bytes, before)
+        assert webhook.end() == 0
+
+
+@pytest.mark.kubectl
+def test_a_secret_whose_certificate_is_due_is_renewed(served: ServedPlane, kubectl: Kubectl, tmp_path: Path) -> None:
+    write_certificates(tmp_path, age=timedelta(hours=20))
+    kubectl("create", "secret", "generic", "hook-tls", f"--from-file={tmp_path}")
+
+    def stored() -> bytes:
+        return kubectl("get", "secret", "hook-tls", "-o", r"jsonpath={.data.tls\.crt}").encode()
+
+    before = stored()
+    with serving(tmp_path, served.kubeconfig, "--renew-secret", "default/hook-tls") as webhook:
+        changed(stored, before)
+        assert webhook.end() == 0
+    assert (tmp_path / "tls.crt").read_bytes() == base64.b64decode(before)
+
+
+def changed(read: Callable[[], bytes], before: bytes) -> None:
+    until = time.monotonic() + 20
+    while read() == before:
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 @pytest.mark.kubectl

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from homeostat.cli.operators.deploy.site import Site
+from homeostat.cli.operators.deploy.workloads import tls_secret
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import LEASE_RULES as ELECTION_RULES
-from homeostat.objects.roles import binding, role, service_account, split_rules
+from homeostat.objects.roles import binding, role, rule, service_account, split_rules
 from homeostat.runtime.faces.face import Face, rules_of_face
 
 if TYPE_CHECKING:
+    from homeostat.runtime.deployment import Webhook
     from homeostat.runtime.setup import OperatorModule
 
 Resources = frozenset[tuple[str, str]]
@@ -24,6 +26,17 @@ def granted(site: Site, name: str, label: str, rules: Sequence[JsonObject]) -> l
     """A ServiceAccount, a ClusterRole and a ClusterRoleBinding of the same name, for one component."""
     account, metadata = service_account(site.metadata(name, label)), site.metadata(name, label, is_namespaced=False)
     return [account, role(metadata, rules), binding(metadata, name, account)]
+
+
+def webhook_access(site: Site, webhook: Webhook, name: str, label: str) -> list[JsonObject]:
+    """The access of a webhook: its rules and, if it renews its certificate, its own Secret and Events about it."""
+    account, *bound = granted(site, name, label, webhook.rules)
+    if not webhook.renewal_option:
+        return [account, *bound]
+    metadata = site.metadata(f"{name}-certificate", label)
+    own = {**rule("", ["secrets"], ["get", "patch"]), "resourceNames": [tls_secret(name)]}
+    rules = [own, rule("", ["events"], ["create", "patch"])]
+    return [account, *bound, role(metadata, rules), binding(metadata, metadata["name"], account)]
 
 
 def access_documents(

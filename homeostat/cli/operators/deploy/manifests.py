@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from homeostat.cli.operators.deploy.access import access_documents, face_documents, granted, wide_resources
+from homeostat.cli.operators.deploy.access import access_documents, face_documents, webhook_access, wide_resources
 from homeostat.cli.operators.deploy.grafana import dashboard
 from homeostat.cli.operators.deploy.monitoring import alert_document, dashboard_document, monitor_documents
 from homeostat.cli.operators.deploy.signals import PANELS, alerts_of
@@ -96,12 +96,15 @@ def deployment_documents(
     """
     faces = faces_of(operators) if faces_tls is not None else []
     webhooks = webhooks_of(site, operators) if tls is not None else {}
-    components = [_operator(site, operators, within, faces), *(_webhook(name, each) for name, each in webhooks.items())]
+    components = [
+        _operator(site, operators, within, faces),
+        *(webhook_component(site, each, name=name, label=name) for name, each in webhooks.items()),
+    ]
     documents = [definition for each in operators.values() for definition in each.definitions]
     documents += _access(site, operators, within)
     if faces_tls is not None and faces:
         documents += _face_documents(site, faces, within, faces_tls)
-    documents += [made for name, each in webhooks.items() for made in granted(site, name, name, each.rules)]
+    documents += [made for name, each in webhooks.items() for made in webhook_access(site, each, name, name)]
     documents += _sources(site, operators)
     if tls is not None:
         documents += [_secret(site, name, name, tls) for name in webhooks]
@@ -151,10 +154,6 @@ def _face_documents(site: Site, faces: Sequence[Face], within: str, tls: TlsFile
 
 def _faces_name(site: Site) -> str:
     return f"{site.name}-faces"
-
-
-def _webhook(name: str, webhook: Webhook) -> Component:
-    return webhook_component(name=name, label=name, arguments=webhook.arguments, port=webhook.port)
 
 
 def _access(site: Site, operators: Operators, within: str) -> list[JsonObject]:

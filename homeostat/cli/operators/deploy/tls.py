@@ -18,10 +18,13 @@ class TlsFiles(msgspec.Struct, frozen=True):
     authority: bytes
     certificate: bytes
     key: bytes
+    authority_key: bytes = b""
+    """With it, a webhook can renew its certificate."""
 
     def files(self) -> dict[str, bytes]:
         authority = {"ca.crt": self.authority} if self.authority else {}
-        return {**authority, "tls.crt": self.certificate, "tls.key": self.key}
+        signing = {"ca.key": self.authority_key} if self.authority_key else {}
+        return {**authority, **signing, "tls.crt": self.certificate, "tls.key": self.key}
 
 
 def service_name(service: str, namespace: str) -> str:
@@ -38,7 +41,8 @@ def read_tls(directory: Path, names: Sequence[str]) -> TlsFiles:
             f"{directory / 'tls.crt'} is for {', '.join(covered) or 'no name'}, and the API server asks for "
             f"{', '.join(missing)}; make one for that service and namespace"
         )
-    return files
+    signing = directory / "ca.key"
+    return msgspec.structs.replace(files, authority_key=_read(signing)) if signing.exists() else files
 
 
 def read_faces_tls(directory: Path) -> TlsFiles:

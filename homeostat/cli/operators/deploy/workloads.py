@@ -12,6 +12,7 @@ import msgspec
 
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.objects.json import JsonObject
+from homeostat.runtime.deployment import Webhook
 
 METRICS_PORT: Final = 9090
 _METRICS: Final = "metrics"
@@ -78,14 +79,16 @@ def operator_component(
     )
 
 
-def webhook_component(*, name: str, label: str, arguments: Sequence[str], port: int) -> Component:
+def webhook_component(site: Site, webhook: Webhook, *, name: str, label: str) -> Component:
     """Serves an admission webhook with the certificate of its Secret."""
     files = ["--tls-cert", f"{_TLS}/tls.crt", "--tls-key", f"{_TLS}/tls.key"]
+    if webhook.renewal_option:
+        files += [webhook.renewal_option, f"{site.namespace}/{tls_secret(name)}"]
     return Component(
         name=name,
         label=label,
-        arguments=[*arguments, "--addr", f"0.0.0.0:{port}", *files],
-        port=port,
+        arguments=[*webhook.arguments, "--addr", f"0.0.0.0:{webhook.port}", *files],
+        port=webhook.port,
         scheme="HTTPS",
         cpu="50m",
         memory="96Mi",
