@@ -58,21 +58,25 @@ class Group(click.Group):
 class LazyGroup(Group):
     """The commands of one package.
 
-    `members` has the help of each command. A command is the module of `package` with its name, or the one that
-    `modules` gives it. `former` has earlier names: they work, and help does not list them.
+    `members` has the help of each command; in a large group `sections` has them under headings instead. A command is
+    the module of `package` with its name, or the one that `modules` gives it. `former` has earlier names: they work,
+    and help does not list them.
     """
 
     def __init__(
         self,
         *arguments: Any,
         package: str,
-        members: Mapping[str, str],
+        members: Mapping[str, str] = {},
+        sections: Mapping[str, Mapping[str, str]] = {},
         modules: Mapping[str, str] = {},
         former: Mapping[str, str] = {},
         **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
-        self._package, self._members, self._modules, self._former = package, members, modules, former
+        self._package, self._modules, self._former = package, modules, former
+        self._sections = sections or {"Commands": members}
+        self._members = {name: text for each in self._sections.values() for name, text in each.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._members)
@@ -94,8 +98,10 @@ class LazyGroup(Group):
         return [each for each in commands if each.value.startswith(incomplete)] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._members.items()))
+        width = max(map(len, self._members))
+        for heading, members in self._sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), text) for name, text in members.items()])
 
 
 def _with_colour_option(command: click.Command) -> click.Command:

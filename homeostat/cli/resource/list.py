@@ -9,8 +9,8 @@ from typing import Final, get_args
 
 import click
 
-from homeostat.cli.console.connection import Connection, connected
-from homeostat.cli.console.failure import one_line
+from homeostat.cli.console.connection import Connection, connected, error_text
+from homeostat.cli.console.failure import Refusals
 from homeostat.cli.console.output import is_table, output_option, print_list, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
@@ -53,30 +53,33 @@ async def command(
     """
     targets = await resources_of(connection.client, words)
     namespace = "" if all_namespaces else connection.namespace
-    fetch = _objects if words else _allowed_objects
-    lists = await asyncio.gather(*(fetch(connection.client, each, namespace, selector) for each in targets))
+    refusals = Refusals()
+
+    async def fetch(target: Target) -> list[JsonObject]:
+        """Without a TYPE, one that the user is not allowed to list does not keep the others from being listed."""
+        try:
+            return await _objects(connection.client, target, namespace, selector)
+        except ForbiddenError as error:
+            if words:
+                raise
+            refusals.add(error_text(error))
+            return []
+
+    lists = await asyncio.gather(*map(fetch, targets))
     found = [obj for each in lists for obj in each if phase is None or status_of(obj).phase == phase]
     if not is_table(output):
         print_list([without_managed_fields(obj) for obj in found], output, name=title_of)
-    elif not found:
+    elif not found and not refusals.count:
         click.echo(f"No resources found{f' in namespace {namespace}' if namespace else ''}.", err=True)
-    else:
+    elif found:
         _print(found, is_across=all_namespaces)
+    refusals.exit_if_any()
 
 
 async def _objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:
     path = target.kind.path(namespace, target.name)
     items = [await client.get(path)] if target.name else (await client.list(path, labelSelector=selector))[0]
     return [with_type_meta(target.kind, each) for each in items]
-
-
-async def _allowed_objects(client: Client, target: Target, namespace: str, selector: str) -> list[JsonObject]:
-    """Prints a warning for a type that the user is not allowed to list, and skips it."""
-    try:
-        return await _objects(client, target, namespace, selector)
-    except ForbiddenError as error:
-        click.echo(f"warning: {one_line(error.message)}", err=True)
-        return []
 
 
 def _print(found: Iterable[JsonObject], *, is_across: bool) -> None:

@@ -32,13 +32,14 @@ def test_resources_of_other_namespaces_are_applied_and_listed(typed: Cli, shelf:
     assert typed.here("resource", "delete", "crate/far", "-n", "depot", "--wait").code == 0
 
 
-def test_who_may_see_some_types_is_told_of_the_others(typed: Cli, plane: Up, shelf: Shelf, tmp_path: Path) -> None:
+def test_a_list_without_permission_is_an_error(typed: Cli, plane: Up, shelf: Shelf, tmp_path: Path) -> None:
     path = tmp_path / "guest.kubeconfig"
     path.write_text(typed("token", "create", "guest", "-o", "kubeconfig", "--data", plane.data).out)
     path.chmod(0o600)
     done = typed.here("resource", "list", "--kubeconfig", path)
-    assert done.code == 0
-    assert 'warning: crates.resources.homeostat.dev is forbidden: User "guest" cannot list' in done.err
+    assert (done.code, done.out) == (1, "")
+    assert 'error: crates.resources.homeostat.dev is forbidden: User "guest" cannot list' in done.err
+    assert "No resources found" not in done.err
     assert typed.here("resource", "list", "Crate", "--kubeconfig", path).code == 1
 
 
