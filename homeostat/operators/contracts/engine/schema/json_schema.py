@@ -1,7 +1,7 @@
 """JSON Schemas that authors of bundles write, compiled and applied. Pure.
 
 No schema reads anything from elsewhere: a reference out of the file is an invalid schema. Patterns are matched in
-linear time, so that no pattern can hold a validator up.
+linear time, and the work that references make is counted before it is done, so that no schema can hold a validator up.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import jsonschema_rs
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, decode
+from homeostat.operators.contracts.engine.schema.cost import has_references, is_affordable
 
 MAX_SCHEMA_BYTES: Final = 1024 * 1024
 MAX_VIOLATIONS: Final = 200
@@ -44,9 +45,10 @@ class Violation:
 
 
 class JsonSchema:
-    __slots__ = ("_validator",)
+    __slots__ = ("_referring", "_validator")
 
     def __init__(self, schema: Json) -> None:
+        self._referring: Json = schema if has_references(schema) else None
         try:
             self._validator: Any = jsonschema_rs.validator_for(
                 schema, retriever=_refuse, pattern_options=jsonschema_rs.RegexOptions()
@@ -56,6 +58,8 @@ class JsonSchema:
 
     def violations(self, value: Json) -> list[Violation]:
         """Every leaf, sorted by place; `MAX_VIOLATIONS` at most."""
+        if self._referring is not None and not is_affordable(self._referring, value):
+            return [Violation((), "the schema's references make too much work for this document; use fewer of them")]
         if self._validator.is_valid(value):
             return []
         found: list[Violation] = []

@@ -31,7 +31,7 @@ def explain_fields(contract: Contract, today: date) -> JsonObject:
     }
     assessment = assess(contract, today)
     further = {
-        "interfaces": _interfaces(contract),
+        "interfaces": interface_fields(contract),
         "dependencies": dependency_fields(contract),
         "scaling": scaling_fields(contract),
         "readiness": None if assessment is None else _readiness(assessment),
@@ -55,7 +55,7 @@ def scaling_fields(contract: Contract) -> JsonObject:
     return bounds if scaling.replicas is None else {"replicas": scaling.replicas, **bounds}
 
 
-def _interfaces(contract: Contract) -> list[JsonObject]:
+def interface_fields(contract: Contract) -> list[JsonObject]:
     found = []
     for each in contract.interfaces:
         fields: JsonObject = {"name": each.name, "type": each.type}

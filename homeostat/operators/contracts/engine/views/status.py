@@ -16,7 +16,7 @@ from homeostat.operators.contracts.engine.document.contract import Configuration
 from homeostat.operators.contracts.engine.files import Files
 from homeostat.operators.contracts.engine.finding import Finding, Findings
 from homeostat.operators.contracts.engine.schema.json_schema import InvalidJsonError, read_json
-from homeostat.operators.contracts.engine.views.explain import dependency_fields, scaling_fields
+from homeostat.operators.contracts.engine.views.explain import dependency_fields, interface_fields, scaling_fields
 
 _POINTER: Final = "secret://"
 ANY: Final = "(any)"
@@ -31,7 +31,10 @@ def contract_fields(
     parts: JsonObject = {
         "contractVersion": contract.service.version,
         "contract": _identity(contract, resolved_ref),
-        "interfaces": _interfaces(contract),
+        "interfaces": [
+            fields | {"hasContractFile": bool(each.contract)}
+            for each, fields in zip(contract.interfaces, interface_fields(contract), strict=True)
+        ],
         "dependencies": dependency_fields(contract),
         "runtime": _runtime(contract),
         "scaling": {key: value for key, value in scaling_fields(contract).items() if value or key == "replicas"},
@@ -85,18 +88,6 @@ def _identity(contract: Contract, resolved_ref: str) -> JsonObject:
         "resolvedRef": resolved_ref,
     }
     return {key: value for key, value in fields.items() if value}
-
-
-def _interfaces(contract: Contract) -> list[JsonObject]:
-    found = []
-    for each in contract.interfaces:
-        fields: JsonObject = {"name": each.name, "type": each.type, "hasContractFile": bool(each.contract)}
-        if each.port is not None:
-            fields["port"] = each.port
-        if each.visibility:
-            fields["visibility"] = each.visibility
-        found.append(fields)
-    return found
 
 
 def _runtime(contract: Contract) -> JsonObject:
