@@ -6,7 +6,7 @@ expires. Days are UTC days, and the last day counts in full. Evidence is never f
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from math import floor
 from typing import Final
 
@@ -61,6 +61,26 @@ def assess(contract: Contract, today: date) -> Assessment | None:
     if readiness is None or not readiness.checks:
         return None
     return _assess_dated_checks(readiness, today) if contract.pacto_version == V1_1 else _assess_dated(readiness, today)
+
+
+def first_day_unmet(contract: Contract, today: date) -> date | None:
+    """When a gate that is met today drops, if nothing is renewed; None if it is unmet already, or never drops."""
+    assessment = assess(contract, today)
+    if assessment is None or not assessment.is_passing:
+        return None
+    if assessment.is_dated:
+        return _day_after(parse_date(assessment.expires))
+    current = assessment.earned_weight
+    dated = sorted((each.check.expires, each.earned) for each in assessment.checks if each.status == CURRENT)
+    for expires, weight in dated:
+        current -= weight
+        if _score(current, assessment.total_weight) < assessment.min_score:
+            return _day_after(parse_date(expires))
+    return None
+
+
+def _day_after(day: date | None) -> date | None:
+    return None if day is None or day == date.max else day + timedelta(days=1)
 
 
 def describe_gate(assessment: Assessment) -> str:

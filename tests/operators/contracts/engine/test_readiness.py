@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from homeostat.operators.contracts.engine.document.contract import V1_1, V1_2, Check, Contract, Readiness
-from homeostat.operators.contracts.engine.readiness import Assessment, assess
+from homeostat.operators.contracts.engine.readiness import Assessment, assess, first_day_unmet
 
 _TODAY = date(2026, 6, 8)
 
@@ -86,3 +86,24 @@ def test_an_expired_assessment_earns_nothing(expires: str) -> None:
 def test_a_contract_without_checks_has_no_assessment() -> None:
     assert assess(Contract(pacto_version=V1_2), _TODAY) is None
     assert assess(Contract(pacto_version=V1_2, readiness=Readiness()), _TODAY) is None
+
+
+def test_the_day_on_which_the_gate_drops_is_known_before() -> None:
+    declared = (
+        Check(id="a", weight=40, expires="2026-12-31"),
+        Check(id="b", weight=30, expires="2026-09-30"),
+        Check(id="c", weight=30, expires="2026-07-01"),
+    )
+    contract = Contract(pacto_version=V1_1, readiness=Readiness(min_score=50, checks=declared))
+    assert first_day_unmet(contract, _TODAY) == date(2026, 10, 1)
+    assert first_day_unmet(contract, date(2026, 10, 1)) is None
+    lenient = Contract(pacto_version=V1_1, readiness=Readiness(min_score=0, checks=declared))
+    assert first_day_unmet(lenient, _TODAY) is None
+
+
+def test_an_assessment_drops_the_gate_after_its_last_day() -> None:
+    checks = (Check(id="a", weight=1, status="done"),)
+    contract = Contract(pacto_version=V1_2, readiness=Readiness(expires="2026-06-08", checks=checks))
+    assert first_day_unmet(contract, _TODAY) == date(2026, 6, 9)
+    endless = Contract(pacto_version=V1_2, readiness=Readiness(expires="9999-12-31", checks=checks))
+    assert first_day_unmet(endless, _TODAY) is None

@@ -1,0 +1,97 @@
+"""Many contracts together: may this version run beside the others, and who is affected by a change. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from homeostat.operators.contracts.engine.constraint import InvalidConstraintError, parse_constraint
+from homeostat.operators.contracts.engine.document.contract import Contract, Dependency
+from homeostat.operators.contracts.engine.reference import last_segment
+from homeostat.operators.contracts.engine.semver import parse_version
+
+
+class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
+    """A dependency between two services that does not hold."""
+
+    service: str
+    """That depends on the other."""
+    dependency: str
+    wanted: str
+    """The range of versions."""
+    running: str = ""
+    """Empty for a service that does not run."""
+    is_required: bool
+    reason: Literal["NotRunning", "Incompatible"]
+
+    def __str__(self) -> str:
+        found = f"{self.running} runs" if self.running else "it does not run"
+        return f"{self.service} needs {self.dependency} {self.wanted}; {found}"
+
+
+def dependency_target(dependency: Dependency, aliases: Mapping[str, str] | None = None) -> str:
+    """The name of the service that a dependency means; `aliases` are services by the names of images and charts."""
+    name = last_segment(dependency.ref)
+    return (aliases or {}).get(name, name.removesuffix("-pacto"))
+
+
+def can_deploy(contract: Contract, running: Mapping[str, str]) -> list[Obstacle]:
+    """What of a contract's dependencies does not fit the versions that run, by service."""
+    found = []
+    for each in contract.dependencies:
+        obstacle = _obstacle(contract, each, running.get(dependency_target(each), ""))
+        if obstacle is not None:
+            found.append(obstacle)
+    return found
+
+
+def broken_by(name: str, version: str, contracts: Iterable[Contract]) -> list[Obstacle]:
+    """Whose constraints a version of a service does not fit."""
+    found = []
+    for contract in contracts:
+        for each in contract.dependencies:
+            if dependency_target(each) == name and contract.service.name != name:
+                obstacle = _obstacle(contract, each, version)
+                if obstacle is not None:
+                    found.append(obstacle)
+    return found
+
+
+def blast_radius(name: str, contracts: Iterable[Contract]) -> frozenset[str]:
+    """The services that need this one, directly or over others; optional dependencies do not count."""
+    dependents: dict[str, set[str]] = defaultdict(set)
+    for contract in contracts:
+        for each in contract.dependencies:
+            if each.required:
+                dependents[dependency_target(each)].add(contract.service.name)
+    reached: set[str] = set()
+    waiting = deque([name])
+    while waiting:
+        new = dependents[waiting.popleft()] - reached
+        reached |= new
+        waiting += new
+    return frozenset(reached - {name})
+
+
+def _obstacle(contract: Contract, dependency: Dependency, running: str) -> Obstacle | None:
+    if running and _fits(running, dependency.compatibility):
+        return None
+    return Obstacle(
+        service=contract.service.name,
+        dependency=dependency_target(dependency),
+        wanted=dependency.compatibility,
+        running=running,
+        is_required=dependency.required,
+        reason="Incompatible" if running else "NotRunning",
+    )
+
+
+def _fits(version: str, constraint: str) -> bool:
+    found = parse_version(version)
+    try:
+        return found is not None and parse_constraint(constraint).allows(found)
+    except InvalidConstraintError:
+        return False
