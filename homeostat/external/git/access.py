@@ -3,6 +3,8 @@
 The environment of each `git` is built from scratch. It uses nothing of the machine's configuration: no hooks, filters,
 credential helpers, agents or templates, and only the allowed protocols. Secrets are passed in the environment, or in a
 file that only its owner can read and that is removed afterwards; never as arguments, which every local user can see.
+The rule for addresses holds for every connection: HTTP goes through a relay of this process (`relay.py`), and ssh gets
+an address instead of a name.
 """
 
 from __future__ import annotations
@@ -11,14 +13,17 @@ import hashlib
 import re
 import shlex
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from homeostat.external.git.errors import GitAddressError
+from homeostat.external.addresses import RefusedAddressError
+from homeostat.external.dial import reachable_address, reason_of
+from homeostat.external.git.errors import GitAddressError, UnreachableError
+from homeostat.external.git.relay import Relay
 from homeostat.external.secrets.credentials import BasicAuth, BearerToken, SshKey
 
 PROTOCOLS: Final = frozenset({"https", "http", "ssh"})
@@ -54,6 +59,7 @@ _SSH: Final = {
     "StrictHostKeyChecking": "yes",
     "UpdateHostKeys": "no",
 }
+_SSH_PORT: Final = 22
 _ANSWER: Final = "HOMEOSTAT_ASKPASS_ANSWER"
 _ASKPASS: Final = f'#!/bin/sh\nprintf "%s\\n" "${_ANSWER}"\n'
 
@@ -149,22 +155,42 @@ def _is_multiline(text: str) -> bool:
     return any(ord(each) < 32 for each in text)
 
 
-@contextmanager
-def connected(remote: Remote, protocols: Collection[str], scratch: Path) -> Iterator[dict[str, str]]:
-    """The environment of a `git` that connects to the server; its files are removed at the end of the block."""
-    check_remote(remote, protocols)
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The environment of a `git` that connects to the server. Without a relay, `git` uses a proxy, ssh or files."""
+
+    environment: dict[str, str] = field(repr=False)
+    relay: Relay | None = None
+
+    def check(self) -> None:
+        """Raises why no connection was made, which `git` itself reports as a failed proxy only."""
+        if self.relay is not None and self.relay.refusal:
+            raise GitAddressError(self.relay.refusal)
+        if self.relay is not None and self.relay.failure:
+            raise UnreachableError(f"{self.relay.failure}; check the URL")
+
+
+@asynccontextmanager
+async def connected(remote: Remote, protocols: Collection[str], scratch: Path) -> AsyncIterator[Connected]:
+    """Its files are removed at the end of the block. `GitAddressError` for an address that the rule refuses."""
+    protocol = check_remote(remote, protocols)
     config, more = {"http.proxy": remote.proxy}, {"GIT_ALLOW_PROTOCOL": ":".join(sorted(protocols))}
-    with tempfile.TemporaryDirectory(prefix="access-", dir=scratch) as name:
-        directory = Path(name)
+    relay = Relay() if protocol in ("http", "https") and not remote.proxy else None
+    async with AsyncExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="access-", dir=scratch)))
+        if relay is not None:
+            await stack.enter_async_context(relay.running())
+            config["http.proxy"] = relay.url
         if remote.authority:
             config["http.sslCAInfo"] = str(write_private(directory / "authority", remote.authority))
         match remote.access:
             case SshKey() as key:
-                more |= _ssh(key, directory, accepts_any_host=remote.accepts_any_host)
+                pinned = await _pinned(remote.url)
+                more |= _ssh(key, directory, pinned, accepts_any_host=remote.accepts_any_host)
             case BasicAuth() | BearerToken() as access:
                 # Credentials are for one host: a redirect to another is not followed.
                 config |= {"http.extraHeader": f"Authorization: {access.header}", "http.followRedirects": "false"}
-        yield isolated(remote, config) | more
+        yield Connected(isolated(remote, config) | more, relay)
 
 
 def isolated(remote: Remote, config: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -187,10 +213,32 @@ def isolated(remote: Remote, config: Mapping[str, str] | None = None) -> dict[st
     return environment
 
 
-def _ssh(key: SshKey, directory: Path, *, accepts_any_host: bool) -> dict[str, str]:
+async def _pinned(url: str) -> dict[str, str]:
+    """Options with which ssh connects to an address that was judged, and looks up the host key by name."""
+    host, port = _ssh_target(url)
+    try:
+        address = await reachable_address(host, port)
+    except RefusedAddressError as error:
+        raise GitAddressError(str(error.strerror)) from error
+    except OSError as error:
+        raise UnreachableError(f"cannot connect to {host}:{port}: {reason_of(error)}; check the URL") from error
+    return {"HostName": address, "HostKeyAlias": host if port == _SSH_PORT else f"[{host}]:{port}", "CheckHostIP": "no"}
+
+
+def _ssh_target(url: str) -> tuple[str, int]:
+    if _scp_like(url):
+        return url.partition(":")[0].rpartition("@")[2], _SSH_PORT
+    parts = urlsplit(url)
+    try:
+        return parts.hostname or "", parts.port or _SSH_PORT
+    except ValueError as error:
+        raise GitAddressError("the repository's URL has an invalid port") from error
+
+
+def _ssh(key: SshKey, directory: Path, pinned: Mapping[str, str], *, accepts_any_host: bool) -> dict[str, str]:
     identity = write_private(directory / "identity", key.private_key)
     hosts = write_private(directory / "hosts", key.known_hosts)
-    options, more = {**_SSH, "UserKnownHostsFile": str(hosts)}, {}
+    options, more = {**_SSH, **pinned, "UserKnownHostsFile": str(hosts)}, {}
     if accepts_any_host:
         options |= {"StrictHostKeyChecking": "no", "UserKnownHostsFile": "/dev/null"}
     if key.passphrase:

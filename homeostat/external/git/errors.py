@@ -49,6 +49,12 @@ class MissingRepositoryError(GitError):
     advice = "check the URL, and whether the credentials may read the repository"
 
 
+class DumbServerError(GitAddressError):
+    """The server offers files over HTTP, and not Git's own protocol."""
+
+    advice = "the server must support Git's smart HTTP protocol; use another URL, or ssh"
+
+
 class MissingRefError(GitError):
     """The server has no such ref, or no such commit."""
 
@@ -115,6 +121,7 @@ _SIGNS: Final[tuple[tuple[type[GitError], re.Pattern[str]], ...]] = (
         MissingRepositoryError,
         re.compile(r"repository '.*' not found|repository not found|not appear to be a git repository", re.IGNORECASE),
     ),
+    (DumbServerError, re.compile(r"dumb http transport", re.IGNORECASE)),
     (MissingRefError, re.compile(r"couldn't find remote ref|not our ref|unadvertised object", re.IGNORECASE)),
     (
         UnreachableError,

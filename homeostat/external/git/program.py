@@ -61,8 +61,11 @@ class Git:
         return await self._run(words, {**isolated(self.remote, config), **environment}, stdin, largest)
 
     async def call(self, *words: str, stdin: bytes = b"", largest: int = 1 << 20, lock: int | None = None) -> Finished:
-        with connected(self.remote, self.protocols, self.bare.parent) as environment:
-            return await self._run(words, environment, stdin, largest, () if lock is None else (lock,))
+        async with connected(self.remote, self.protocols, self.bare.parent) as access:
+            done = await self._run(words, access.environment, stdin, largest, () if lock is None else (lock,))
+        if done.code:
+            access.check()
+        return done
 
     async def output(self, *words: str, stdin: bytes = b"", largest: int = 1 << 20) -> bytes:
         """The output of a `git` that must succeed."""

@@ -41,6 +41,7 @@ _FETCH: Final = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--force")
 _is_commit = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.ASCII).fullmatch
 _is_ref = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@+=#-]*", re.ASCII).fullmatch
 _FINAL: Final = (
+    GitAddressError,
     TooLargeError,
     AuthenticationError,
     HostKeyError,

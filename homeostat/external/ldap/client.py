@@ -22,6 +22,8 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
+from homeostat.external.addresses import RefusedAddressError
+from homeostat.external.dial import open_stream
 from homeostat.external.ldap.ber import BerError, elements, size_of
 from homeostat.external.ldap.message import (
     BOUND,
@@ -155,9 +157,8 @@ async def open_ldap(server: Server) -> AsyncIterator[Connection]:
         raise LdapError("the URL of a directory looks like ldaps://ldap.example.com or ldap://ldap.example.com:389")
     context = server.tls or _default_tls()
     async with _bounded(server.timeout_s):
-        reader, writer = await asyncio.open_connection(
-            host, parts.port or (636 if is_tls else 389), ssl=context if is_tls else None
-        )
+        port = parts.port or (636 if is_tls else 389)
+        reader, writer = await open_stream(host, port, ssl=context if is_tls else None, timeout_s=server.timeout_s)
     connection = Connection(reader, writer, server.timeout_s)
     try:
         if not is_tls and not server.is_plain_allowed and not _is_loopback(host):
@@ -189,5 +190,7 @@ async def _bounded(timeout_s: float) -> AsyncIterator[None]:
         raise LdapError(f"the directory timed out after {timeout_s:g} s") from error
     except ssl.SSLError as error:
         raise LdapError(f"the directory is not trusted: {error.reason}") from error
+    except RefusedAddressError as error:
+        raise LdapError(f"cannot reach the directory: {error.strerror}") from error
     except (OSError, EOFError) as error:
         raise LdapError(f"cannot reach the directory: {type(error).__name__}") from error

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from homeostat.external.rest.addresses import UrlError, check_url, refusal_of
+from homeostat.external.addresses import RefusedAddressError, UrlError, check_url, refusal_of
 from homeostat.external.rest.errors import (
     AddressRefusedError,
     InvalidResponseError,
@@ -41,10 +41,6 @@ _MOST_HEADERS: Final = 100
 _FIRST_LINE: Final = 8 << 10
 # A line break would split a header in two. A tab is allowed.
 _breaks = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
-
-
-class _RefusedAddressError(OSError):
-    """Raised instead of creating a socket; aiohttp wraps it in its own errors."""
 
 
 class Progress:
@@ -163,7 +159,7 @@ class Transport:
     def _make_socket(self, info: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = info
         if refusal_of(str(address[0]), allows_private=self._settings.allows_private):
-            raise _RefusedAddressError(errno.EACCES, "requests to this address are not allowed")
+            raise RefusedAddressError(errno.EACCES, "requests to this address are not allowed")
         return socket.socket(family, kind, protocol)
 
 
@@ -225,7 +221,7 @@ def _mapped(request: Request, is_sent: Callable[[], bool]) -> Any:
 
 def _not_connected(host: str, error: aiohttp.ClientError) -> RestError:
     match error:
-        case aiohttp.ClientConnectorError(os_error=_RefusedAddressError()):
+        case aiohttp.ClientConnectorError(os_error=RefusedAddressError()):
             return AddressRefusedError(f"{host}: its address may not be called; link-local ones never may")
         case aiohttp.ClientHttpProxyError(status=status):
             return NotSentError(f"{host}: the proxy refused to connect: HTTP {status}; check the proxy's rules")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from homeostat.external.rest.addresses import UrlError
+from homeostat.external.addresses import UrlError
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import RestError
 from homeostat.external.rest.request import Request

@@ -2,7 +2,7 @@
 
 Otherwise a webhook could make the server call what only the server can reach: its own machine, its network, the cloud's
 metadata service. The URL is checked at registration, and the address again when a connection is opened
-(`external/rest/addresses.py`). Redirects are not followed.
+(`external/addresses.py`). Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from homeostat.external.rest.addresses import PrivateUrlError, UrlError, check_url
+from homeostat.external.addresses import PrivateUrlError, UrlError, check_url
 
 ALLOW_PRIVATE = "HOMEOSTAT_HOOKS_ALLOW_PRIVATE"
 

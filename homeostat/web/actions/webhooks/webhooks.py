@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.external.rest.addresses import UrlError
+from homeostat.external.addresses import UrlError
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import encode
 from homeostat.web.actions.webhooks.records import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.external.rest.addresses import UrlError
+from homeostat.external.addresses import UrlError
 from homeostat.web.actions.webhooks.targets import allows_private, check_target
 
 BAD_URLS = {

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from msgspec import Meta
 
+from homeostat.external.dial import open_stream
 from homeostat.external.secrets.secrets import SecretReference
 from homeostat.operators.actions.inputs.plugins.message import Withdrawal, read_message
 from homeostat.operators.actions.inputs.plugins.plugin import Desk, InputError, InputJob, Tools
@@ -24,6 +25,7 @@ from homeostat.operators.actions.inputs.plugins.reading import RefusedError
 
 if TYPE_CHECKING:
     from aiormq.abc import AbstractChannel, DeliveredMessage
+    from yarl import URL
 
 _CONNECT_S: Final = 30.0
 _CLOSE_S: Final = 5.0
@@ -49,7 +51,7 @@ class AmqpInput:
         url = await _address(job)
         try:
             async with asyncio.timeout(_CONNECT_S):
-                connection = await aiormq.connect(url)
+                connection = await aiormq.connect(url, transport_factory=_Transport())
             try:
                 await self._consume(await connection.channel(), job, desk)
             finally:
@@ -83,6 +85,15 @@ class AmqpInput:
         while (message := await arrived.get()) is not None:
             await _deal(channel, message, job, desk)
         raise InputError("Disconnected", f'the broker cancelled the consumer of queue "{queue}"')
+
+
+class _Transport:
+    """Connects for the library, to addresses that may be connected to."""
+
+    async def create(self, url: URL, **options: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        is_tls = url.scheme == "amqps"
+        context = await options["ssl_context_provider"].get_context() if is_tls else None
+        return await open_stream(url.host or "", url.port or (5671 if is_tls else 5672), ssl=context)
 
 
 async def _library() -> ModuleType:

@@ -197,6 +197,12 @@ async def test_what_cannot_be_connected_to_is_told(
     await plane.reported("queue", reason=reason)
 
 
+async def test_a_broker_at_a_link_local_address_is_not_connected_to(plane: InputPlane) -> None:
+    await plane.declare_input("queue", "amqp", {"url": "amqp://169.254.169.254/", "queue": "q"})
+    obj = await plane.reported("queue", reason="Disconnected")
+    assert "link-local" in condition_of(obj, "Ready")["message"]
+
+
 async def _consumers(post: Post) -> int:
     declared = await post.channel.queue_declare(post.queue, passive=True)
     return declared.consumer_count or 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.external.rest.addresses import PrivateUrlError, UrlError, check_url, refusal_of
+from homeostat.external.addresses import PrivateUrlError, UrlError, check_url, refusal_of
 
 PUBLIC = ["93.184.216.34", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "140.82.112.5"]
 PRIVATE = [

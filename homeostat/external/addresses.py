@@ -35,6 +35,10 @@ _unsendable = re.compile(r"[\x00-\x20\x7f]").search
 _NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 
 
+class RefusedAddressError(OSError):
+    """Raised instead of connecting to an address that the rule refuses."""
+
+
 class UrlError(ValueError):
     """The URL may not be called; the text never shows its credentials."""
 
