@@ -47,6 +47,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._clock.elapsed_s
 
+    def advance(self, seconds: float) -> None:
+        """Moves the clock on, as work that takes its time would."""
+        self._clock.elapsed_s += seconds
+
 
 def run_virtually(main: Coroutine[Any, Any, T]) -> T:
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:

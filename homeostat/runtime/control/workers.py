@@ -4,6 +4,7 @@
 - work that fails is retried, later each time, and no error ends a worker
 - the Retry-After of a server is honoured
 - closing lets running work end, and cancels what takes too long
+- work that never suspends does not block the event loop
 
 | the work ends with | retry | log |
 |---|---|---|
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 _LONGEST_RETRY_AFTER_S = 300.0
+_YIELD_AFTER_S = 0.005
 
 
 class LostError(Exception):
@@ -54,6 +56,8 @@ class Workers(Generic[K]):
         self._name, self._count = name, count
         self._conclude = conclude or self._forget_or_retry
         self._tasks: list[asyncio.Task[None]] = []
+        self._turn_began = 0.0
+        self._turn: asyncio.Event | None = None
 
     async def run(self) -> None:
         """Until `close`, or until cancelled."""
@@ -72,7 +76,11 @@ class Workers(Generic[K]):
         return True
 
     async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
+            while loop.time() - self._turn_began >= _YIELD_AFTER_S:
+                # With a server in the same process, work may never suspend. All workers share one turn of the loop.
+                await self._next_turn()
             try:
                 key = await self._queue.take()
             except QueueClosedError:
@@ -85,6 +93,16 @@ class Workers(Generic[K]):
                 self._conclude(key, None)
             finally:
                 self._queue.done(key)
+
+    async def _next_turn(self) -> None:
+        if self._turn is None:
+            self._turn = asyncio.Event()
+            asyncio.get_running_loop().call_soon(self._begin_turn, self._turn)
+        await self._turn.wait()
+
+    def _begin_turn(self, turn: asyncio.Event) -> None:
+        self._turn, self._turn_began = None, asyncio.get_running_loop().time()
+        turn.set()
 
     async def _attempt(self, key: K) -> None:
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.plane import Settings, open_plane
-from tests.operators.housekeeping.world import CRDS, HOLD, World, configmap_path, owner, widget_path
+from tests.operators.housekeeping.world import CRDS, HOLD, World, configmap_path, eventually, owner, widget_path
 
 
 async def test_dependents_go_with_their_owner(world: World) -> None:
@@ -77,6 +77,37 @@ async def test_an_owner_in_another_namespace_does_not_count(world: World) -> Non
     await world.gone(configmap_path("leaf"))
     await world.quiet()
     assert await world.find(configmap_path("kept", "elsewhere"))
+
+
+async def test_a_dependent_in_another_namespace_does_not_hold_up_foreground_deletion(world: World) -> None:
+    await world.namespace("elsewhere")
+    top = await world.configmap("top")
+    await world.configmap("foreign", owner(top, blocks=True), namespace="elsewhere", finalizers=[HOLD])
+    await world.terminating(configmap_path("foreign", "elsewhere"))
+    await world.delete(configmap_path("top"), "Foreground")
+    await world.gone(configmap_path("top"))
+
+    named = f"v1/ConfigMap, namespace: elsewhere, name: top, uid: {top['metadata']['uid']}"
+    message = f'ownerRef [{named}] does not exist in namespace "elsewhere"'
+
+    async def is_reported() -> bool:
+        events, _ = await world.client.list("/api/v1/namespaces/elsewhere/events")
+        found = [(each["reason"], each["involvedObject"]["name"], each["message"]) for each in events]
+        return found == [("OwnerRefInvalidNamespace", "foreign", message)]
+
+    await eventually(is_reported)
+    await world.unhold(configmap_path("foreign", "elsewhere"))
+
+
+async def test_orphaning_leaves_references_in_other_namespaces_alone(world: World) -> None:
+    await world.namespace("elsewhere")
+    top = await world.configmap("top")
+    await world.configmap("foreign", owner(top), namespace="elsewhere", finalizers=[HOLD])
+    await world.terminating(configmap_path("foreign", "elsewhere"))
+    await world.delete(configmap_path("top"), "Orphan")
+    await world.gone(configmap_path("top"))
+    await world.owners(configmap_path("foreign", "elsewhere"), "top")
+    await world.unhold(configmap_path("foreign", "elsewhere"))
 
 
 async def test_an_owner_without_a_namespace_owns_in_all_of_them(world: World) -> None:

@@ -14,7 +14,7 @@ from homeostat.objects.errors import ApiError, ConflictError, TooManyRequestsErr
 from homeostat.objects.time.backoff import Backoff
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
-from homeostat.testing.clock import virtual_time
+from homeostat.testing.clock import VirtualLoop, virtual_time
 
 
 def now() -> float:
@@ -168,3 +168,23 @@ async def test_cancelled_workers_release_their_keys() -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert (queue.working, task.cancelled()) == (0, True)
+
+
+@virtual_time
+async def test_work_that_never_suspends_does_not_block_the_event_loop() -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    turns_at: list[int] = []
+    turns = 0
+
+    async def take_a_millisecond(key: str) -> None:
+        loop.advance(0.001)
+        turns_at.append(turns)
+
+    async with working(take_a_millisecond, count=4) as (queue, _):
+        for number in range(100):
+            queue.add(str(number))
+        while len(turns_at) < 100:
+            await asyncio.sleep(0)
+            turns += 1
+    assert max(turns_at.count(each) for each in set(turns_at)) <= 10

@@ -35,17 +35,20 @@ from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent,
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.metadata import Metadata
 from homeostat.runtime.control.queue import Priority, WorkQueue
+from homeostat.runtime.control.recorder import About, Recorder
 from homeostat.runtime.control.workers import Workers
 
 log = logging.getLogger(__name__)
 
 _WORKERS = 64
 _ORPHANED_AT_ONCE = 24
+_YIELD_EVERY = 64
 
 
 class Collector:
     def __init__(self, client: Client, feed: Feed) -> None:
         self._client = MetadataClient(client)
+        self._recorder = Recorder(client, "garbage-collector-controller")
         self._feed = feed
         self._graph = Graph()
         self._queue: WorkQueue[str] = WorkQueue(backoff=BACKOFF)
@@ -57,7 +60,9 @@ class Collector:
         feed.subscribe(self._observe)
 
     async def run(self) -> None:
-        await self._workers.run()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run())
+            tasks.create_task(self._workers.run())
 
     def _observe(self, event: FeedEvent) -> None:
         match event:
@@ -65,7 +70,7 @@ class Collector:
                 if self._unlisted and key in self._unlisted:
                     self._unlisted[key].discard(metadata.uid)
                 if self._graph.concerns(metadata):
-                    self._add(self._graph.put(metadata.uid, node_of(key, metadata)))
+                    self._put(metadata.uid, node_of(key, metadata))
             case Gone(_, metadata):
                 self._add(self._graph.remove(metadata.uid, namespace=metadata.namespace))
             case Listing(key):
@@ -80,6 +85,12 @@ class Collector:
                 for uid in self._deferred:
                     self._queue.add(uid, priority=Priority.RESYNC)
                 self._deferred.clear()
+
+    def _put(self, uid: str, node: Node) -> None:
+        visits = self._graph.put(uid, node)
+        for each in visits:
+            self._report_stranger(each, uid)
+        self._add(visits)
 
     def _add(self, uids: Iterable[str]) -> None:
         if not self._feed.is_synced:
@@ -114,7 +125,7 @@ class Collector:
         if self._graph.get(uid) is not node or node.phase is not Phase.UNVERIFIED:
             return
         if found is not None and found.uid == uid:
-            self._add(self._graph.put(uid, node_of(node.kind, found)))
+            self._put(uid, node_of(node.kind, found))
         else:
             self._add(self._graph.remove(uid, namespace=None if kind.is_namespaced else ""))
 
@@ -127,7 +138,13 @@ class Collector:
             return
         if phase_of(live) is not Phase.ALIVE:
             return
-        standings = {ref: await self._standing(uid, ref, live.namespace) for ref in refs_of(live)}
+        standings: dict[Ref, Standing] = {}
+        for count, ref in enumerate(refs_of(live), 1):
+            standings[ref] = await self._standing(uid, ref, live.namespace)
+            self._report_stranger(uid, ref.uid)
+            if count % _YIELD_EVERY == 0:
+                # The server is in the same process, so a read may never suspend.
+                await asyncio.sleep(0)
         verdict = decide(standings, finalizers=live.finalizers or (), dependents=self._phases(uid))
         match verdict:
             case Keep():
@@ -141,6 +158,24 @@ class Collector:
                     live = await self._unblock(kind, live)
                 if live is not None:
                     await self._client.delete(kind, live, policy)
+
+    def _report_stranger(self, uid: str, owner_uid: str) -> None:
+        """Records the Event of Kubernetes if the owner is in another namespace."""
+        if not self._graph.is_stranger(uid, owner_uid):
+            return
+        node, owner = self._graph.get(uid), self._graph.get(owner_uid)
+        assert node is not None
+        assert owner is not None
+        kind, owner_kind = self._feed.kinds.get(node.kind), self._feed.kinds.get(owner.kind)
+        if kind is None or owner_kind is None:
+            return
+        named = f"{owner_kind.api_version}/{owner_kind.kind}, namespace: {node.namespace}, name: {owner.name}"
+        self._recorder.record(
+            About(kind.api_version, kind.kind, node.namespace, node.name, uid),
+            "Warning",
+            "OwnerRefInvalidNamespace",
+            f'ownerRef [{named}, uid: {owner_uid}] does not exist in namespace "{node.namespace}"',
+        )
 
     def _phases(self, uid: str) -> dict[str, Phase]:
         nodes = ((each, self._graph.get(each)) for each in self._graph.dependents(uid))
@@ -167,7 +202,7 @@ class Collector:
             return standing
         if found is None or found.uid != ref.uid:
             return Standing.DANGLING
-        self._add(self._graph.put(ref.uid, node_of(ref.kind, found)))
+        self._put(ref.uid, node_of(ref.kind, found))
         return Standing.WAITING if phase_of(found) is Phase.FOREGROUND else Standing.SOLID
 
     async def _finish_foreground(self, uid: str, node: Node, kind: Kind) -> None:

@@ -46,7 +46,6 @@ class Standing(Enum):
 
 _UNSEEN = frozenset({Phase.UNVERIFIED, Phase.ABSENT})
 _WAITS = frozenset({Phase.FOREGROUND, Phase.ORPHANING})
-_NOBODY: frozenset[str] = frozenset()
 
 
 class Ref(msgspec.Struct, frozen=True, gc=False):
@@ -63,6 +62,8 @@ class Node(msgspec.Struct, gc=False):
     phase: Phase
     owners: tuple[Ref, ...] = ()
     dependents: set[str] | None = None
+    blockers: set[str] | None = None
+    """The dependents whose reference has `blockOwnerDeletion`."""
 
 
 def phase_of(metadata: Metadata) -> Phase:
@@ -105,17 +106,22 @@ class Graph:
             or metadata.uid in self._nodes
         )
 
-    def dependents(self, uid: str) -> Collection[str]:
+    def dependents(self, uid: str) -> list[str]:
+        """The dependents of the object. A reference to an owner in another namespace does not count."""
         node = self._nodes.get(uid)
-        return _NOBODY if node is None else node.dependents or _NOBODY
+        return [] if node is None else self._in_reach(node, node.dependents)
 
     def blockers(self, uid: str) -> list[str]:
         """The dependents that have to be deleted before this object."""
-        return [
-            each
-            for each in self.dependents(uid)
-            if each != uid and any(ref.uid == uid and ref.blocks for ref in self._nodes[each].owners)
-        ]
+        node = self._nodes.get(uid)
+        return [] if node is None else [each for each in self._in_reach(node, node.blockers) if each != uid]
+
+    def is_stranger(self, uid: str, owner: str) -> bool:
+        """Whether the object references an owner that exists in another namespace."""
+        found = self._nodes.get(owner)
+        if found is None or found.phase in _UNSEEN or uid not in (found.dependents or ()):
+            return False
+        return found.namespace not in {"", self._nodes[uid].namespace}
 
     def standing(self, ref: Ref, namespace: str) -> Standing:
         """The standing of an owner that a dependent in `namespace` references."""
@@ -178,6 +184,11 @@ class Graph:
     def _seen(self, kind: str) -> Iterator[tuple[str, Node]]:
         return ((uid, node) for uid, node in self._nodes.items() if node.kind == kind and node.phase not in _UNSEEN)
 
+    def _in_reach(self, owner: Node, dependents: Collection[str] | None) -> list[str]:
+        if not owner.namespace:
+            return list(dependents or ())
+        return [each for each in dependents or () if self._nodes[each].namespace == owner.namespace]
+
     def _is_waiting(self, uid: str) -> bool:
         node = self._nodes.get(uid)
         return node is not None and node.phase is Phase.FOREGROUND
@@ -187,13 +198,23 @@ class Graph:
             return set()
         visits: set[str] = set()
         former = {ref.uid: ref for ref in node.owners}
+        blocked = {ref.uid for ref in owners if ref.blocks}
+        unblocked = {ref.uid for ref in node.owners if ref.blocks} - blocked
         node.owners = owners
         for ref in owners:
-            before = former.pop(ref.uid, None)
-            if before != ref:
+            if former.pop(ref.uid, None) != ref:
                 visits |= self._link(uid, node, ref)
-            if before is not None and before.blocks and not ref.blocks and self._is_waiting(ref.uid):
-                visits.add(ref.uid)
+        for owner_uid in blocked:
+            owner = self._nodes[owner_uid]
+            if owner.blockers is None:
+                owner.blockers = set()
+            owner.blockers.add(uid)
+        for owner_uid in unblocked:
+            blockers = self._nodes[owner_uid].blockers
+            assert blockers is not None
+            blockers.discard(uid)
+            if self._is_waiting(owner_uid):
+                visits.add(owner_uid)
         for owner_uid in former:
             if self._is_waiting(owner_uid):
                 visits.add(owner_uid)
