@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 from homeostat.client.base import Response
@@ -20,7 +21,7 @@ _LIMIT_BYTES = 64 << 20
 class LocalStream:
     """A `Stream` whose reader is in the same process. A slow reader is disconnected here, too."""
 
-    __slots__ = ("_callbacks", "_chunks", "_held", "_ready", "closed")
+    __slots__ = ("_callbacks", "_chunks", "_held", "_ready", "closed", "is_broken")
 
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque()
@@ -28,6 +29,7 @@ class LocalStream:
         self._ready = asyncio.Event()
         self._callbacks = CloseCallbacks()
         self.closed = False
+        self.is_broken = False
 
     def send(self, chunk: bytes) -> None:
         if self.closed:
@@ -52,26 +54,40 @@ class LocalStream:
             self._ready.set()
 
     def abort(self) -> None:
+        self.is_broken = True
         self.close()
 
     def on_close(self, callback: Callable[[], None]) -> None:
         self._callbacks.add(callback)
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        """The lines, until the stream is closed. Leaving the loop closes it."""
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """The data, until the stream is closed. Leaving the loop closes it."""
         try:
             while True:
                 while self._chunks:
                     chunk = self._chunks.popleft()
                     self._held -= len(chunk)
-                    for line in unframe(chunk).splitlines():
-                        yield line
+                    yield unframe(chunk)
                 if self.closed:
                     return
                 self._ready.clear()
                 await self._ready.wait()
         finally:
             self.close()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """The lines, until the stream is closed. A long line may come in several chunks."""
+        begun: list[bytes] = []
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                *lines, rest = chunk.split(b"\n")
+                if lines and begun:
+                    lines[0] = b"".join((*begun, lines[0]))
+                    begun.clear()
+                if rest:
+                    begun.append(rest)
+                for line in lines:
+                    yield line
 
 
 class InProcess:
@@ -100,9 +116,16 @@ class InProcess:
         self, method: str, path: str, *, query: str = "", body: bytes = b"", content_type: str = "", accept: str = ""
     ) -> Response:
         answer = await self._answer(method, path, query, body=body, content_type=content_type, accept=accept)
-        if not isinstance(answer, Reply):
+        if isinstance(answer, Reply):
+            return _response(answer)
+        if not answer.is_finite:
             raise TypeError(f"{path} answers with a stream")
-        return _response(answer)
+        stream = LocalStream()
+        answer.start(stream)
+        body = b"".join([chunk async for chunk in stream.chunks()])
+        if stream.is_broken:
+            raise ConnectionResetError(f"the response to {path} is incomplete")
+        return Response(answer.status, body, None)
 
     async def stream(self, path: str, *, query: str = "", accept: str = "") -> Response | AsyncIterator[bytes]:
         answer = await self._answer("GET", path, query, accept=accept)

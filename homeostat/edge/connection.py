@@ -18,7 +18,8 @@ from types import CoroutineType
 from typing import cast
 
 from homeostat.edge.parser import Refusal, RequestParser
-from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of, pieces_of
+from homeostat.edge.pieces import pieces_of
+from homeostat.edge.reply import JOINED, Reply, StreamReply, connection_line, encode, head_of
 from homeostat.edge.request import Peer, Request
 from homeostat.edge.service import Answer, Service
 from homeostat.edge.stream import HttpStream
@@ -32,6 +33,9 @@ BODY_SLICE = 64 * 1024
 # Beyond this the transport calls pause_writing.
 WRITE_HIGH_WATER = 64 * 1024
 
+# A client that reads less than this does not count as reading.
+_PROGRESS = 4 * 1024
+
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 # States for the StateTimer; those of the parser are its message count times four plus a digit.
@@ -41,9 +45,28 @@ _FULL = -3
 
 class Connection(asyncio.Protocol):
     __slots__ = (
-        "_is_busy", "_is_closing", "_is_full", "_is_last", "_is_lingering", "_is_paused", "_is_queued", "_is_serving",
-        "_least_unread", "_outgoing", "_parser", "_request", "_service", "_stream", "_task", "_timer", "_track",
-        "_transport", "_unparsed", "counters",
+        "_is_busy",
+        "_is_closing",
+        "_is_finite",
+        "_is_full",
+        "_is_last",
+        "_is_lingering",
+        "_is_paused",
+        "_is_queued",
+        "_is_serving",
+        "_least_unread",
+        "_outgoing",
+        "_own_bytes",
+        "_parser",
+        "_request",
+        "_service",
+        "_stream",
+        "_task",
+        "_timer",
+        "_track",
+        "_transport",
+        "_unparsed",
+        "counters",
     )  # fmt: skip
 
     _transport: asyncio.Transport
@@ -66,6 +89,8 @@ class Connection(asyncio.Protocol):
         self._is_closing = False
         self._is_lingering = False
         self._is_last = False
+        self._is_finite = False
+        self._own_bytes = 0
         self._timer = StateTimer()
         self._least_unread = 0
 
@@ -100,6 +125,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         self._disconnect()
         self.counters.connections -= 1
+        self._service.unread.discard(self)
         self._parser.release()
         self._track(self, False)
 
@@ -108,9 +134,12 @@ class Connection(asyncio.Protocol):
         self._least_unread = sys.maxsize
         if self._stream is not None:
             self._stream.is_full = True
+        self.unread_grew()
 
     def resume_writing(self) -> None:
         self._is_full = False
+        self._timer.reset()
+        self._service.unread.discard(self)
         if self._stream is not None:
             self._stream.resume()
         if self._outgoing is not None:
@@ -244,6 +273,10 @@ class Connection(asyncio.Protocol):
             return
         self._put(head)
         self._is_busy = True
+        if isinstance(body, bytes):
+            # A list shares its parts with the store; a single body is likely to exist for this client alone.
+            self._own_bytes = len(body)
+            body = (body,)
         self._outgoing = pieces_of(body)
         self._push()
 
@@ -284,6 +317,8 @@ class Connection(asyncio.Protocol):
             self._release()
             return
         self._is_busy = True
+        self._is_finite = reply.is_finite
+        self._own_bytes = reply.reserved_bytes
         self._stream = stream = HttpStream(self, self._transport, self._service.limits.stream_bytes, is_chunked)
         stream.is_full = self._is_full
         try:
@@ -299,6 +334,7 @@ class Connection(asyncio.Protocol):
     def _release(self) -> None:
         """The response is complete; go on with the next request."""
         self._is_busy = False
+        self._own_bytes = 0
         if self._is_last or self._service.is_stopping:
             self._close()
         else:
@@ -312,13 +348,22 @@ class Connection(asyncio.Protocol):
 
     def shutdown(self) -> None:
         """The server stops: close at once if idle, otherwise after the current response."""
-        if self._stream is not None:
+        if self._stream is not None and not self._is_finite:
             self._stream.close()
         elif not self._is_busy and not self._is_closing and not self._parser.is_midway:
             self._close()
 
     def abort(self) -> None:
         self._transport.abort()
+
+    def cut_off(self) -> None:
+        self.counters.cut_off += 1
+        self._transport.abort()
+
+    def unread_grew(self) -> None:
+        if self._is_full:
+            queued = self._stream.buffered if self._stream is not None else self._transport.get_write_buffer_size()
+            self._service.unread.report(self, self._own_bytes + queued)
 
     def sweep(self, now: float) -> None:
         """Check the timeout of the current state."""
@@ -328,9 +373,8 @@ class Connection(asyncio.Protocol):
                 self._transport.abort()
         elif self._is_full:
             self._least_unread = min(self._least_unread, self._transport.get_write_buffer_size())
-            if timer.has_expired(_FULL - self._least_unread, now, limits.stall_timeout_s):
-                self.counters.cut_off += 1
-                self._transport.abort()
+            if timer.has_expired(_FULL - self._least_unread // _PROGRESS, now, limits.stall_timeout_s):
+                self.cut_off()
         elif self._is_busy:
             timer.reset()
         elif not self._parser.is_midway:

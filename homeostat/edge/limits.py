@@ -20,6 +20,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes: int = 3 * MIB
     stream_bytes: int = 8 * MIB
     """Bytes that a stream may buffer for a slow reader; the next send beyond it closes the connection."""
+    unread_bytes: int = 256 * MIB
+    """Bytes that may wait for all clients together that do not read; beyond it, the one with the most is closed."""
     pipelined: int = 16
     """Requests that may wait behind the one being answered before the server stops reading."""
     max_connections: int = 16_384

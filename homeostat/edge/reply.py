@@ -8,7 +8,7 @@ ends: only the connection sets those.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 import msgspec
@@ -28,18 +28,20 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class StreamReply(msgspec.Struct, frozen=True):
-    """A response that stays open: `start` is called with the stream once the head is written."""
+    """A response that is sent bit by bit: `start` is called with the stream once the head is written."""
 
     status: int
     start: Callable[[Stream], None]
     content_type: str = "application/json"
     headers: Fields = ()
+    is_finite: bool = False
+    """The stream ends by itself, and is incomplete before. A server that stops lets it finish."""
+    reserved_bytes: int = 0
+    """Memory that the sender uses while it waits for the client to read."""
 
 
 # Up to this size, copying the body behind the head is cheaper than a second write.
 JOINED = 64 * 1024
-# The size of one write of a large body: large enough for throughput, small enough to buffer for a slow reader.
-PIECE = 256 * 1024
 
 _BODILESS = frozenset({204, 304})
 
@@ -85,27 +87,6 @@ def connection_line(*, is_http10: bool, is_last: bool) -> bytes:
     if is_last:
         return b"Connection: close\r\n"
     return b"Connection: keep-alive\r\n" if is_http10 else b""
-
-
-def pieces_of(body: bytes | Sequence[bytes]) -> Iterator[bytes | memoryview]:
-    """A large body in writes of about `PIECE` bytes: small parts are joined, large ones are split."""
-    if isinstance(body, bytes):
-        body = (body,)
-    batch: list[bytes] = []
-    size = 0
-    for part in body:
-        if len(part) >= PIECE:
-            yield b"".join(batch)
-            view = memoryview(part)
-            yield from (view[at : at + PIECE] for at in range(0, len(part), PIECE))
-            batch, size = [], 0
-            continue
-        batch.append(part)
-        size += len(part)
-        if size >= PIECE:
-            yield b"".join(batch)
-            batch, size = [], 0
-    yield b"".join(batch)
 
 
 def _render(status: int, content_type: str, headers: Fields) -> bytes:

@@ -11,6 +11,7 @@ from homeostat.edge.metrics.counters import Counters
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.turns import Turns
+from homeostat.edge.unread import Unread
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ def plain_refusal(status: int, message: str) -> Reply:
 
 
 class Service:
-    __slots__ = ("counters", "handler", "is_stopping", "limits", "loop", "refuse", "tasks", "turns")
+    __slots__ = ("counters", "handler", "is_stopping", "limits", "loop", "refuse", "tasks", "turns", "unread")
 
     def __init__(self, handler: Handler, limits: Limits, refuse: Refuse) -> None:
         self.handler = handler
@@ -35,6 +36,7 @@ class Service:
         self.refuse = refuse
         self.loop = asyncio.get_running_loop()
         self.turns = Turns(self.loop)
+        self.unread = Unread(limits.unread_bytes, self.loop)
         self.counters = Counters()
         self.is_stopping = False
         self.tasks: set[asyncio.Future[Answer]] = set()

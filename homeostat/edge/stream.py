@@ -12,17 +12,56 @@ a queue. Promises, each with a test:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Protocol
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Protocol
 
 from homeostat.edge.metrics.counters import Counters
+from homeostat.edge.pieces import PIECE, pieces_of, split
+
+log = logging.getLogger(__name__)
 
 LAST_CHUNK = b"0\r\n\r\n"
+_FRAMING = 16
 
 
 def frame(data: bytes) -> bytes:
     """`data` as one HTTP chunk. Empty data gives no chunk, because an empty chunk would end the stream."""
     return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
+
+
+def produced_by(produce: Callable[[Stream], Coroutine[Any, Any, None]]) -> Callable[[Stream], None]:
+    """The `start` of a `StreamReply` whose data a coroutine sends. The stream ends with it, and it with the stream."""
+
+    def start(stream: Stream) -> None:
+        async def run() -> None:
+            try:
+                await produce(stream)
+            except Exception:
+                log.exception("failed to produce response")
+                stream.abort()
+            else:
+                stream.close()
+
+        task = asyncio.get_running_loop().create_task(run())
+
+        def stop() -> None:
+            task.cancel()
+
+        stream.on_close(stop)
+
+    return start
+
+
+async def send_parts(stream: Stream, parts: Iterable[bytes]) -> None:
+    """Send data as the client reads it, in pieces, each in a turn of the event loop of its own."""
+    for piece in pieces_of(parts):
+        stream.send(frame(bytes(piece)))
+        await asyncio.sleep(0)
+        await stream.drain()
+        if stream.closed:
+            return
 
 
 def unframe(chunks: bytes) -> bytes:
@@ -91,32 +130,34 @@ class Host(Protocol):
 
     counters: Counters
 
+    def unread_grew(self) -> None:
+        """More was written while the client does not read."""
+
     def stream_ended(self) -> None: ...
 
 
 class HttpStream:
-    """A stream on a connection. The connection makes it and passes it to `StreamReply.start`."""
+    """A stream on a connection. The connection makes it and passes it to `StreamReply.start`.
+
+    While the transport is full, data waits in a queue of the stream's own: a TLS transport would copy and encrypt it
+    and report nothing as unread, and the chunks of the queue are shared by all streams that they were sent to.
+    """
 
     __slots__ = (
-        "_callbacks",
-        "_counters",
-        "_host",
-        "_is_chunked",
-        "_limit",
-        "_transport",
-        "_waiters",
-        "closed",
-        "is_full",
-    )
+        "_callbacks", "_host", "_is_chunked", "_is_finishing", "_limit", "_queue", "_queued", "_transport", "_waiters",
+        "closed", "is_full",
+    )  # fmt: skip
 
     def __init__(self, host: Host, transport: asyncio.Transport, limit: int, is_chunked: bool) -> None:
         self._host = host
-        self._counters = host.counters
         self._transport = transport
         self._limit = limit
         self._is_chunked = is_chunked
+        self._is_finishing = False
         self._callbacks = CloseCallbacks()
         self._waiters: list[asyncio.Future[None]] = []
+        self._queue: deque[bytes | memoryview] = deque()
+        self._queued = 0
         self.closed = False
         self.is_full = False
         """The transport's buffer is above its high-water mark; the connection sets this."""
@@ -125,18 +166,16 @@ class HttpStream:
         """Chunks as made by `frame`, one or several joined. Nothing happens once the stream is closed."""
         if self.closed:
             return
-        transport = self._transport
-        if self.is_full and transport.get_write_buffer_size() > self._limit:
-            self._counters.cut_off += 1
+        if self.is_full and self._queued > self._limit:
+            self._host.counters.cut_off += 1
             self.abort()
             return
-        transport.write(chunk if self._is_chunked else unframe(chunk))
-        self._counters.bytes_out += len(chunk)
+        self._put(chunk if self._is_chunked else unframe(chunk))
 
     @property
     def buffered(self) -> int:
-        """Bytes that wait in the transport. Under TLS the newest ones may be missing from it."""
-        return 0 if self.closed else self._transport.get_write_buffer_size()
+        """Bytes that wait here and in the transport. Under TLS the newest of the transport's may be missing."""
+        return 0 if self.closed else self._queued + self._transport.get_write_buffer_size()
 
     async def drain(self) -> None:
         """Wait until the reader has caught up or the stream is closed; for senders of much data."""
@@ -150,28 +189,73 @@ class HttpStream:
         if self.closed:
             return
         if self._is_chunked:
-            self._transport.write(LAST_CHUNK)
+            self._put(LAST_CHUNK)
         self._end()
-        self._host.stream_ended()
+        if self._queue:
+            self._is_finishing = True
+        else:
+            self._host.stream_ended()
 
     def abort(self) -> None:
         """Break the connection and discard unread data."""
-        if not self.closed:
+        if not self.closed or self._is_finishing:
+            self._discard()
             self._end()
             self._transport.abort()
 
     def disconnected(self) -> None:
         """The connection calls this when it is lost."""
+        self._discard()
         if not self.closed:
             self._end()
 
     def resume(self) -> None:
         """The connection calls this when the transport's buffer is below its low-water mark."""
         self.is_full = False
-        self._wake()
+        self._flush()
+        if self.is_full:
+            return
+        if self._is_finishing:
+            self._is_finishing = False
+            self._host.stream_ended()
+        else:
+            self._wake()
 
     def on_close(self, callback: Callable[[], None]) -> None:
         self._callbacks.add(callback)
+
+    def _put(self, data: bytes) -> None:
+        if not self.is_full and len(data) <= PIECE + _FRAMING:
+            self._host.counters.bytes_out += len(data)
+            self._transport.write(data)
+            return
+        self._queued += len(data)
+        if len(data) > PIECE:
+            self._queue.extend(split(data))
+        else:
+            self._queue.append(data)
+        if self.is_full:
+            self._host.unread_grew()
+        else:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write from the queue until the transport is full."""
+        queue = self._queue
+        while queue and not self.is_full:
+            batch = [queue.popleft()]
+            size = len(batch[0])
+            while queue and size + len(queue[0]) <= PIECE:
+                size += len(queue[0])
+                batch.append(queue.popleft())
+            self._queued -= size
+            self._host.counters.bytes_out += size
+            self._transport.write(batch[0] if len(batch) == 1 else b"".join(batch))
+
+    def _discard(self) -> None:
+        self._queue.clear()
+        self._queued = 0
+        self._is_finishing = False
 
     def _end(self) -> None:
         self.closed = True

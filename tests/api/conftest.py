@@ -86,12 +86,17 @@ class Api:
         **query: Any,
     ) -> Answer:
         answer = await self._ask(method, path, body, type=type, headers=headers, user=user, query=query)
-        assert isinstance(answer, Reply)
-        parts = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
-        told: dict[str, list[str]] = {}
+        if isinstance(answer, StreamReply):
+            assert answer.is_finite
+            stream = LocalStream()
+            answer.start(stream)
+            body = b"".join([chunk async for chunk in stream.chunks()])
+        else:
+            body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+        received: dict[str, list[str]] = {}
         for name, value in answer.headers:
-            told.setdefault(name.lower(), []).append(value)
-        return Answer(answer.status, told, answer.content_type, parts)
+            received.setdefault(name.lower(), []).append(value)
+        return Answer(answer.status, received, answer.content_type, body)
 
     async def watch(self, path: str, *, headers: dict[str, str] | None = None, user: Any = SELF, **query: Any) -> Watch:
         answer = await self._ask("GET", path, None, headers=headers, user=user, query={"watch": "true", **query})

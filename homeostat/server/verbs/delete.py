@@ -18,7 +18,7 @@ from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.options import PROPAGATION_POLICIES
 from homeostat.server.view.answer import many, one, status_success
-from homeostat.server.view.encode import draft_of, list_parts, object_bytes, object_of
+from homeostat.server.view.encode import LIST_TAIL, draft_of, joined, list_head, list_metadata, object_bytes, object_of
 from homeostat.server.view.selection import selection_of
 from homeostat.server.view.versions import await_version
 from homeostat.server.write import Written, commit, is_finished, remove
@@ -168,8 +168,8 @@ async def delete_collection(call: Call) -> Answer:
         some = records[start : start + _AT_ONCE]
         written = await asyncio.gather(*(_delete_listed(call, record, options) for record in some))
         deleted += [each.body for each in written if each is not None]
-    parts = list_parts(call.kind.list_kind, call.kind.api_version, deleted, revision=call.store.revision)
-    return await many(call, parts)
+    head = list_head(call.kind.list_kind, call.kind.api_version, list_metadata(call.store.revision))
+    return await many(call, joined(head, deleted, LIST_TAIL))
 
 
 async def _delete_listed(call: Call, record: Record, options: DeleteOptions) -> Written | None:

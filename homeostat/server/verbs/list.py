@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from functools import partial
 
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import encode
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.offload import in_thread
-from homeostat.server.view.answer import many
+from homeostat.server.view.encode import list_metadata
+from homeostat.server.view.listing import list_reply
 from homeostat.server.view.selection import Selection, selection_of
 from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number
 from homeostat.server.view.view import view_of
@@ -57,15 +56,8 @@ async def list_objects(call: Call) -> Answer:
     if page.remaining:
         last = page.records[-1].key
         token = encode_token(Continue(page.revision, (last.namespace, last.name)))
-    view = view_of(call)
-    parts = partial(
-        view.list_parts,
-        page.records,
-        revision=page.revision,
-        continue_token=token,
-        remaining=page.remaining if selection.is_all else 0,
-    )
-    return await many(call, await in_thread(parts) if view.takes_long(page.records) else parts())
+    metadata = list_metadata(page.revision, token, page.remaining if selection.is_all else 0)
+    return await list_reply(call, view_of(call), page.records, metadata)
 
 
 async def _page(call: Call, selection: Selection) -> Page:

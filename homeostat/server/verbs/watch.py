@@ -10,23 +10,33 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from functools import partial
 
 from homeostat.edge.reply import StreamReply
-from homeostat.edge.stream import Stream, frame
+from homeostat.edge.stream import Stream, frame, send_parts
 from homeostat.objects.errors import ApiError, InternalError, status_of
 from homeostat.objects.json import encode
 from homeostat.server.request.call import Answer, Call, OpenWatch
 from homeostat.server.request.negotiate import JSON
+from homeostat.server.request.offload import in_thread
+from homeostat.server.view.listing import batches
 from homeostat.server.view.selection import Selection, selection_of
 from homeostat.server.view.versions import await_version, expired, reach, refuse_wrong_match, version_number
-from homeostat.server.view.view import View, bookmark_line, event_line, shared_frame, view_of, with_revision
+from homeostat.server.view.view import (
+    View,
+    added_lines,
+    bookmark_line,
+    event_line,
+    shared_frame,
+    view_of,
+    with_revision,
+)
 from homeostat.server.write import STATUS
 from homeostat.store.base import CompactedError, Event, FutureRevisionError, StoreError, Subscription
 
 log = logging.getLogger(__name__)
 
 BOOKMARK_EVERY_S = 50.0
-_INITIAL_CHUNK_EVENTS = 128
 _SHORTEST_S, _LONGEST_S = 1800, 3600
 
 
@@ -110,17 +120,18 @@ class Watcher:
             self._ended()
 
     async def _send_initial(self) -> int:
-        """Send every selected object as ADDED, ordered by name. Returns the revision of that state."""
+        """Send every selected object as ADDED, by name, as the client reads. Returns the revision of that state."""
         stream = self._stream
         assert stream is not None
         store = self._call.store
         revision = store.revision
         if self._call.options.send_initial_events is not False:
-            records = self._selection.filter(store.select(self._selection.scope))
-            for start in range(0, len(records), _INITIAL_CHUNK_EVENTS):
-                chunk = records[start : start + _INITIAL_CHUNK_EVENTS]
-                stream.send(frame(b"".join(event_line(self._view, "ADDED", record) for record in chunk)))
-                await stream.drain()
+            records = await self._selection.pick(store.select(self._selection.scope))
+            for batch in batches(records):
+                lines = partial(added_lines, self._view, batch)
+                await send_parts(stream, await in_thread(lines) if self._view.takes_long(batch) else lines())
+                if stream.closed:
+                    break
         if self._call.options.send_initial_events:
             stream.send(frame(bookmark_line(self._view, revision, is_initial_end=True)))
         return revision

@@ -12,6 +12,7 @@ from homeostat.server.request.negotiate import JSON, YAML, Representation
 from homeostat.server.view.encode import GZIP_FROM_BYTES, gzip
 
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20
+GZIP_HEADERS = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
 _WARNING_CHARACTERS = 4096
 _CUT_WARNING_CHARACTERS = 256
 
@@ -86,7 +87,7 @@ async def many(call: Call, parts: list[bytes]) -> Reply:
         parts = [indented(b"".join(parts))]
     size = sum(map(len, parts))
     if call.accepts_gzip and size >= GZIP_FROM_BYTES:
-        headers += (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+        headers += GZIP_HEADERS
         if size < _GZIP_IN_THREAD_FROM_BYTES:
             return Reply(200, gzip(parts), JSON, headers)
         return Reply(200, await asyncio.to_thread(gzip, parts), JSON, headers)

@@ -23,6 +23,7 @@ _FIRST = frozenset({"apiVersion", "kind", "metadata"})
 _MARK = b'"metadata":{"resourceVersion":"'
 _METADATA = b'"metadata":'
 GZIP_FROM_BYTES = 128 * 1024
+LIST_TAIL = b"]}"
 
 
 def draft_of(kind: Kind, obj: JsonObject) -> Draft:
@@ -112,7 +113,7 @@ def note_of(record: Record) -> Note:
     return note
 
 
-def list_metadata(revision: int, continue_token: str, remaining: int) -> JsonObject:
+def list_metadata(revision: int, continue_token: str = "", remaining: int = 0) -> JsonObject:
     """The metadata of a list or of a page; `remainingItemCount` only if more follows."""
     metadata: JsonObject = {"resourceVersion": str(revision)}
     if continue_token:
@@ -122,13 +123,8 @@ def list_metadata(revision: int, continue_token: str, remaining: int) -> JsonObj
     return metadata
 
 
-def list_parts(
-    kind: str, api_version: str, items: Sequence[bytes], *, revision: int, continue_token: str = "", remaining: int = 0
-) -> list[bytes]:
-    """A list as parts to write one after the other, without copying the items."""
-    metadata = list_metadata(revision, continue_token, remaining)
-    head = b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":[' % (encode(kind), encode(api_version), encode(metadata))
-    return joined(head, items, b"]}")
+def list_head(kind: str, api_version: str, metadata: JsonObject) -> bytes:
+    return b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":[' % (encode(kind), encode(api_version), encode(metadata))
 
 
 def joined(head: bytes, items: Sequence[bytes], tail: bytes) -> list[bytes]:

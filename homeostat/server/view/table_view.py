@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import Note, joined, list_metadata, metadata_bytes, note_of, object_bytes, object_of
+from homeostat.server.view.encode import Note, metadata_bytes, note_of, object_bytes, object_of
 from homeostat.server.view.table import Columns, Row
 from homeostat.store.base import Record
 
@@ -17,6 +17,8 @@ _MANY_BYTES = 2_000_000
 
 
 class TableView:
+    is_shared = False
+
     def __init__(self, call: Call) -> None:
         self._kind = call.kind
         self._columns: Columns = call.kind.columns
@@ -26,7 +28,7 @@ class TableView:
 
     def item(self, record: Record) -> bytes:
         row = self._row(record, self._backend.now().timestamp())
-        return b"".join(self._document([row], {"resourceVersion": str(record.revision)}))
+        return self._document(row, {"resourceVersion": str(record.revision)})
 
     def takes_long(self, records: Sequence[Record]) -> bool:
         """Judged by the size of the records without a prepared row: a column's path may read all of an object."""
@@ -40,21 +42,20 @@ class TableView:
         return note is not None and note.row is not None and note.row[0] is self._columns
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
-        return b"".join(self._document([_row(b"[]", _partial(encode(metadata)))], metadata))
+        return self._document(_row(b"[]", _partial(encode(metadata))), metadata)
 
-    def list_parts(
-        self, records: Sequence[Record], *, revision: int, continue_token: str = "", remaining: int = 0
-    ) -> list[bytes]:
-        metadata = list_metadata(revision, continue_token, remaining)
-        now = self._backend.now().timestamp()
-        return self._document([self._row(record, now) for record in records], metadata)
-
-    def _document(self, rows: Sequence[bytes], metadata: JsonObject) -> list[bytes]:
-        head = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[' % (
+    def list_head(self, metadata: JsonObject) -> bytes:
+        return b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[' % (
             encode(metadata),
             self._columns.definitions,
         )
-        return joined(head, rows, b"]}")
+
+    def list_items(self, records: Sequence[Record]) -> list[bytes]:
+        now = self._backend.now().timestamp()
+        return [self._row(record, now) for record in records]
+
+    def _document(self, row: bytes, metadata: JsonObject) -> bytes:
+        return b"%s%s]}" % (self.list_head(metadata), row)
 
     def _row(self, record: Record, now: float) -> bytes:
         note = note_of(record)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from homeostat.edge.stream import frame
-from homeostat.objects.json import encode
+from homeostat.objects.json import JsonObject, encode
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import list_parts, object_bytes, partial_bytes
+from homeostat.server.view.encode import LIST_TAIL, joined, list_head, object_bytes, partial_bytes
 from homeostat.store.base import Event, Record
 
 _MARK = b'"metadata":{"resourceVersion":"'
@@ -31,14 +31,32 @@ class View(Protocol):
     def takes_long(self, records: Sequence[Record]) -> bool:
         """Whether a list of these records would block the event loop for too long."""
 
-    def list_parts(
-        self, records: Sequence[Record], *, revision: int, continue_token: str = "", remaining: int = 0
-    ) -> list[bytes]: ...
+    @property
+    def is_shared(self) -> bool:
+        """Whether the items of a list are the store's own bytes, so that a list takes no memory."""
+        ...
+
+    def list_head(self, metadata: JsonObject) -> bytes:
+        """A list up to its first item; `LIST_TAIL` follows the last."""
+
+    def list_items(self, records: Sequence[Record]) -> list[bytes]: ...
+
+
+def list_parts(view: View, records: Sequence[Record], metadata: JsonObject) -> list[bytes]:
+    return joined(view.list_head(metadata), view.list_items(records), LIST_TAIL)
 
 
 def event_line(view: View, change: str, record: Record) -> bytes:
     """One watch event, newline included."""
     return b'{"type":"%s","object":%s}\n' % (change.encode(), view.item(record))
+
+
+def added_lines(view: View, records: Sequence[Record]) -> list[bytes]:
+    """Initial events in parts, of which the objects are not copied."""
+    parts: list[bytes] = []
+    for record in records:
+        parts += (b'{"type":"ADDED","object":', view.item(record), b"}\n")
+    return parts
 
 
 def shared_frame(view: View, event: Event) -> bytes:
@@ -81,29 +99,24 @@ class ObjectView:
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return encode({"apiVersion": self._kind.api_version, "kind": self._kind.kind, "metadata": metadata})
 
-    def list_parts(
-        self, records: Sequence[Record], *, revision: int, continue_token: str = "", remaining: int = 0
-    ) -> list[bytes]:
+    @property
+    def is_shared(self) -> bool:
+        return self._kind.from_storage is None
+
+    def list_head(self, metadata: JsonObject) -> bytes:
+        return list_head(self._kind.list_kind, self._kind.api_version, metadata)
+
+    def list_items(self, records: Sequence[Record]) -> list[bytes]:
         kind = self._kind
         head = kind.head
         if kind.from_storage is None:
-            items = [
-                record.value if record.value.startswith(head) else object_bytes(kind, record) for record in records
-            ]
-        else:
-            items = [object_bytes(kind, record) for record in records]
-        return list_parts(
-            kind.list_kind,
-            kind.api_version,
-            items,
-            revision=revision,
-            continue_token=continue_token,
-            remaining=remaining,
-        )
+            return [record.value if record.value.startswith(head) else object_bytes(kind, record) for record in records]
+        return [object_bytes(kind, record) for record in records]
 
 
 class PartialView:
     share_key = "partial"
+    is_shared = False
 
     def item(self, record: Record) -> bytes:
         return partial_bytes(record)
@@ -114,17 +127,11 @@ class PartialView:
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return encode({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
 
-    def list_parts(
-        self, records: Sequence[Record], *, revision: int, continue_token: str = "", remaining: int = 0
-    ) -> list[bytes]:
-        return list_parts(
-            "PartialObjectMetadataList",
-            "meta.k8s.io/v1",
-            [partial_bytes(record) for record in records],
-            revision=revision,
-            continue_token=continue_token,
-            remaining=remaining,
-        )
+    def list_head(self, metadata: JsonObject) -> bytes:
+        return list_head("PartialObjectMetadataList", "meta.k8s.io/v1", metadata)
+
+    def list_items(self, records: Sequence[Record]) -> list[bytes]:
+        return [partial_bytes(record) for record in records]
 
 
 def view_of(call: Call) -> View:

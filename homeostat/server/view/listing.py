@@ -1,0 +1,156 @@
+"""The response of a list.
+
+A list of stored bytes costs no memory, so it is sent as it is. A large list in any other form (a Table, metadata only,
+YAML, gzip) is produced batch by batch as the client reads it: a client that does not read costs one batch, not a list.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Protocol
+
+from homeostat.edge.reply import Fields, StreamReply
+from homeostat.edge.stream import Stream, produced_by, send_parts
+from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.server.request.call import Answer, Call
+from homeostat.server.request.negotiate import JSON, YAML
+from homeostat.server.request.offload import in_thread
+from homeostat.server.view.answer import GZIP_HEADERS, indented, many, warning_headers
+from homeostat.server.view.encode import GZIP_FROM_BYTES, LIST_TAIL
+from homeostat.server.view.view import View, list_parts
+from homeostat.store.base import Record
+
+PRODUCED_FROM_BYTES = 512 * 1024
+"""Of the stored objects; a smaller list is sent at once."""
+_BATCH_BYTES = 256 * 1024
+_BATCH_RECORDS = 200
+_RESERVED_BYTES = 1024 * 1024
+"""About what a batch, its encoding and a compressor take."""
+
+
+_thread = ThreadPoolExecutor(1, thread_name_prefix="homeostat-gzip")
+"""One thread: compression in several would take the processors from the event loop."""
+
+
+def batches(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    """Some records at a time: few enough that the event loop can handle a batch in some milliseconds."""
+    start = size = 0
+    for at, record in enumerate(records, 1):
+        size += len(record.value)
+        if size >= _BATCH_BYTES or at - start >= _BATCH_RECORDS:
+            yield records[start:at]
+            start, size = at, 0
+    if start < len(records):
+        yield records[start:]
+
+
+async def list_reply(call: Call, view: View, records: Sequence[Record], metadata: JsonObject) -> Answer:
+    is_yaml, is_pretty = call.representation.yaml, call.options.pretty
+    is_stored = view.is_shared and not is_yaml and not is_pretty
+    size = 0 if is_stored and not call.accepts_gzip else sum([len(record.value) for record in records])
+    is_zipped = call.accepts_gzip and not is_yaml and size >= GZIP_FROM_BYTES
+    if size < PRODUCED_FROM_BYTES or (is_stored and not is_zipped):
+        parts = partial(list_parts, view, records, metadata)
+        return await many(call, await in_thread(parts) if view.takes_long(records) else parts())
+    form: _Form = _Yaml(view, metadata) if is_yaml else _Pretty(view, metadata) if is_pretty else _Json(view, metadata)
+    headers: Fields = warning_headers(call.warnings) + (GZIP_HEADERS if is_zipped else ())
+    return StreamReply(
+        200,
+        produced_by(partial(_produce, form, view, records, is_zipped)),
+        YAML if is_yaml else JSON,
+        headers,
+        is_finite=True,
+        reserved_bytes=_RESERVED_BYTES,
+    )
+
+
+async def _produce(form: _Form, view: View, records: Sequence[Record], is_zipped: bool, stream: Stream) -> None:
+    zipper = zlib.compressobj(1, zlib.DEFLATED, 31) if is_zipped else None
+    send = send_parts if zipper is None else partial(_send_zipped, zipper)
+    await send(stream, [form.head])
+    for batch in batches(records):
+        parts = partial(form.parts, batch)
+        await send(stream, await in_thread(parts) if form.is_slow or view.takes_long(batch) else parts())
+        if stream.closed:
+            return
+    await send(stream, [form.tail])
+    if zipper is not None:
+        await send_parts(stream, [zipper.flush()])
+
+
+async def _send_zipped(zipper: zlib._Compress, stream: Stream, parts: Iterable[bytes]) -> None:
+    loop = asyncio.get_running_loop()
+    await send_parts(stream, [await loop.run_in_executor(_thread, lambda: b"".join(map(zipper.compress, parts)))])
+
+
+class _Form(Protocol):
+    """How a list is written down."""
+
+    head: bytes
+    tail: bytes
+    is_slow: bool
+
+    def parts(self, records: Sequence[Record]) -> list[bytes]:
+        """Items of the list, with what separates them from the items before."""
+
+
+class _Json:
+    is_slow = False
+    tail = LIST_TAIL
+
+    def __init__(self, view: View, metadata: JsonObject) -> None:
+        self.head = view.list_head(metadata)
+        self._view = view
+        self._separator = b""
+
+    def parts(self, records: Sequence[Record]) -> list[bytes]:
+        parts = [b","] * (2 * len(records))
+        parts[1::2] = self._view.list_items(records)
+        parts[0], self._separator = self._separator, b","
+        return parts
+
+
+class _Pretty:
+    """As `msgspec.json.format` would indent the whole list."""
+
+    is_slow = True
+
+    def __init__(self, view: View, metadata: JsonObject) -> None:
+        empty = indented(view.list_head(metadata) + LIST_TAIL)
+        at = empty.rindex(b"[") + 1
+        self.head, self.tail = empty[:at], b"\n  " + empty[at:]
+        self._view = view
+        self._separator = b""
+
+    def parts(self, records: Sequence[Record]) -> list[bytes]:
+        parts: list[bytes] = []
+        for item in self._view.list_items(records):
+            # A string of JSON contains no line feed, so those here are all of the indentation.
+            parts += (self._separator, b"\n    ", indented(item).rstrip(b"\n").replace(b"\n", b"\n    "))
+            self._separator = b","
+        return parts
+
+
+class _Yaml:
+    """As the printer would write the whole list: keys in order, the items of a list not indented."""
+
+    is_slow = True
+
+    def __init__(self, view: View, metadata: JsonObject) -> None:
+        from homeostat.objects import yaml
+
+        empty = decode_stored(view.list_head(metadata) + LIST_TAIL)
+        items = "rows" if "rows" in empty else "items"
+        before = {name: value for name, value in empty.items() if name < items}
+        after = {name: value for name, value in empty.items() if name > items}
+        self.head = yaml.dump(before) + f"{items}:\n".encode()
+        self.tail = yaml.dump(after) if after else b""
+        self._view = view
+        self._dump = yaml.dump
+
+    def parts(self, records: Sequence[Record]) -> list[bytes]:
+        return [self._dump([decode_stored(item)]) for item in self._view.list_items(records)]
