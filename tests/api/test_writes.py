@@ -303,3 +303,13 @@ async def test_scale_changes_replicas_alone(api: Api) -> None:
     assert (await api("GET", f"{DEPLOYMENTS}/web")).json["spec"]["replicas"] == 3
     patched = await api("PATCH", f"{DEPLOYMENTS}/web/scale", {"spec": {"replicas": 2}}, type=MERGE_PATCH)
     assert patched.json["spec"] == {"replicas": 2}
+
+
+async def test_many_warnings_become_few_headers(api: Api) -> None:
+    unknown = {f"unknown{number}": 1 for number in range(150)}
+    created = await api("POST", CONFIGMAPS, configmap("many", **unknown), fieldValidation="Warn")
+    assert created.status == 201
+    warnings = created.headers["warning"]
+    assert len(warnings) == 24
+    assert warnings[0] == '299 - "unknown field \\"unknown0\\""'
+    assert warnings[-1] == '299 - "there are more warnings than are shown"'

@@ -13,12 +13,17 @@ from homeostat.server.view.encode import GZIP_FROM_BYTES, gzip
 
 _GZIP_IN_THREAD_FROM_BYTES = 1 << 20
 GZIP_HEADERS = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+MOST_WARNINGS = 24
+"""Some clients accept no more than 100 headers in all."""
 _WARNING_CHARACTERS = 4096
 _CUT_WARNING_CHARACTERS = 256
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Warning headers, within the size that headers should have; if they are too long together, each is shortened."""
+    """Warning headers, each once and within what clients accept; if they are too long together, each is shortened."""
+    warnings = list(dict.fromkeys(warnings))
+    if len(warnings) > MOST_WARNINGS:
+        warnings = [*warnings[: MOST_WARNINGS - 1], "there are more warnings than are shown"]
     if sum(map(len, warnings)) > _WARNING_CHARACTERS:
         warnings = [
             text[:_CUT_WARNING_CHARACTERS] for text in warnings[: _WARNING_CHARACTERS // _CUT_WARNING_CHARACTERS]
