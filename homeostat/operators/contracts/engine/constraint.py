@@ -1,7 +1,7 @@
 """Ranges of versions: `^1.2`, `>=1 <3 || 5.x`, `1.2 - 2.3`. Pure.
 
 The grammar and its consequences are those of Masterminds' semver: a comma or a space joins, `||` separates, `x`, `X`
-and `*` stand for any number. A pre-release matches only where its group of constraints names one.
+and `*` stand for any number. A pre-release matches only if a constraint of the same group names one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _all_allow(group: tuple[_Term, ...], version: Version) -> bool:
 
 @lru_cache(4096)
 def parse_constraint(text: str) -> Constraint:
-    """`InvalidConstraintError` for what is no range."""
+    """Parse a range; raises `InvalidConstraintError` if the text is not one."""
     if len(text) > _LONGEST:
         raise InvalidConstraintError(f"the range is {len(text)} characters long, more than {_LONGEST}")
     rewritten = _between.sub(lambda found: f">={found[1]}, <={found[6]}", text)
@@ -70,13 +70,13 @@ def parse_constraint(text: str) -> Constraint:
 
 
 def best_tag(tags: Iterable[str], constraint: str = "") -> str | None:
-    """The newest tag that is a version and fits; without a constraint pre-releases count, too."""
+    """Return the newest tag that is a version and matches; without a constraint, pre-releases match too."""
     found = parse_constraint(constraint) if constraint else None
     return next((tag for version, tag in versions_of(tags) if found is None or found.allows(version)), None)
 
 
 def _group(group: str, text: str) -> tuple[_Term, ...]:
-    """Terms follow one another after a comma or a space: `>1<3` is no range."""
+    """Parse terms separated by commas or spaces; `>1<3` is not a range."""
     rest, terms, is_separated = group.lstrip(), [], True
     while rest:
         found = _term.match(rest)

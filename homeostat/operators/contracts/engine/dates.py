@@ -9,7 +9,7 @@ _is_date = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII).fullmatch
 
 
 def parse_date(text: str) -> date | None:
-    """None for another spelling, and for a day that does not exist."""
+    """Return the date, or None for another spelling and for a day that does not exist."""
     if not _is_date(text):
         return None
     try:

@@ -1,7 +1,7 @@
 """The files of a bundle, as bytes by path. Pure.
 
-Paths have slashes, are relative and have no `.` or `..` in them. A contract without a bundle (one given as text) has
-no files at all, which is None and not an empty mapping: nothing is then said about missing files.
+Paths are relative, use slashes and contain neither `.` nor `..`. An inline contract has no bundle: its files are None,
+not an empty mapping, and missing files are not reported.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ MAX_ENTRIES: Final = 10_000
 
 
 def is_path(path: str) -> bool:
-    """Whether it can name a file of a bundle: relative, and every step a name."""
+    """Return whether a path can name a file of a bundle."""
     return bool(path) and "\0" not in path and all(step not in ("", ".", "..") for step in path.split("/"))
 
 
 def exists(files: Files, path: str) -> bool:
-    """A file, or a directory that holds one."""
+    """Return whether the path is a file, or a directory that contains one."""
     return path in files or (is_path(path) and any(each.startswith(f"{path}/") for each in files))

@@ -1,6 +1,6 @@
 """What validation reports: findings with a code, a path and a message. Pure.
 
-Codes and paths are part of the interface, scripts compare them; messages are for people.
+Codes and paths are part of the interface, because scripts compare them; messages are for people.
 """
 
 from __future__ import annotations

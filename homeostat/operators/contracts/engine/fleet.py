@@ -1,4 +1,4 @@
-"""Many contracts together: may this version run beside the others, and who is affected by a change. Pure."""
+"""Questions about many contracts: can this version be deployed, and which services does a change affect? Pure."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from homeostat.operators.contracts.engine.semver import parse_version
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
-    """A dependency between two services that does not hold."""
+    """A dependency between two services that is not satisfied."""
 
     service: str
-    """That depends on the other."""
+    """The service that depends on the other."""
     dependency: str
     wanted: str
     """The range of versions."""
     running: str = ""
-    """Empty for a service that does not run."""
+    """The running version; empty if the service does not run."""
     is_required: bool
     reason: Literal["NotRunning", "Incompatible"]
 
@@ -33,13 +33,13 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def dependency_target(dependency: Dependency, aliases: Mapping[str, str] | None = None) -> str:
-    """The name of the service that a dependency means; `aliases` are services by the names of images and charts."""
+    """Return the service name of a dependency; `aliases` map names of images and charts to services."""
     name = last_segment(dependency.ref)
     return (aliases or {}).get(name, name.removesuffix("-pacto"))
 
 
 def can_deploy(contract: Contract, running: Mapping[str, str]) -> list[Obstacle]:
-    """What of a contract's dependencies does not fit the versions that run, by service."""
+    """Return the dependencies that the running versions (by service) do not satisfy."""
     found = []
     for each in contract.dependencies:
         obstacle = _obstacle(contract, each, running.get(dependency_target(each), ""))
@@ -49,7 +49,7 @@ def can_deploy(contract: Contract, running: Mapping[str, str]) -> list[Obstacle]
 
 
 def broken_by(name: str, version: str, contracts: Iterable[Contract]) -> list[Obstacle]:
-    """Whose constraints a version of a service does not fit."""
+    """Return the dependencies on a service that a version of it does not satisfy."""
     found = []
     for contract in contracts:
         for each in contract.dependencies:
@@ -61,7 +61,7 @@ def broken_by(name: str, version: str, contracts: Iterable[Contract]) -> list[Ob
 
 
 def blast_radius(name: str, contracts: Iterable[Contract]) -> frozenset[str]:
-    """The services that need this one, directly or over others; optional dependencies do not count."""
+    """Return the services that require this one, directly or transitively."""
     dependents: dict[str, set[str]] = defaultdict(set)
     for contract in contracts:
         for each in contract.dependencies:

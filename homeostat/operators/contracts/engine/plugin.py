@@ -1,4 +1,4 @@
-"""What a plugin is given and what it may answer. Pure.
+"""The exchange with plugins: the request they read and the answer they write. Pure.
 
 A plugin is a program that reads one JSON object and writes another: files to create below an output directory. Its
 answer comes from outside, so paths that leave the directory are refused before anything is written.
@@ -21,7 +21,7 @@ TIMEOUT_S: Final = 60
 
 
 class PluginError(ValueError):
-    """The plugin's answer cannot be used."""
+    """The plugin's answer is invalid."""
 
 
 class PluginFile(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class PluginAnswer(msgspec.Struct, frozen=True):
 
 
 def contract_fields(contract: Contract) -> JsonObject:
-    """The contract as JSON; `owner` is always there."""
+    """Return the contract as JSON; `owner` is always present."""
     fields: JsonObject = msgspec.to_builtins(contract)
     service: JsonObject = {"name": contract.service.name, "version": contract.service.version}
     owner = contract.service.owner
@@ -61,7 +61,7 @@ def plugin_request(contract: Contract, *, bundle_dir: str, output_dir: str, opti
 
 
 def read_answer(data: bytes) -> PluginAnswer:
-    """`PluginError` for what is no answer, and for a path outside the output directory."""
+    """Read an answer; raises `PluginError` if it is invalid or has a path outside the output directory."""
     if len(data) > MAX_ANSWER_BYTES:
         raise PluginError(f"the plugin wrote {len(data)} bytes, more than {MAX_ANSWER_BYTES}")
     try:

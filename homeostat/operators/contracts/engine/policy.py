@@ -1,8 +1,8 @@
 """Policies: JSON Schemas that the raw contract must satisfy, all of them. Pure.
 
-A policy is a file of the bundle, or another bundle. That one's own policies count in its stead, or else its
-`policy/schema.json`. Reading other bundles is for the caller: `enforce` says which references it lacks, the caller
-fetches them and asks again.
+A policy is a file of the bundle or a reference to another bundle. A referenced bundle that declares policies stands for
+those, otherwise for its `policy/schema.json`. The caller fetches bundles: `enforce` returns the missing references, the
+caller fetches them and calls it again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from homeostat.operators.contracts.engine.finding import Findings
 from homeostat.operators.contracts.engine.schema.json_schema import InvalidJsonError, InvalidSchemaError, compile_schema
 
 MAX_POLICIES: Final = 200
-"""Schemas that count for one contract, those of references included."""
+"""The number of schemas for one contract, including those of referenced bundles."""
 
 
 Fetched = Mapping[str, Bundle | Unresolved]
@@ -30,18 +30,18 @@ Fetched = Mapping[str, Bundle | Unresolved]
 class Enforcement(msgspec.Struct, frozen=True):
     findings: Findings
     missing: tuple[str, ...]
-    """References to fetch before the findings are complete."""
+    """References to fetch; the findings are incomplete until there are none."""
 
 
 def enforce(contract: Contract, raw: JsonObject, files: Files | None, fetched: Fetched) -> Enforcement:
-    """With every reference resolved: one that cannot be is an error."""
+    """Enforce all policies; a reference that cannot be resolved is an error."""
     walk = _Walk(raw, fetched)
     walk.policies(contract, files, ())
     return Enforcement(walk.findings, tuple(walk.missing))
 
 
 def enforce_local(contract: Contract, raw: JsonObject, files: Files | None) -> Findings:
-    """The bundle's own files only; a reference is a warning. Without a bundle nothing is said."""
+    """Enforce the bundle's own policy files; a reference is a warning. Without a bundle nothing is reported."""
     walk = _Walk(raw, {})
     for place, policy in enumerate(contract.policies if files is not None else ()):
         if policy.ref:
@@ -74,9 +74,9 @@ class _Walk:
     def _reference(self, policy: Policy, chain: tuple[str, ...]) -> None:
         origin = _origin(policy, chain)
         if policy.ref in chain:
-            told = " -> ".join((*chain, policy.ref))
+            cycle = " -> ".join((*chain, policy.ref))
             self._fail(
-                "POLICY_REF_CYCLE", origin, f"policies refer to each other: {told}; remove one of the references"
+                "POLICY_REF_CYCLE", origin, f"policies refer to each other: {cycle}; remove one of the references"
             )
             return
         found = self._fetched.get(policy.ref)
@@ -91,8 +91,8 @@ class _Walk:
 
     def file(self, files: Files, name: str, origin: str) -> None:
         if not name or name not in files:
-            told = f"the bundle has no {name}" if name else "the policy has neither a schema nor a ref"
-            self._fail("POLICY_REF_UNRESOLVED", origin, told)
+            problem = f"the bundle has no {name}" if name else "the policy has neither a schema nor a ref"
+            self._fail("POLICY_REF_UNRESOLVED", origin, problem)
             return
         try:
             schema = compile_schema(files[name])

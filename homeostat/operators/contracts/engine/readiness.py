@@ -35,7 +35,7 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks add up to on one day. `is_dated` tells 1.2, whose assessment expires as a whole."""
+    """The result of all checks on one day. `is_dated` marks contract 1.2, whose assessment has one expiry date."""
 
     score: int
     min_score: int
@@ -56,7 +56,7 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def assess(contract: Contract, today: date) -> Assessment | None:
-    """None for a contract without checks."""
+    """Assess readiness; None for a contract without checks."""
     readiness = contract.readiness
     if readiness is None or not readiness.checks:
         return None
@@ -64,7 +64,7 @@ def assess(contract: Contract, today: date) -> Assessment | None:
 
 
 def first_day_unmet(contract: Contract, today: date) -> date | None:
-    """When a gate that is met today drops, if nothing is renewed; None if it is unmet already, or never drops."""
+    """Return the first day on which a gate that is met today is unmet; None if it is unmet already or stays met."""
     assessment = assess(contract, today)
     if assessment is None or not assessment.is_passing:
         return None
@@ -84,7 +84,7 @@ def _day_after(day: date | None) -> date | None:
 
 
 def describe_gate(assessment: Assessment) -> str:
-    """Why the gate is unmet, in one line."""
+    """Describe in one line why the gate is unmet."""
     counts = ", ".join(f"{assessment.count(each)} {each}" for each in statuses(assessment))
     cause = "the assessment has expired" if assessment.is_expired else "the score is below the gate"
     if assessment.reason == INVALID:

@@ -1,4 +1,4 @@
-"""References from a contract to other things: bundles in a registry or a directory, and images. Pure."""
+"""References to bundles in registries or directories, and to images. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _is_digest = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", re.ASCII).f
 
 
 class InvalidReferenceError(ValueError):
-    """The text does not name anything in a registry."""
+    """The text is not a reference to a registry."""
 
 
 class OciReference(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class OciReference(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Without tag and digest."""
+        """The reference without tag and digest."""
         return f"{self.registry}/{self.repository}"
 
 
@@ -34,22 +34,22 @@ def is_oci(ref: str) -> bool:
 
 
 def location(ref: str) -> str:
-    """A reference without its scheme: a path, or what a registry understands."""
+    """Return a reference without its scheme: a path, or registry/repository."""
     return ref.removeprefix(OCI) if is_oci(ref) else ref.removeprefix(FILE)
 
 
 def has_tag_or_digest(ref: str) -> bool:
-    """`registry:5000/a/b` has neither."""
+    """Return whether a tag or digest is given; `registry:5000/a/b` has neither."""
     return "@" in ref or ref.rfind(":") > ref.rfind("/")
 
 
 def last_segment(ref: str) -> str:
-    """`weir` of `oci://registry.example.org/c/weir:1.0.0`."""
+    """Return the last path segment: `weir` of `oci://registry.example.org/c/weir:1.0.0`."""
     return parse_parts(location(ref)).repository.rstrip("/").rpartition("/")[2]
 
 
 def parse_oci(text: str) -> OciReference:
-    """`InvalidReferenceError` unless it is registry/repository[:tag][@digest]."""
+    """Parse registry/repository[:tag][@digest]; raises `InvalidReferenceError`."""
     found = parse_parts(text)
     if not text:
         raise InvalidReferenceError("the reference is empty; expected registry/repository")
@@ -63,7 +63,7 @@ def parse_oci(text: str) -> OciReference:
 
 
 def parse_parts(text: str) -> OciReference:
-    """The parts, whatever they look like; the repository holds all of a text without a slash."""
+    """Split a reference without checking it; a text without a slash is the repository."""
     rest, _, digest = text.partition("@")
     if rest.rfind(":") > rest.rfind("/"):
         rest, _, tag = rest.rpartition(":")

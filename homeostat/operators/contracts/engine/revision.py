@@ -1,4 +1,4 @@
-"""Revisions of a contract: their names, labels and hashes, and how a reference follows new versions. Pure."""
+"""Names, labels and hashes of PactoRevisions, and the resolution policy of a reference. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ResolutionPolicy = Literal["", "Latest", "PinnedTag", "PinnedDigest"]
 
 
 def contract_hash(data: bytes) -> str:
-    """Of the contract's file as it was pulled, or of the inline text."""
+    """Return the hash of the contract file as it was pulled, or of the inline text."""
     return sha256(data).hexdigest()
 
 
 def revision_name(pacto: str, version: str, digest: str) -> str:
-    """`quay-1-0-0-abcdef1`: valid for any version, and with its hash however long the name is."""
+    """Return a name such as `quay-1-0-0-abcdef1`; it is valid for any version and always ends with the hash."""
     middle = _not_name("-", version.replace(".", "-").lower()) or "unknown"
     tail = f"-{digest[:_HASH_DIGITS]}"
     return f"{pacto}-{middle}"[: _LONGEST_NAME - len(tail)].rstrip("-.") + tail
@@ -36,7 +36,7 @@ def revision_labels(pacto: str, version: str) -> dict[str, str]:
 
 
 def label_value(text: str) -> str:
-    """The text, or the nearest one that a label may have."""
+    """Return the text with characters that a label cannot contain replaced."""
     return _not_label("_", text)[:_LONGEST_LABEL].strip("._-")
 
 

@@ -73,7 +73,7 @@ _SCHEMA: Final = """\
 
 
 def new_bundle(name: str) -> dict[str, bytes]:
-    """A valid bundle for a service, to be edited."""
+    """Return the files of a valid bundle for a service."""
     return {
         CONTRACT_FILE: _CONTRACT.format(name=name).encode(),
         "interfaces/openapi.yaml": _OPENAPI.format(name=name).encode(),

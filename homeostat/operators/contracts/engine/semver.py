@@ -1,7 +1,7 @@
-"""Versions, read leniently, and their order. Pure.
+"""Semantic versions, parsed leniently, and their order. Pure.
 
-`v1`, `1.2` and `01.2.3` are versions: a `v` in front is dropped and missing numbers are zero. A tag such as `20260101`
-therefore is one, too. Build metadata does not count in the order.
+`v1`, `1.2` and `01.2.3` are versions: a leading `v` is dropped and missing numbers are zero. Tags such as `20260101`
+are therefore versions, too. Build metadata is ignored in comparisons.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Version:
 
 @lru_cache(4096)
 def parse_version(text: str) -> Version | None:
-    """None for what is no version."""
+    """Parse a version; None if the text is not one."""
     found = _version(text) if len(text) <= _LONGEST else None
     if found is None:
         return None
@@ -55,7 +55,7 @@ def parse_version(text: str) -> Version | None:
 
 
 def versions_of(tags: Iterable[str]) -> list[tuple[Version, str]]:
-    """The tags that are versions, newest first, each as it was spelled."""
+    """Return the tags that are versions, newest first, in their original spelling."""
     found = [(version, tag) for tag in tags if (version := parse_version(tag)) is not None]
     return sorted(found, key=lambda each: each[0], reverse=True)
 

@@ -1,7 +1,7 @@
-"""The layers of validation, in their order: a layer with errors is the last that runs. Pure.
+"""Runs the layers of validation in order; a layer with errors is the last one. Pure.
 
-Loading, structure, rules between fields, semantics, policies, and on request the gate of readiness. Fetching the
-bundles that policies refer to is for the caller (see `policy`).
+The layers are loading, structure, rules between fields, semantics, policies and, on request, the readiness gate. The
+caller fetches the bundles that policies refer to (see `policy`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from homeostat.operators.contracts.engine.schema.contract_schema import check_st
 
 
 class Overrides(msgspec.Struct, frozen=True):
-    """What a command line changes before anything is checked."""
+    """Changes of a command line, applied before validation."""
 
     values: tuple[tuple[str, bytes], ...] = ()
     """Values files: name and content."""
@@ -54,11 +54,11 @@ class Overrides(msgspec.Struct, frozen=True):
 class Validation(msgspec.Struct, frozen=True):
     findings: Findings
     missing: tuple[str, ...] = ()
-    """References of policies to fetch; the findings are complete once there are none."""
+    """Policy references to fetch; the findings are incomplete until there are none."""
 
 
 def load(files: Files, overrides: Overrides | None = None) -> Parsed:
-    """The contract of a bundle, with overrides applied; `ParseError` if there is none, or if overrides break it."""
+    """Load the contract of a bundle and apply overrides; raises `ParseError`, also if overrides make it invalid."""
     if CONTRACT_FILE not in files:
         raise ParseError(f"the bundle has no {CONTRACT_FILE}")
     return load_contract(files[CONTRACT_FILE], overrides)
@@ -75,8 +75,8 @@ def load_contract(data: bytes, overrides: Overrides | None = None) -> Parsed:
         raise ParseError(str(error)) from error
     broken = check_structure(changed.value)
     if broken.errors:
-        told = "; ".join(f"{each.path}: {each.message}" if each.path else each.message for each in broken.errors)
-        raise ParseError(f"the overrides make the contract invalid: {told}")
+        problems = "; ".join(f"{each.path}: {each.message}" if each.path else each.message for each in broken.errors)
+        raise ParseError(f"the overrides make the contract invalid: {problems}")
     return parse_document(changed)
 
 
@@ -87,7 +87,7 @@ def validate_files(
     fetched: Fetched | None = None,
     gate_on: date | None = None,
 ) -> Validation:
-    """All layers for a bundle; a bundle that does not load has one PARSE_ERROR."""
+    """Validate a bundle; a bundle that cannot be loaded has one PARSE_ERROR."""
     try:
         parsed = load(files, overrides)
     except ParseError as error:
@@ -100,7 +100,9 @@ def validate_files(
 def validate(
     parsed: Parsed, files: Files | None, *, fetched: Fetched | None = None, gate_on: date | None = None
 ) -> Validation:
-    """`fetched` None leaves references of policies unenforced, with a warning; `gate_on` asks for the gate that day."""
+    """Validate a contract. If `fetched` is None, policy references are only warned about; `gate_on` checks the
+    readiness gate on that day.
+    """
     findings = check_contract(parsed, files)
     if not findings.is_valid:
         return Validation(findings)
@@ -118,7 +120,7 @@ def validate(
 
 
 def check_contract(parsed: Parsed, files: Files | None) -> Findings:
-    """Structure, rules and semantics: all that needs no other bundle."""
+    """Check structure, rules and semantics, which need no other bundle."""
     findings = check_structure(parsed.raw)
     if not findings.is_valid:
         return findings

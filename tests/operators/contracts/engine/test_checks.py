@@ -24,7 +24,7 @@ from homeostat.operators.contracts.engine.document.contract import (
 )
 
 
-def _told(verdict: Verdict) -> tuple[str, str]:
+def _outcome(verdict: Verdict) -> tuple[str, str]:
     return verdict.status, verdict.reason
 
 
@@ -70,7 +70,7 @@ def test_storage_fits_the_declared_state(
 ) -> None:
     declared = State(type=state, persistence=Persistence(durability=durability))
     verdict = check_state(declared, _workload(kind, has_claim=has_claim))
-    assert _told(verdict) == expected
+    assert _outcome(verdict) == expected
     assert verdict.severity == "error"
 
 
@@ -86,7 +86,7 @@ def test_storage_fits_the_declared_state(
     ],
 )
 def test_the_strategy_fits(declared: str, fields: dict[str, str], expected: tuple[str, str]) -> None:
-    assert _told(check_strategy(declared, _workload(**fields))) == expected
+    assert _outcome(check_strategy(declared, _workload(**fields))) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_seconds_are_equal(actual: int | None, expected: tuple[str, str]) -> Non
         )
     )
     verdicts = check_runtime(contract, _workload(termination_grace_period_s=actual, probe_delay_s=actual))
-    assert [(each.check, _told(each)) for each in verdicts[2:]] == [
+    assert [(each.check, _outcome(each)) for each in verdicts[2:]] == [
         ("GracefulShutdownMatch", expected),
         ("HealthTimingMatch", expected),
     ]
@@ -135,7 +135,7 @@ def test_an_image_without_a_container_is_missing() -> None:
     contract = Contract(
         service=Service(image=Image(ref="nginx")), runtime=Runtime(workload="service", state=State(type="hybrid"))
     )
-    assert _told(check_runtime(contract, _workload())[-1]) == ("False", "Missing")
+    assert _outcome(check_runtime(contract, _workload())[-1]) == ("False", "Missing")
 
 
 def test_without_a_runtime_section_or_a_workload_nothing_is_compared() -> None:
@@ -147,8 +147,8 @@ def test_ports_that_nobody_declared_do_not_fail() -> None:
     contract = Contract(interfaces=(Interface(name="e", type="event"), Interface(name="w", type="http", port=80)))
     snapshot = Snapshot(service_ports=(80, 9090), workload=_workload())
     assert compare_ports(contract, snapshot).unexpected == (9090,)
-    told = [(each.check, _told(each)) for each in check_resources(contract, Target("w", service="s"), snapshot)]
-    assert told == [
+    found = [(each.check, _outcome(each)) for each in check_resources(contract, Target("w", service="s"), snapshot)]
+    assert found == [
         ("ServiceExists", ("True", "Found")),
         ("WorkloadExists", ("True", "Found")),
         ("PortsValid", ("True", "AllPortsMatch")),
@@ -157,7 +157,7 @@ def test_ports_that_nobody_declared_do_not_fail() -> None:
 
 def test_a_workload_alone_is_one_check() -> None:
     verdicts = check_resources(Contract(), Target("w", "CronJob"), Snapshot())
-    assert [(each.check, _told(each)) for each in verdicts] == [("WorkloadExists", ("False", "NotFound"))]
+    assert [(each.check, _outcome(each)) for each in verdicts] == [("WorkloadExists", ("False", "NotFound"))]
 
 
 def test_a_target_without_a_workload_is_a_deployment_named_like_the_service() -> None:

@@ -29,7 +29,7 @@ def _bundle(contract: dict[str, Any] | None = None, **files: Any) -> Bundle:
     return Bundle(load(content).contract, content)
 
 
-def _told(changes: list[Change]) -> list[tuple[str, str, str]]:
+def _outcome(changes: list[Change]) -> list[tuple[str, str, str]]:
     return [(each.path, each.type, each.classification[0]) for each in changes]
 
 
@@ -90,18 +90,18 @@ def _runtime(**fields: Any) -> dict[str, Any]:
 def test_a_change_is_classified(
     old: dict[str, Any], new: dict[str, Any], expected: tuple[str, str, str] | None
 ) -> None:
-    told = _told(diff_contracts(_bundle(old), _bundle(new)))
+    found = _outcome(diff_contracts(_bundle(old), _bundle(new)))
     if expected is None:
         expected_all = [("service.owner.team", "removed", "N"), ("service.owner.dri", "added", "N")]
-        assert told == expected_all
+        assert found == expected_all
     else:
-        assert told == [expected]
+        assert found == [expected]
 
 
 def test_removing_the_runtime_shows_its_fields_as_modified() -> None:
-    told = _told(diff_contracts(_bundle(_runtime(health={"interface": "w", "path": "/h"})), _bundle()))
-    assert ("runtime.workload", "modified", "B") in told
-    assert ("runtime.health.path", "removed", "P") in told
+    found = _outcome(diff_contracts(_bundle(_runtime(health={"interface": "w", "path": "/h"})), _bundle()))
+    assert ("runtime.workload", "modified", "B") in found
+    assert ("runtime.health.path", "removed", "P") in found
 
 
 def _api(operation: dict[str, Any]) -> Bundle:
@@ -113,7 +113,7 @@ def test_parameters_are_compared_by_name_and_place() -> None:
     old = _api({"parameters": [{"name": "a", "in": "query"}, {"name": "b", "in": "query"}, {"in": 3}]})
     new = _api({"parameters": [{"name": "a", "in": "header"}, {"name": "b", "in": "query", "required": True}]})
     place = "openapi.paths[/x].methods[GET].parameters"
-    assert _told(diff_contracts(old, new)) == [
+    assert _outcome(diff_contracts(old, new)) == [
         (f"{place}[a:header]", "added", "P"),
         (f"{place}[a:query]", "removed", "B"),
         (f"{place}[b:query]", "modified", "P"),
@@ -131,7 +131,7 @@ def test_a_required_list_anywhere_in_a_schema_is_breaking() -> None:
     configuration = {"configurations": [{"name": "a", "schema": "c.json"}]}
     old = _bundle(configuration, c_json={"properties": {"a": {"required": ["x"]}, "n": {"enum": [1, 2]}}})
     new = _bundle(configuration, c_json={"properties": {"a": {"required": []}, "n": {"enum": [1, 3, True]}}})
-    assert _told(diff_contracts(old, new)) == [
+    assert _outcome(diff_contracts(old, new)) == [
         ("schema.properties.a.required[x]", "removed", "B"),
         ("schema.properties.n.enum[1]", "modified", "P"),
         ("schema.properties.n.enum[2]", "added", "P"),
@@ -139,8 +139,8 @@ def test_a_required_list_anywhere_in_a_schema_is_breaking() -> None:
 
 
 def test_a_policy_file_that_a_provider_adds_may_break() -> None:
-    told = _told(diff_contracts(_bundle(), _bundle(policy__schema_json={})))
-    assert told == [("policy/schema.json", "added", "P")]
+    found = _outcome(diff_contracts(_bundle(), _bundle(policy__schema_json={})))
+    assert found == [("policy/schema.json", "added", "P")]
 
 
 def test_packages_of_spdx_are_compared_by_name() -> None:

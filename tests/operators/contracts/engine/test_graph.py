@@ -37,7 +37,7 @@ def test_a_second_edge_to_a_service_is_shared() -> None:
     )
 
 
-def test_a_cycle_is_told_once() -> None:
+def test_a_cycle_is_reported_once() -> None:
     graph = _graph(_contract("a", "1", "b"), _contract("b", "1", "c"), _contract("c", "1", "b"))
     assert graph.cycles == [["a", "../b", "../c", "../b"]]
     assert "(error: cycle detected: ../b)" in render_graph(graph)

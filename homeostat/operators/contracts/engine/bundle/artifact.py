@@ -19,11 +19,11 @@ LAYER_TYPE: Final = "application/vnd.pacto.bundle.layer.v1.tar+gzip"
 
 
 class PublishError(ValueError):
-    """A contract that cannot be published as it is."""
+    """The contract cannot be published as it is."""
 
 
 def image_config(contract: Contract, tar_digest: str) -> bytes:
-    """`tar_digest` is that of the layer before compression."""
+    """Return the config blob; `tar_digest` is the digest of the layer before compression."""
     service = contract.service
     labels = {
         "io.pacto.name": service.name,
@@ -42,9 +42,9 @@ def image_config(contract: Contract, tar_digest: str) -> bytes:
 
 
 def publish_reference(ref: str, contract: Contract) -> str:
-    """Where a push goes: the version is the tag where the reference names none.
+    """Return the reference to push to; the service's version is the default tag.
 
-    `PublishError` for a local one, and for a contract that refers to a directory, which nobody else has.
+    Raises `PublishError` for a local reference, and for a contract that refers to local directories.
     """
     if not is_oci(ref):
         raise PublishError(f'push requires an OCI reference (oci://...): got "{ref}"')

@@ -18,13 +18,13 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Unresolved(msgspec.Struct, frozen=True):
-    """A reference that led to no bundle."""
+    """The reference could not be resolved to a bundle."""
 
     problem: str
 
 
 def content_hash(files: Files) -> str:
-    """A digest of paths and contents: the same for the same tree, wherever it lies."""
+    """Return a digest of all paths and contents; equal trees have equal digests."""
     found = sha256()
     for path in sorted(files):
         name, data = path.encode(), files[path]

@@ -31,7 +31,7 @@ class Ignore(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...] = ()
 
     def hides(self, path: str) -> bool:
-        """Whether a file is left out; the path has slashes."""
+        """Return whether a file is ignored; the path has slashes."""
         if path == CONTRACT_FILE:
             return False
         steps = tuple(path.split("/"))
@@ -40,7 +40,7 @@ class Ignore(msgspec.Struct, frozen=True):
         )
 
     def hides_entry(self, steps: tuple[str, ...], *, is_directory: bool) -> bool:
-        """Whether one directory or file is left out, its parents aside: for those who walk a tree."""
+        """Return whether one directory or file is ignored, regardless of its parents; for callers that walk a tree."""
         if steps[-1] in _ALWAYS:
             return True
         if steps == (CONTRACT_FILE,):
@@ -50,13 +50,13 @@ class Ignore(msgspec.Struct, frozen=True):
 
 
 def read_ignore(data: bytes | None) -> Ignore:
-    """The rules of a file; none for no file. Lines beyond `MAX_RULES` do not count."""
+    """Read the rules of a `.pactoignore`. Lines beyond `MAX_RULES` are not read."""
     lines = (data or b"").decode(errors="replace").splitlines()[:MAX_RULES]
     return Ignore(tuple(rule for line in lines if (rule := _rule(line)) is not None))
 
 
 def visible(files: Files) -> dict[str, bytes]:
-    """The files of a directory that belong to its bundle."""
+    """Return the files of a directory that belong to its bundle."""
     ignore = read_ignore(files.get(IGNORE_FILE))
     return {path: data for path, data in files.items() if not ignore.hides(path)}
 
@@ -77,7 +77,7 @@ def _rule(line: str) -> Rule | None:
 
 
 def _match(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
-    """Steps against patterns, one row of a table at a time: linear in their product."""
+    """Match steps against patterns in time proportional to their product."""
     reached = {0}
     for part in pattern:
         if part == "**":
@@ -91,7 +91,7 @@ def _match(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
 
 @lru_cache(4096)
 def matches_step(pattern: str, name: str) -> bool:
-    """One step, without backtracking into exponential time."""
+    """Match one step; the time is at most proportional to the product of the lengths."""
     star, resume, at, place = -1, 0, 0, 0
     while place < len(name):
         length = _one(pattern, at, name[place]) if at < len(pattern) and pattern[at] != "*" else 0
@@ -108,7 +108,7 @@ def matches_step(pattern: str, name: str) -> bool:
 
 
 def _one(pattern: str, at: int, mark: str) -> int:
-    """How many characters of the pattern stand for this one; 0 for none."""
+    """Return how many characters of the pattern match this one; 0 if it does not match."""
     first = pattern[at]
     if first == "?":
         return 1

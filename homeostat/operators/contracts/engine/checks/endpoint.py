@@ -1,6 +1,7 @@
 """The health and metrics endpoints of a contract: where to probe, and what an answer means. Pure.
 
-Probing is for others. An endpoint that was not probed yet has the status Unknown, which lowers nothing.
+This module does not send requests. An endpoint that was not probed yet has the status Unknown, which does not lower
+the contract status.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ _CHECKS: Final[dict[Name, str]] = {"health": "HealthEndpointValid", "metrics": "
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """What to request: always GET, redirects are not followed."""
+    """A request to send: always GET, without following redirects."""
 
     name: Name
     url: str
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a request: a status code, or why there was none."""
+    """The result of a request: a status code, or the error if there was no answer."""
 
     status_code: int = 0
     has_body: bool = False
@@ -44,11 +45,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Endpoints(msgspec.Struct, frozen=True):
     probes: tuple[Probe, ...] = ()
     refused: tuple[Verdict, ...] = ()
-    """Endpoints that no request can be made for."""
+    """Verdicts on endpoints that cannot be probed."""
 
 
 def plan_probes(contract: Contract, service: str, namespace: str) -> Endpoints:
-    """For a Service that exists."""
+    """Return what to probe; call this only if the Service exists."""
     runtime = contract.runtime
     declared: list[tuple[Name, Health | Metrics | None]] = []
     if runtime is not None:
@@ -59,11 +60,11 @@ def plan_probes(contract: Contract, service: str, namespace: str) -> Endpoints:
             continue
         interface = contract.interface(endpoint.interface)
         if interface is None:
-            told = f'{name} names the interface "{endpoint.interface}", which the contract does not declare'
-            refused.append(judge(_CHECKS[name], False, told, reason="InterfaceNotFound"))
+            message = f'{name} names the interface "{endpoint.interface}", which the contract does not declare'
+            refused.append(judge(_CHECKS[name], False, message, reason="InterfaceNotFound"))
         elif interface.port is None:
-            told = f'{name} names the interface "{interface.name}", which has no port'
-            refused.append(judge(_CHECKS[name], False, told, reason="InterfaceHasNoPort"))
+            message = f'{name} names the interface "{interface.name}", which has no port'
+            refused.append(judge(_CHECKS[name], False, message, reason="InterfaceHasNoPort"))
         else:
             probes.append(Probe(name, probe_url(service, namespace, interface.port, endpoint.path)))
     return Endpoints(tuple(probes), tuple(refused))
@@ -90,7 +91,7 @@ def judge_probe(probe: Probe, outcome: Outcome | None) -> Verdict:
 
 
 def endpoint_fields(probes: tuple[Probe, ...], outcomes: Mapping[str, Outcome]) -> JsonObject:
-    """`status.endpoints`: what was probed, by name."""
+    """Return `status.endpoints`: the results of probes by name."""
     return {probe.name: _fields(probe, outcomes[probe.url]) for probe in probes if probe.url in outcomes}
 
 

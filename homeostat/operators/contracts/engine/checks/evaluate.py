@@ -1,7 +1,7 @@
-"""Everything about one bound contract, decided from what was loaded and observed. Pure.
+"""Decides the status of one Pacto from the loaded contract and the observed target. Pure.
 
-The same inputs give the same evaluation. A contract that cannot be loaded or is invalid is NonCompliant and shows
-nothing else. Without a target it is Reference. What could not be observed is Unknown. Readiness never moves the status.
+The same inputs give the same evaluation. A contract that cannot be loaded or is invalid is NonCompliant. A contract
+without a target is Reference. If the target cannot be read, the status is Unknown. Readiness never changes it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MOST_SHOWN = 5
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A contract that was read; `files` is None for one given as text."""
+    """A contract that was loaded; `files` is None for inline text."""
 
     parsed: Parsed
     files: Files | None = None
@@ -63,7 +63,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why there is no contract, or why the cluster could not be read; `path` names the field that is at fault."""
+    """The contract could not be loaded, or the cluster could not be read; `path` names the field at fault."""
 
     message: str
     path: str = ""
@@ -82,12 +82,12 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: tuple[Verdict, ...]
     """ContractValid first, then the checks in the order in which they are reported."""
     fields: JsonObject
-    """Of `status`, without conditions, times and revisions."""
+    """The fields of `status`, without conditions, times and revisions."""
     contract: Contract | None = None
-    """None if none was loaded; an invalid contract is there, with its name."""
+    """None if no contract was loaded; set for an invalid contract."""
     readiness: Assessment | None = None
     probes: tuple[Probe, ...] = ()
-    """Endpoints to keep probing."""
+    """The endpoints to probe."""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -102,7 +102,7 @@ def evaluate(
     observed: Observed | None = None,
     overrides: Values | None = None,
 ) -> Evaluation:
-    """`observed` None: there is no target."""
+    """Evaluate a contract; `observed` is None if it has no target."""
     if isinstance(source, Failure):
         return _failed(source)
     try:
@@ -119,11 +119,11 @@ def evaluate(
     if readiness is not None:
         fields["readiness"] = readiness_status(readiness)
     if observed is None:
-        told = f"Contract {contract.service.name} {contract.service.version} is valid; no target is set"
-        valid = judge(CONTRACT_VALID, True, told, good="ReferenceOnly")
+        message = f"Contract {contract.service.name} {contract.service.version} is valid; no target is set"
+        valid = judge(CONTRACT_VALID, True, message, good="ReferenceOnly")
         return _evaluation(REFERENCE, [valid], fields, contract, readiness)
-    told = f"Contract {contract.service.name} {contract.service.version} is valid"
-    valid = judge(CONTRACT_VALID, True, told, good="Parsed")
+    message = f"Contract {contract.service.name} {contract.service.version} is valid"
+    valid = judge(CONTRACT_VALID, True, message, good="Parsed")
     if isinstance(observed.snapshot, Failure):
         unseen = judge(RUNTIME_OBSERVED, False, observed.snapshot.message, reason="ObservationFailed")
         fields["summary"] = {"total": 1, "passed": 0, "failed": 1}
@@ -132,7 +132,7 @@ def evaluate(
 
 
 def readiness_status(readiness: Assessment) -> JsonObject:
-    """As the API has it: zeros are left out, and so is the credit; the weight of a check always stands there."""
+    """Return `status.readiness`: zero values are omitted, except the weight of a check."""
     fields = {key: value for key, value in readiness_fields(readiness).items() if value and key != "partialCredit"}
     fields["checks"] = [
         {key: value for key, value in each.items() if value or key == "weight"} for each in fields["checks"]
@@ -141,7 +141,7 @@ def readiness_status(readiness: Assessment) -> JsonObject:
 
 
 def _validate(source: Loaded, contract: Contract) -> Findings:
-    """The structure is that of the document, rules and policies see overridden values."""
+    """Check the structure of the document, then the rules and policies with overridden values."""
     findings = check_contract(msgspec.structs.replace(source.parsed, contract=contract), source.files)
     if findings.is_valid:
         findings.extend([enforce_local(contract, override_document(source.parsed.raw, contract), source.files)])
@@ -157,8 +157,8 @@ def _failed(failure: Failure, contract: Contract | None = None) -> Evaluation:
 def _invalid(findings: Findings, contract: Contract | None) -> Evaluation:
     shown = [f"{each.path}: {each.message}" if each.path else each.message for each in findings.errors]
     more = f"; and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
-    told = f"The contract is invalid: {'; '.join(shown[:_MOST_SHOWN])}{more}"
-    invalid = judge(CONTRACT_VALID, False, told, reason="Invalid")
+    message = f"The contract is invalid: {'; '.join(shown[:_MOST_SHOWN])}{more}"
+    invalid = judge(CONTRACT_VALID, False, message, reason="Invalid")
     return _evaluation(NON_COMPLIANT, [invalid], {"validation": validation_fields(findings)}, contract, None)
 
 
@@ -225,7 +225,7 @@ def _readiness_conditions(readiness: Assessment | None) -> tuple[Condition, ...]
     if readiness is None:
         return ()
     if readiness.is_passing:
-        told = f"Readiness score {readiness.score} meets minScore {readiness.min_score}"
-        return (Condition(READINESS_SATISFIED, "True", readiness.reason, told),)
-    told = describe_gate(readiness)
-    return (Condition(READINESS_SATISFIED, "False", readiness.reason, told[0].upper() + told[1:]),)
+        message = f"Readiness score {readiness.score} meets minScore {readiness.min_score}"
+        return (Condition(READINESS_SATISFIED, "True", readiness.reason, message),)
+    message = describe_gate(readiness)
+    return (Condition(READINESS_SATISFIED, "False", readiness.reason, message[0].upper() + message[1:]),)

@@ -1,10 +1,10 @@
-"""Whether the image that runs is the one that a contract names. Pure."""
+"""Compares the running image with the image that a contract declares. Pure."""
 
 from __future__ import annotations
 
 
 def is_image(declared: str, running: str) -> bool:
-    """A declared image without tag and digest takes any; short names are Docker Hub's."""
+    """Return whether the images match; a declared image without tag and digest matches any tag of it."""
     if declared == running:
         return True
     wanted, found = _qualified(declared), _qualified(running)
@@ -22,7 +22,7 @@ def _qualified(ref: str) -> str:
 
 
 def _repository(ref: str) -> str:
-    """Without its digest, or else without its tag."""
+    """Return the reference without its digest, or else without its tag."""
     path, at, _ = ref.partition("@")
     if at:
         return path

@@ -1,4 +1,4 @@
-"""Whether the target is there: the Service, the workload and the ports of the interfaces. Pure."""
+"""Checks that the Service, the workload and the ports of the interfaces exist. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from homeostat.operators.contracts.engine.document.contract import Contract
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a contract is bound to. Without a Service only the workload is checked."""
+    """The Service and workload that a contract is bound to; without a Service only the workload is checked."""
 
     workload: str
     kind: str = DEPLOYMENT
@@ -25,7 +25,9 @@ class Ports(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def target_of(service: str, workload: tuple[str, str] | None) -> Target | None:
-    """`workload` is name and kind; without one it is a Deployment named like the Service. None: reference only."""
+    """Return the target; None for a reference-only Pacto. `workload` is name and kind; it defaults to a Deployment
+    with the name of the Service.
+    """
     if workload is not None:
         return Target(workload[0], workload[1] or DEPLOYMENT, service)
     return Target(service, DEPLOYMENT, service) if service else None
@@ -47,14 +49,14 @@ def compare_ports(contract: Contract, snapshot: Snapshot) -> Ports:
 def check_resources(contract: Contract, target: Target, snapshot: Snapshot) -> list[Verdict]:
     verdicts = []
     if target.service:
-        told = f'Service "{target.service}" {"exists" if snapshot.has_service else "does not exist"}'
-        verdicts.append(judge("ServiceExists", snapshot.has_service, told, reason="NotFound", good="Found"))
+        message = f'Service "{target.service}" {"exists" if snapshot.has_service else "does not exist"}'
+        verdicts.append(judge("ServiceExists", snapshot.has_service, message, reason="NotFound", good="Found"))
     has_workload = snapshot.workload is not None
-    told = f'{target.kind} "{target.workload}" {"exists" if has_workload else "does not exist"}'
-    verdicts.append(judge("WorkloadExists", has_workload, told, reason="NotFound", good="Found"))
+    message = f'{target.kind} "{target.workload}" {"exists" if has_workload else "does not exist"}'
+    verdicts.append(judge("WorkloadExists", has_workload, message, reason="NotFound", good="Found"))
     if target.service and snapshot.has_service:
         missing = compare_ports(contract, snapshot).missing
         listed = ", ".join(map(str, missing))
-        told = f'Service "{target.service}" lacks ports {listed}' if missing else "All ports of the interfaces exist"
-        verdicts.append(judge("PortsValid", not missing, told, reason="MissingPorts", good="AllPortsMatch"))
+        message = f'Service "{target.service}" lacks ports {listed}' if missing else "All ports of the interfaces exist"
+        verdicts.append(judge("PortsValid", not missing, message, reason="MissingPorts", good="AllPortsMatch"))
     return verdicts

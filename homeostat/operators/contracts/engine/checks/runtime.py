@@ -48,20 +48,20 @@ def _checks(contract: Contract, runtime: Runtime, workload: Workload) -> Iterato
 
 def check_workload_type(runtime: Runtime, workload: Workload) -> Verdict:
     kinds = _KINDS.get(runtime.workload, ())
-    told = f"The contract declares {runtime.workload} ({' or '.join(kinds)}); the workload is a {workload.kind}"
-    return judge("WorkloadTypeMatch", workload.kind in kinds, told)
+    message = f"The contract declares {runtime.workload} ({' or '.join(kinds)}); the workload is a {workload.kind}"
+    return judge("WorkloadTypeMatch", workload.kind in kinds, message)
 
 
 def check_state(state: State, workload: Workload) -> Verdict:
-    """Scope and criticality do not count, and an emptyDir never does."""
+    """Compare storage with the declared state; scope, criticality and emptyDir volumes are not compared."""
     check = "StateModelMatch"
     is_persistent = state.persistence.durability == "persistent"
     if state.type == "stateful" and workload.kind != STATEFUL_SET:
-        told = f"The contract declares stateful, which needs a StatefulSet; the workload is a {workload.kind}"
-        return judge(check, False, told)
+        message = f"The contract declares stateful, which needs a StatefulSet; the workload is a {workload.kind}"
+        return judge(check, False, message)
     if state.type in ("stateful", "hybrid") and is_persistent and not workload.has_claim:
-        told = f"The contract declares {state.type} with persistent data; no PersistentVolumeClaim is mounted"
-        return judge(check, False, told, reason="Missing")
+        message = f"The contract declares {state.type} with persistent data; no PersistentVolumeClaim is mounted"
+        return judge(check, False, message, reason="Missing")
     if state.type == "stateless" and workload.has_claim:
         return judge(check, False, "The contract declares stateless; a PersistentVolumeClaim is mounted")
     return judge(check, True, f"The workload is as {state.type} as the contract declares")
@@ -70,19 +70,19 @@ def check_state(state: State, workload: Workload) -> Verdict:
 def check_strategy(declared: str, workload: Workload) -> Verdict:
     actual = workload.deployment_strategy or workload.pod_management_policy
     if not actual:
-        told = f"A {workload.kind} has no upgrade strategy; nothing is compared"
-        return judge("UpgradeStrategyMatch", True, told, good="Skipped")
+        message = f"A {workload.kind} has no upgrade strategy; nothing is compared"
+        return judge("UpgradeStrategyMatch", True, message, good="Skipped")
     wanted = _STRATEGIES.get(declared, "")
-    told = f"The contract declares {declared} ({wanted}); the workload has {actual}"
-    return judge("UpgradeStrategyMatch", actual == wanted, told)
+    message = f"The contract declares {declared} ({wanted}); the workload has {actual}"
+    return judge("UpgradeStrategyMatch", actual == wanted, message)
 
 
 def check_image(declared: str, workload: Workload) -> Verdict:
     if not workload.images:
         return judge("ImageMatch", False, f'The contract declares "{declared}"; no container runs', reason="Missing")
     actual = workload.images[0]
-    told = f'The contract declares "{declared}"; the first container runs "{actual}"'
-    return judge("ImageMatch", is_image(declared, actual), told)
+    message = f'The contract declares "{declared}"; the first container runs "{actual}"'
+    return judge("ImageMatch", is_image(declared, actual), message)
 
 
 def _check_seconds(check: str, field: str, declared: int, actual: int | None) -> Verdict:

@@ -1,7 +1,7 @@
 """The metrics of one bound contract, as samples. Pure.
 
 Series labelled by service exist only for a contract that was loaded; those of readiness only for one that declares it.
-What a call does not return any more is to be deleted.
+The caller deletes series that are no longer returned.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 def samples(evaluation: Evaluation, *, name: str, namespace: str) -> list[Sample]:
-    """`name` is that of the object."""
+    """Return all samples; `name` is the name of the Pacto object."""
     own = {"name": name, "namespace": namespace}
     found = [Sample(CONTRACT_STATUS, {**own, "status": each}, float(each == evaluation.status)) for each in STATUSES]
     if evaluation.contract is not None:

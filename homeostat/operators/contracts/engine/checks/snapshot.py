@@ -1,7 +1,7 @@
-"""What was observed of a target: facts read from a Service and a workload, nothing judged. Pure.
+"""The observed facts of a target, read from a Service and a workload. Pure.
 
-Objects may come from a cluster or from manifests. A cluster has filled in the defaults of the API; for manifests
-`with_defaults` fills in those that checks look at.
+Objects come from a cluster or from manifests. The API server fills in defaults; for manifests, `with_defaults` fills in
+the defaults that the checks use.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 def observe(
     service: JsonObject | None, workload: JsonObject | None, *, kind: str, with_defaults: bool = False
 ) -> Snapshot:
-    """`kind` is the kind that was asked for; one that is not known is read as a Deployment."""
+    """Read the facts; `kind` is the requested kind, and an unknown kind is read as a Deployment."""
     return Snapshot(
         service_ports=None if service is None else service_ports(service),
         workload=None if workload is None else read_workload(workload, kind, with_defaults=with_defaults),
@@ -86,7 +86,7 @@ def read_workload(workload: JsonObject, kind: str, *, with_defaults: bool = Fals
 
 
 def _probe_delay(container: JsonObject) -> int | None:
-    """A delay that is not set is 0; a startup probe does not count."""
+    """Return the delay of the readiness or liveness probe; an unset delay is 0. Startup probes are ignored."""
     for name in ("readinessProbe", "livenessProbe"):
         probe = container.get(name)
         if isinstance(probe, dict):

@@ -1,7 +1,7 @@
-"""The verdict of one check, and the status that many verdicts add up to. Pure.
+"""The verdict of a check, and the contract status that results from all verdicts. Pure.
 
-An error that failed makes a contract NonCompliant, a warning that failed makes it Warning. A verdict that is not known
-yet lowers nothing.
+A failed check of severity error makes a contract NonCompliant, a failed check of severity warning makes it Warning. A
+verdict that is Unknown does not lower the status.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def judge(check: str, holds: bool, message: str, *, reason: str = "", good: str = "Match") -> Verdict:
-    """True with the reason `good`, or False with `reason`, which is Mismatch where none is given."""
+    """Return True with the reason `good`, or False with `reason`, which defaults to Mismatch."""
     return Verdict(check, "True", good, message) if holds else Verdict(check, "False", reason or "Mismatch", message)
 
 

@@ -1,6 +1,6 @@
 """A change between two contracts, and the table that classifies it. Pure.
 
-What the table does not list is POTENTIAL_BREAKING.
+Changes that the table does not list are POTENTIAL_BREAKING.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def worst(classifications: Iterable[Classification]) -> Classification:
 
 
 def make_change(path: str, kind: Kind, old: Json = None, new: Json = None) -> Change:
-    """A change of a field of the contract, classified by the table."""
+    """Make a change of a contract field, classified by the table."""
     return Change(
         path=path,
         type=kind,
@@ -48,7 +48,7 @@ def make_change(path: str, kind: Kind, old: Json = None, new: Json = None) -> Ch
 
 
 def classify(path: str, kind: Kind) -> Classification:
-    """Keys in brackets do not count: `readiness.checks[a]` is `readiness.checks`."""
+    """Look a change up in the table; keys in brackets are ignored (`readiness.checks[a]` is `readiness.checks`)."""
     letters = _TABLE.get(path) or _TABLE.get(_without_keys("", path), "PPP")
     letter = letters[("added", "modified", "removed").index(kind)]
     return {"N": NON_BREAKING, "P": POTENTIAL_BREAKING, "B": BREAKING}[letter]  # type: ignore[return-value]

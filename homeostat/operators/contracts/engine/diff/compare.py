@@ -1,4 +1,4 @@
-"""Two bundles compared as a whole: contract, the dependencies that both have, graphs and SBOMs. Pure."""
+"""Compares two bundles: their contracts, the dependencies that both have, their graphs and SBOMs. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Difference(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel
 
 
 class Side(msgspec.Struct, frozen=True):
-    """One of the two: its bundle, its resolved graph and the bundles that the graph was resolved from."""
+    """One side of a comparison: the bundle, its resolved graph and the bundles of its dependencies."""
 
     path: str
     bundle: Bundle
@@ -49,7 +49,7 @@ class Side(msgspec.Struct, frozen=True):
 
 
 def diff_contracts(old: Bundle, new: Bundle) -> list[Change]:
-    """The contract and the files that it names; nothing of its dependencies."""
+    """Compare two contracts and the files that they name, without their dependencies."""
     return list(_changes(old, new))
 
 
@@ -102,7 +102,7 @@ def _shared_dependencies(old: Side, new: Side) -> dict[str, tuple[Bundle, Bundle
 
 
 def _dependencies(side: Side) -> dict[str, Bundle]:
-    """By the name of the service; the first one found stands for it."""
+    """Return the bundles of dependencies by service name; the first one found wins."""
     found: dict[str, Bundle] = {}
     for edge, node in side.graph.root.walk():
         bundle = side.fetched.get(edge.ref)

@@ -1,7 +1,7 @@
-"""Two JSON values compared part by part: schemas of configurations and policies, and values. Pure.
+"""Compares JSON values: schemas of configurations and policies, and configuration values. Pure.
 
-Lists of texts are sets, other lists are compared by place. In a schema, whatever happens at or in a `required` list is
-BREAKING, everything else POTENTIAL_BREAKING.
+Lists of strings are compared as sets, other lists by index. In a schema, a change of a `required` list is BREAKING, and
+every other change is POTENTIAL_BREAKING.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Classify = Callable[[str], Classification]
 
 
 def diff_schema_files(old: tuple[Files, str], new: tuple[Files, str]) -> list[Change]:
-    """None where either file is missing or is not JSON: validation reports that."""
+    """Compare two schema files; a file that is missing or not JSON has no differences: validation reports it."""
     (old_files, old_name), (new_files, new_name) = old, new
     if old_name not in old_files or new_name not in new_files:
         return []
@@ -36,12 +36,12 @@ def diff_schema_files(old: tuple[Files, str], new: tuple[Files, str]) -> list[Ch
 
 
 def diff_values(path: str, old: JsonObject | None, new: JsonObject | None) -> list[Change]:
-    """The values that a provider chose, which no consumer relies on."""
+    """Compare configuration values, which consumers do not rely on."""
     return list(_diff(path, old or {}, new or {}, lambda _: NON_BREAKING))
 
 
 def is_same(old: Json, new: Json) -> bool:
-    """As JSON has it: 1 and 1.0 are the same, 1 and true are not."""
+    """Return whether two JSON values are equal: 1 equals 1.0, and 1 does not equal true."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(is_same(item, new[key]) for key, item in old.items())
     if isinstance(old, list) and isinstance(new, list):

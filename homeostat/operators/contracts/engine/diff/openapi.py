@@ -1,7 +1,7 @@
-"""Two OpenAPI documents compared: paths, methods, parameters, request bodies and responses. Pure.
+"""Compares OpenAPI documents: paths, methods, parameters, request bodies and responses. Pure.
 
-References are compared as text, parameters of a path as a whole are not compared. Status codes are texts, however they
-are written. A file that cannot be read has no differences here: validation reports it.
+References are compared as text, and parameters of path items are not compared. Status codes are strings, also if they
+are written as numbers. An unreadable file has no differences, because validation reports it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def diff_openapi_files(old: tuple[Files, str], new: tuple[Files, str]) -> list[C
 
 
 def read_paths(files: Files, name: str) -> JsonObject | None:
-    """The path items of a document by path; None if it cannot be read."""
+    """Return path items by path; None if the document cannot be read."""
     value = read_specification(files, name)
     if not isinstance(value, dict):
         return None
@@ -37,7 +37,7 @@ def read_paths(files: Files, name: str) -> JsonObject | None:
 
 
 def read_specification(files: Files, name: str) -> Json:
-    """An interface file as data, from YAML or JSON; None if it is neither, or missing."""
+    """Read an interface file from YAML or JSON; None if it is missing or unreadable."""
     data = files.get(name)
     if data is None:
         return None
@@ -85,16 +85,16 @@ def _diff_operation(place: str, name: str, old: JsonObject, new: JsonObject) -> 
         shown = f"{name} {_text(parameter.get('in'))} param '{_text(parameter.get('name'))}'"
         yield from _diff_part(f"{place}.parameters[{key}]", "openapi.parameters", (shown, shown), before, after)
     before, after = old.get("requestBody", UNSET), new.get("requestBody", UNSET)
-    told = (f"{name} request body", name)
-    yield from _diff_part(f"{place}.request-body", "openapi.request-body", told, before, after)
+    labels = (f"{name} request body", name)
+    yield from _diff_part(f"{place}.request-body", "openapi.request-body", labels, before, after)
     for code, (before, after) in _pairs(_map(old.get("responses")), _map(new.get("responses"))):
-        told = (f"{name} response {code}", f"{name} {code}")
-        yield from _diff_part(f"{place}.responses[{code}]", "openapi.responses", told, before, after)
+        labels = (f"{name} response {code}", f"{name} {code}")
+        yield from _diff_part(f"{place}.responses[{code}]", "openapi.responses", labels, before, after)
 
 
-def _diff_part(place: str, rule: str, told: tuple[str, str], old: Json, new: Json) -> Iterator[Change]:
-    """`told` is the subject of the reason, and what stands for a part that was added or removed."""
-    reason, shown = told
+def _diff_part(place: str, rule: str, labels: tuple[str, str], old: Json, new: Json) -> Iterator[Change]:
+    """Compare one part; `labels` are the subject of the reason and the value shown for an added or removed part."""
+    reason, shown = labels
     if old is UNSET and new is UNSET:
         return
     if new is UNSET:
@@ -119,7 +119,7 @@ def _parameters(operation: JsonObject) -> JsonObject:
 
 
 def summarize(old: Json, new: Json) -> tuple[str, str]:
-    """What differs, as dotted keys and values, of the one and of the other."""
+    """Return the differing keys and values of both sides, with dotted keys."""
     before, after = dict(_flat(old, "")), dict(_flat(new, ""))
     keys = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
     return (

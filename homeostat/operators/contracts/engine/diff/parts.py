@@ -1,4 +1,4 @@
-"""The named parts of a contract compared by name: interfaces, configurations, policies and dependencies. Pure."""
+"""Compares the named parts of contracts: interfaces, configurations, policies and dependencies. Pure."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _diff_interface(before: Interface, after: Interface, old: Bundle, new: Bundl
         yield make_change("interfaces.type", "modified", f"{name}: {before.type}", f"{name}: {after.type}")
     yield from diff_number("interfaces.port", before.port, after.port)
     if before.visibility != after.visibility:
-        told = (f"{name}: {before.visibility}", f"{name}: {after.visibility}")
-        yield make_change("interfaces.visibility", "modified", *told)
+        values = (f"{name}: {before.visibility}", f"{name}: {after.visibility}")
+        yield make_change("interfaces.visibility", "modified", *values)
     has_both = bool(before.contract and after.contract)
     if before.contract != after.contract:
         lead = f"{name}: " if has_both else ""
@@ -70,30 +70,30 @@ def diff_policies(old: Bundle, new: Bundle) -> Iterator[Change]:
 def _diff_sources(
     field: str, before: list[_Source], after: list[_Source], old: Bundle, new: Bundle
 ) -> Iterator[Change]:
-    held, wanted = {each.name: each for each in before}, {each.name: each for each in after}
-    for name in sorted(held.keys() | wanted.keys()):
-        if name not in wanted:
-            yield make_change(field, "removed", str(held[name]))
-        elif name not in held:
-            yield make_change(field, "added", new=str(wanted[name]))
+    previous, current = {each.name: each for each in before}, {each.name: each for each in after}
+    for name in sorted(previous.keys() | current.keys()):
+        if name not in current:
+            yield make_change(field, "removed", str(previous[name]))
+        elif name not in previous:
+            yield make_change(field, "added", new=str(current[name]))
         else:
-            yield from _diff_source(field, held[name], wanted[name], old, new)
+            yield from _diff_source(field, previous[name], current[name], old, new)
 
 
-def _diff_source(field: str, held: _Source, wanted: _Source, old: Bundle, new: Bundle) -> Iterator[Change]:
-    name = held.name
-    if held.schema != wanted.schema:
-        yield make_change(f"{field}.schema", "modified", f"{name}: {held.schema}", f"{name}: {wanted.schema}")
-    if held.ref != wanted.ref:
-        kind = text_kind(held.ref, wanted.ref)
-        yield make_change(f"{field}.ref", kind, f"{name}: {held.ref}", f"{name}: {wanted.ref}")
-    if held.schema and wanted.schema:
-        yield from diff_schema_files((old.files, held.schema), (new.files, wanted.schema))
-    yield from diff_values(f"{field}[{name}].values", held.values, wanted.values)
+def _diff_source(field: str, previous: _Source, current: _Source, old: Bundle, new: Bundle) -> Iterator[Change]:
+    name = previous.name
+    if previous.schema != current.schema:
+        yield make_change(f"{field}.schema", "modified", f"{name}: {previous.schema}", f"{name}: {current.schema}")
+    if previous.ref != current.ref:
+        kind = text_kind(previous.ref, current.ref)
+        yield make_change(f"{field}.ref", kind, f"{name}: {previous.ref}", f"{name}: {current.ref}")
+    if previous.schema and current.schema:
+        yield from diff_schema_files((old.files, previous.schema), (new.files, current.schema))
+    yield from diff_values(f"{field}[{name}].values", previous.values, current.values)
 
 
 def _diff_provided_policy(old: Bundle, new: Bundle) -> Iterator[Change]:
-    """A bundle that names no policies may be one for others: its policy file is then its contract."""
+    """Compare the policy file of bundles that declare no policies: such a bundle provides a policy to others."""
     had, has = POLICY_FILE in old.files, POLICY_FILE in new.files
     if had and has:
         yield from diff_schema_files((old.files, POLICY_FILE), (new.files, POLICY_FILE))
@@ -112,11 +112,11 @@ def diff_dependencies(old: Contract, new: Contract) -> Iterator[Change]:
         elif name not in before:
             yield make_change("dependencies", "added", new=name)
         else:
-            held, wanted = before[name], after[name]
+            previous, current = before[name], after[name]
             for field, was, now in (
-                ("ref", held.ref, wanted.ref),
-                ("compatibility", held.compatibility, wanted.compatibility),
-                ("required", _required(held.required), _required(wanted.required)),
+                ("ref", previous.ref, current.ref),
+                ("compatibility", previous.compatibility, current.compatibility),
+                ("required", _required(previous.required), _required(current.required)),
             ):
                 if was != now:
                     yield make_change(f"dependencies.{field}", "modified", f"{name}: {was}", f"{name}: {now}")

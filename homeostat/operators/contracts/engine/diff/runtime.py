@@ -1,4 +1,4 @@
-"""The runtime section compared; a section that is missing has empty fields. Pure."""
+"""Compares the runtime sections; a missing section has empty fields. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from homeostat.operators.contracts.engine.document.contract import Health, Lifec
 
 def diff_runtime(old: Runtime | None, new: Runtime | None) -> Iterator[Change]:
     before, after = old or Runtime(), new or Runtime()
-    for path, held, wanted in (
+    for path, previous, current in (
         ("workload", before.workload, after.workload),
         ("state.type", before.state.type, after.state.type),
         ("state.persistence.scope", before.state.persistence.scope, after.state.persistence.scope),
         ("state.persistence.durability", before.state.persistence.durability, after.state.persistence.durability),
         ("state.dataCriticality", before.state.data_criticality, after.state.data_criticality),
     ):
-        if held != wanted:
-            yield make_change(f"runtime.{path}", "modified", held, wanted)
+        if previous != current:
+            yield make_change(f"runtime.{path}", "modified", previous, current)
     yield from _diff_lifecycle(before.lifecycle or Lifecycle(), after.lifecycle or Lifecycle())
     yield from _diff_endpoint("runtime.health", before.health or Health(), after.health or Health())
     yield from _diff_endpoint("runtime.metrics", before.metrics or Metrics(), after.metrics or Metrics())

@@ -1,6 +1,6 @@
-"""The bill of materials of two bundles compared: informational, never classified. Pure.
+"""Compares the software bills of materials of two bundles; changes are informational and not classified. Pure.
 
-It is the first file of `sbom/` that is SPDX 2.3 (`*.spdx.json`) or CycloneDX 1.5 (`*.cdx.json`).
+The SBOM is the first file of `sbom/` in SPDX 2.3 (`*.spdx.json`) or CycloneDX 1.5 (`*.cdx.json`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SbomDifference(msgspec.Struct, kw_only=True, omit_defaults=True, rename="c
 
 
 def read_sbom(files: Files) -> Sbom | None:
-    """None for a bundle without one, and for one that cannot be read."""
+    """Return the SBOM; None if there is none or it cannot be read."""
     for path in sorted(files):
         name = path.removeprefix(_DIRECTORY)
         found = next((each for ending, each in _FORMATS.items() if name.endswith(ending)), None)
@@ -100,7 +100,7 @@ def _spdx(value: Json) -> list[Package]:
 
 
 def _supplier(text: str) -> str:
-    """Without `Organization: ` or `Person: `."""
+    """Return the supplier without `Organization: ` or `Person: `."""
     kind, colon, name = text.partition(": ")
     return name if colon else kind
 

@@ -1,4 +1,4 @@
-"""The service itself compared: identity, owner, image, chart, scaling and readiness. Pure."""
+"""Compares the service: identity, owner, image, chart, scaling and readiness. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def diff_text(path: str, old: str, new: str) -> Iterator[Change]:
 
 
 def diff_number(path: str, old: float | None, new: float | None) -> Iterator[Change]:
-    """Absent is not zero, but is shown as zero."""
+    """Compare optional numbers; an absent number differs from zero but is shown as zero."""
     if old != new:
         yield make_change(path, presence_kind(old, new), old or 0, new or 0)
 
@@ -57,10 +57,10 @@ def _diff_owner(old: Owner, new: Owner) -> Iterator[Change]:
     before = {f"{each.type}:{each.value}": each for each in old.contacts}
     after = {f"{each.type}:{each.value}": each for each in new.contacts}
     for key in sorted(before.keys() | after.keys()):
-        held, wanted = before.get(key), after.get(key)
-        if held is None or wanted is None or held.purpose != wanted.purpose:
+        previous, current = before.get(key), after.get(key)
+        if previous is None or current is None or previous.purpose != current.purpose:
             path = f"service.owner.contacts[{key}]"
-            yield make_change(path, presence_kind(held, wanted), _contact(held), _contact(wanted))
+            yield make_change(path, presence_kind(previous, current), _contact(previous), _contact(current))
 
 
 def _contact(contact: Contact | None) -> str | None:
@@ -100,21 +100,21 @@ def _scaling(scaling: Scaling | None) -> str | None:
 
 
 def diff_readiness(old: Readiness | None, new: Readiness | None) -> Iterator[Change]:
-    """The history is not compared: it grows with every release."""
+    """Compare readiness sections, without their history, which grows with every release."""
     if old is None or new is None:
         if old is not new:
-            told = [None if each is None else "readiness" for each in (old, new)]
-            yield make_change("readiness", presence_kind(old, new), *told)
+            values = [None if each is None else "readiness" for each in (old, new)]
+            yield make_change("readiness", presence_kind(old, new), *values)
         return
     yield from diff_number("readiness.minScore", old.min_score, new.min_score)
     yield from diff_text("readiness.expires", old.expires, new.expires)
     yield from diff_number("readiness.partialCredit", old.partial_credit, new.partial_credit)
     before, after = {each.id: each for each in old.checks}, {each.id: each for each in new.checks}
     for name in sorted(before.keys() | after.keys()):
-        held, wanted = before.get(name), after.get(name)
-        if held != wanted:
+        previous, current = before.get(name), after.get(name)
+        if previous != current:
             path = f"readiness.checks[{name}]"
-            yield make_change(path, presence_kind(held, wanted), _check(held), _check(wanted))
+            yield make_change(path, presence_kind(previous, current), _check(previous), _check(current))
 
 
 def _check(check: Check | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Overrides of configuration values, as an object of the cluster gives them: texts by key, by configuration. Pure."""
+"""Overrides of configuration values, as `spec.overrides` of a Pacto declares them. Pure."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.engine.document.contract import Configuration, Contract
 
 Values = Mapping[str, Mapping[str, str]]
-"""Key and text, by the name of the configuration."""
+"""Values by key, by the name of the configuration."""
 
 
 class UnknownConfigurationError(ValueError):
-    """An override of a configuration that the contract does not have."""
+    """The override names a configuration that the contract does not declare."""
 
 
 def override_configurations(contract: Contract, overrides: Values) -> Contract:
-    """The contract with the values merged in key by key; the contract itself is not changed."""
+    """Return a copy of the contract with the values merged key by key."""
     names = [each.name for each in contract.configurations]
     for name in overrides:
         if name not in names:
-            told = ", ".join(names) or "none"
-            raise UnknownConfigurationError(f'the contract has no configuration "{name}"; it has: {told}')
+            known = ", ".join(names) or "none"
+            raise UnknownConfigurationError(f'the contract has no configuration "{name}"; it has: {known}')
     changed = tuple(_override(each, overrides.get(each.name)) for each in contract.configurations)
     return msgspec.structs.replace(contract, configurations=changed)
 
 
 def override_document(raw: JsonObject, contract: Contract) -> JsonObject:
-    """The raw document with the values of a contract's configurations, for those who judge the document."""
-    held = raw.get("configurations")
-    if not isinstance(held, list):
+    """Return a copy of the raw document with the configuration values of the contract, for policies."""
+    declared = raw.get("configurations")
+    if not isinstance(declared, list):
         return raw
     values = [each.values for each in contract.configurations]
-    changed = [each if new is None else {**each, "values": new} for each, new in zip(held, values, strict=True)]
+    changed = [each if new is None else {**each, "values": new} for each, new in zip(declared, values, strict=True)]
     return {**raw, "configurations": changed}
 
 

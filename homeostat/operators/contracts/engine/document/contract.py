@@ -1,7 +1,7 @@
 """A contract as a typed value, for every version of the format. Pure.
 
-A field that the document leaves out has the empty value of its type, or None where absent and zero differ. What is
-allowed together is for the schema and the rules: a `Contract` may hold anything that the parser lets through.
+An omitted field has the empty value of its type, or None where absent and zero differ. A `Contract` may be invalid: the
+schema and the rules check it.
 """
 
 from __future__ import annotations

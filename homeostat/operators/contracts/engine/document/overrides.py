@@ -23,11 +23,11 @@ _BOOLEANS: Final[dict[str, Json]] = {
 
 
 class OverrideError(ValueError):
-    """A setting or a values file that cannot be applied."""
+    """A setting or a values file cannot be applied."""
 
 
 def apply_overrides(base: JsonObject, values: Sequence[tuple[str, bytes]], settings: Iterable[str]) -> JsonObject:
-    """`base` is changed. `values` are files by name, the later win; `settings` such as `a[0].b=1` win over both."""
+    """Change `base`: later values files override earlier ones, and settings such as `a[0].b=1` override both."""
     merged = base
     for name, data in values:
         merged = _merge(merged, _read_values(name, data))
@@ -51,8 +51,8 @@ def _read_values(name: str, data: bytes) -> JsonObject:
 
 def _merge(base: JsonObject, other: JsonObject) -> JsonObject:
     for key, value in other.items():
-        held = base.get(key)
-        base[key] = _merge(held, value) if isinstance(held, dict) and isinstance(value, dict) else value
+        current = base.get(key)
+        base[key] = _merge(current, value) if isinstance(current, dict) and isinstance(value, dict) else value
     return base
 
 
@@ -94,7 +94,7 @@ def _steps(path: str) -> list[str | int]:
 
 
 def guess(text: str) -> Json:
-    """A number, a boolean or the text: `1.0` is a number, `1.0.0` is a text."""
+    """Return a number, a boolean or the text itself: `1.0` is a number, `1.0.0` is a text."""
     if _is_integer(text):
         return int(text)
     if _is_float(text):

@@ -1,7 +1,7 @@
-"""A contract from the bytes of its file: strict about keys and kinds of values, lenient about scalars. Pure.
+"""Parses a contract: strictly for keys and kinds of values, leniently for scalars. Pure.
 
-An unknown key, a duplicate key and a text where a number belongs are errors here. A number where a text belongs is let
-through: the schema names it with its path. The model says which keys there are; a null leaves a field empty.
+An unknown key, a duplicate key and a string in place of a number are errors. A number in place of a string is accepted
+here, and the schema reports it with its path. The model defines the known keys; a null leaves a field empty.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SWITCH_WORDS: Final = frozenset(
 
 
 class ParseError(ValueError):
-    """The file holds no contract. `path` names a required field that is missing, and is empty for anything else."""
+    """The file does not contain a contract. `path` names a missing required field, and is empty for other errors."""
 
     def __init__(self, problem: str, *, path: str = "", line: int = 0) -> None:
         super().__init__(f"{path}: {problem}" if path else problem)
@@ -34,7 +34,7 @@ class ParseError(ValueError):
 class Parsed(msgspec.Struct, frozen=True):
     contract: Contract
     document: Document
-    """The raw document, which schemas and policies judge."""
+    """The raw document, which schemas and policies validate."""
 
     @property
     def raw(self) -> JsonObject:
@@ -43,12 +43,12 @@ class Parsed(msgspec.Struct, frozen=True):
 
 
 def parse_contract(data: bytes) -> Parsed:
-    """`ParseError` unless the data is a contract of some version; whether it is a valid one, the layers say."""
+    """Parse a contract of any version; raises `ParseError`. Validation is separate."""
     return parse_document(read_contract(data))
 
 
 def read_contract(data: bytes) -> Document:
-    """The raw document, for those who change it before it is parsed."""
+    """Read the raw document, for callers that change it before parsing."""
     try:
         document = read_document(data, limit=MAX_CONTRACT_BYTES)
     except YamlError as error:
@@ -80,7 +80,7 @@ Decode = Callable[["_Decoder", Json, Json, "str | int | None"], Any]
 
 
 class _Decoder:
-    """Decodes one document; `problems` are in the order of the text."""
+    """Decodes one document and collects `problems` in the order of the text."""
 
     def __init__(self, document: Document, version: str) -> None:
         self.problems: list[str] = []
@@ -168,7 +168,7 @@ def _kind(value: Json) -> str:
 
 @cache
 def _fields(cls: type[msgspec.Struct]) -> dict[str, tuple[str, Decode]]:
-    """Attribute and decoder by the name in the document."""
+    """Return attribute and decoder by the name in the document."""
     info = msgspec.inspect.type_info(cls)
     assert isinstance(info, msgspec.inspect.StructType)
     return {each.encode_name: (each.name, _decode_as(cls, each.name, each.type)) for each in info.fields}

@@ -1,7 +1,7 @@
 """The first YAML document of a file as JSON data, with the line of every value. Pure.
 
-A duplicate key is an error, anchors and merge keys are followed, later documents are not read. Input is bounded in
-bytes, in depth, in lists and maps, and in what aliases may expand to. Every defect is a `YamlError`.
+Duplicate keys are errors, anchors and merge keys are resolved, and later documents are not read. Bytes, depth, the
+number of lists and maps, and the expansion of aliases are limited. Every error is a `YamlError`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_ALIASED_NODES: Final = 100_000
 
 
 class YamlError(ValueError):
-    """The text is not YAML, or not YAML that has a JSON form; `line` counts from 1, 0 if no line is known."""
+    """The text is not YAML, or has no JSON form. `line` counts from 1, and is 0 if unknown."""
 
     def __init__(self, problem: str, *, line: int = 0) -> None:
         super().__init__(f"line {line}: {problem}" if line else problem)
@@ -39,14 +39,14 @@ class YamlError(ValueError):
 
 
 class Document:
-    """A value, and of each key or item below it: the line, and a point in time as it was written."""
+    """A value with the line of each key and item, and with timestamps as they were written."""
 
     __slots__ = ("_lines", "_merged", "_times", "value")
 
     def __init__(self) -> None:
         self.value: Json = None
         self._merged: list[Json] = []
-        """Kept alive, because the tables name containers by identity."""
+        """Keeps merged maps alive, because the tables identify containers by `id`."""
         self._lines: dict[tuple[int, Hashable], int] = {}
         self._times: dict[tuple[int, Hashable], str] = {}
 
@@ -56,7 +56,7 @@ class Document:
             self._times[id(container), key] = written
 
     def copy(self, source: Json, target: Json, key: Hashable, to: Hashable) -> None:
-        """What is known of an item, for its copy in another container."""
+        """Copy line and timestamp of an item to its copy in another container."""
         self._merged.append(source)
         self.add(target, to, self._lines.get((id(source), key), 0), self._times.get((id(source), key)))
 
@@ -64,11 +64,11 @@ class Document:
         return self._lines.get((id(container), key), 0)
 
     def written(self, container: Json, key: Hashable) -> str | None:
-        """The text of an unquoted point in time, which `value` holds in RFC 3339."""
+        """Return the text of an unquoted timestamp, which `value` holds in RFC 3339."""
         return self._times.get((id(container), key))
 
     def as_written(self) -> Json:
-        """A copy of the value in which points in time are the texts that the file has."""
+        """Return a copy of the value with timestamps as they were written."""
         return self._as_written(self.value)
 
     def _as_written(self, value: Json) -> Json:
@@ -79,7 +79,7 @@ class Document:
         return value
 
     def line_at(self, path: str) -> int:
-        """The line of a finding's path (`interfaces[0].port` or `interfaces.0.port`), or as near as there is one."""
+        """Return the line of a path (`interfaces[0].port` or `interfaces.0.port`), or of its nearest parent."""
         line, value = 1, self.value
         for name in path.replace("[", ".").replace("]", "").split("."):
             key: Hashable = int(name) if isinstance(value, list) and name.isdigit() else name
@@ -91,7 +91,7 @@ class Document:
 
 
 def read_document(data: bytes, *, limit: int = MAX_BYTES) -> Document | None:
-    """The first document; None for a file without one."""
+    """Read the first document; None if the file has none."""
     if len(data) > limit:
         raise YamlError(f"the file is {len(data)} bytes long, more than {limit}")
     parser = CParser(data)
@@ -109,7 +109,7 @@ def read_document(data: bytes, *, limit: int = MAX_BYTES) -> Document | None:
 
 
 def read_value(data: bytes, *, limit: int = MAX_BYTES) -> Json:
-    """The value of the first document; null for a file without one."""
+    """Return the value of the first document; None if the file has none."""
     document = read_document(data, limit=limit)
     return None if document is None else document.value
 
@@ -121,7 +121,7 @@ def _malformed(error: yaml.YAMLError) -> YamlError:
 
 
 class _Open:
-    """A map or list that is being read; of a map also the key that waits for its value, and what it merges in."""
+    """A map or list that is being read; for a map also the pending key and the maps to merge."""
 
     __slots__ = ("anchor", "key", "key_line", "line", "merged", "merges", "value")
 
@@ -216,7 +216,7 @@ class _Builder:
             raise _refused(event, f"more than {MAX_CONTAINERS} lists and maps")
 
     def _close(self) -> Json:
-        """The map's own keys win, then the earlier of the merged maps."""
+        """Finish a map or list; a map's own keys override merged keys, and earlier merged maps override later ones."""
         done = self._stack.pop()
         for source in done.merged:
             for key, item in source.items():
@@ -251,7 +251,7 @@ class _Builder:
         return self._copy(value, event, len(self._stack)), written
 
     def _copy(self, value: Json, event: Any, depth: int) -> Json:
-        """A value of its own for each alias: nested aliases would make a small file take for ever otherwise."""
+        """Copy an aliased value and count its parts, so that nested aliases cannot expand without limit."""
         self._aliased += 1
         if self._aliased > MAX_ALIASED_NODES:
             raise _refused(event, f"aliases expand to more than {MAX_ALIASED_NODES} values")

@@ -1,7 +1,7 @@
-"""What a YAML scalar of a contract means: null, a boolean, a number, a point in time, or the text itself. Pure.
+"""Resolves YAML scalars of contracts to null, booleans, numbers, timestamps or strings. Pure.
 
-The dialect is go-yaml v3's: `yes` and `on` are texts, `0755`, `0o755` and `0x1ED` are numbers, an unquoted date is a
-point in time. It differs from kubectl's dialect (`objects/yaml/scalar.py`).
+The dialect is that of go-yaml v3: `yes` and `on` are strings; `0755`, `0o755` and `0x1ED` are numbers; an unquoted date
+is a timestamp. kubectl uses another dialect (`objects/yaml/scalar.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Scalar(NamedTuple):
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain scalar; `ValueError` for what has no JSON form."""
+    """Resolve a plain scalar; raises `ValueError` for a value without a JSON form."""
     if text in _WORDS:
         return Scalar(_WORDS[text])
     if text[0] not in "0123456789+-.":
@@ -51,7 +51,7 @@ def resolve(text: str) -> Scalar:
 
 
 def resolve_tagged(text: str, tag: str) -> Scalar:
-    """The value of a scalar with an explicit tag; `ValueError` if it does not fit the tag."""
+    """Resolve a scalar with an explicit tag; raises `ValueError` if it does not match the tag."""
     name = tag.removeprefix("tag:yaml.org,2002:")
     if name == "binary":
         return Scalar(_binary(text))
@@ -96,7 +96,7 @@ def _number(text: str) -> Json:
 def _rfc3339(
     year: str, month: str, day: str, hour: str | None, minute: str, second: str, fraction: str | None, zone: str | None
 ) -> str:
-    """Empty for a day or an hour that does not exist."""
+    """Return the timestamp in RFC 3339; empty for a day or an hour that does not exist."""
     try:
         time = datetime(
             int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=_zone(zone)

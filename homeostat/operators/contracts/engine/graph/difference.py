@@ -1,7 +1,7 @@
-"""What changed between two graphs of dependencies: added, removed, at another version. Pure.
+"""Compares two dependency graphs: services added, removed or at another version. Pure.
 
-The trees are compared level by level: a service that is no longer a direct dependency counts as removed there, also if
-it is still reached over another one. `changes` names each service once.
+The trees are compared level by level: a service that is no longer a direct dependency is removed at that level, even if
+it is still a transitive dependency. `changes` lists each service once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def compare_graphs(old: Graph, new: Graph) -> GraphDifference:
 
 
 def render_difference(difference: GraphDifference) -> str:
-    """Only what changed, and the way to it; empty for no change."""
+    """Render the changed nodes and their parents as a tree; empty if nothing changed."""
     if not difference.changes:
         return ""
     lines = [difference.root.name]
@@ -105,9 +105,9 @@ def _label(node: DiffNode) -> str:
     change = node.change
     if change is None:
         return node.name
-    told = {
+    labels = {
         "added": f"+{change.new_version}",
         "removed": f"-{change.old_version}",
         "version_changed": f"{change.old_version} → {change.new_version}",
     }
-    return f"{node.name:<14}{told[change.change_type]}"
+    return f"{node.name:<14}{labels[change.change_type]}"

@@ -1,8 +1,8 @@
-"""The graph of dependencies, from a root contract down. Pure.
+"""Resolves the dependency graph of a contract. Pure.
 
-Fetching bundles is for the caller: `resolve` says which references it lacks, the caller fetches them and asks again. A
-reference is fetched once; further edges to it are shared and repeat name and version. A reference that is already on
-the way from the root is a cycle, and one service at two versions is a conflict: both are told, neither is fatal.
+The caller fetches bundles: `resolve` returns the missing references, the caller fetches them and calls it again. Each
+reference is fetched once; further edges to it are shared and repeat only name and version. A reference that is its own
+ancestor is a cycle, and one service at two versions is a conflict; both are reported and neither is fatal.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Node(msgspec.Struct, kw_only=True, omit_defaults=True):
     dependencies: list[Edge] = msgspec.field(default_factory=list)
 
     def walk(self) -> Iterator[tuple[Edge, Node]]:
-        """Every edge below with a node of its own, parents first."""
+        """Iterate over all edges with a node that is not shared, parents first."""
         for edge in self.dependencies:
             if edge.node is not None and not edge.shared:
                 yield edge, edge.node
@@ -56,7 +56,7 @@ class Conflict(msgspec.Struct):
 class Graph(msgspec.Struct, omit_defaults=True):
     root: Node
     cycles: list[list[str]] = msgspec.field(default_factory=list)
-    """Each from the root's name over references to the one that repeats."""
+    """Each cycle starts with the root's name and ends with the repeated reference."""
     conflicts: list[Conflict] = msgspec.field(default_factory=list)
 
 
@@ -70,11 +70,11 @@ References = Literal["none", "with", "only"]
 class Resolution(msgspec.Struct, frozen=True):
     graph: Graph
     missing: tuple[Dependency, ...]
-    """To fetch before the graph is complete; `compatibility` chooses a version where the reference names none."""
+    """Dependencies to fetch before the graph is complete; `compatibility` selects the version if none is given."""
 
 
 def resolve(contract: Contract, fetched: Fetched, *, references: References = "none") -> Resolution:
-    """Edges of references (configurations and policies) are the root's only, and are not fetched."""
+    """Resolve the graph; reference edges (configurations and policies) exist only at the root and are not fetched."""
     walk = _Walk(fetched)
     root = Node(name=contract.service.name, version=contract.service.version)
     if references != "only":

@@ -1,4 +1,4 @@
-"""A graph of dependencies as a tree of text. Pure."""
+"""Renders a dependency graph as a text tree. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def render_graph(graph: Graph) -> str:
 
 
 def branches(is_last: bool) -> tuple[str, str]:
-    """What stands before a child, and before the children of that child."""
+    """Return the prefix of a child, and the prefix of its children."""
     return ("└─ ", "   ") if is_last else ("├─ ", "│  ")
 
 
 def short_ref(ref: str) -> str:
-    """The last step of a reference, its digest cut."""
+    """Return the last path segment of a reference, with a shortened digest."""
     name, at, digest = ref.rpartition("/")[2].partition("@sha256:")
     return f"{name}{at}{digest[:_SHOWN_DIGITS]}"
 

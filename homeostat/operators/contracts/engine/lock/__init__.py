@@ -1,1 +1,1 @@
-"""`pacto.lock`: what the references of a contract resolved to, written down and compared. Pure."""
+"""`pacto.lock`: records what the references of a contract resolve to, and detects drift. Pure."""

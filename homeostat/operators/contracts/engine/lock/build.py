@@ -1,7 +1,7 @@
-"""A lock from the closure of a contract: all dependencies, and all configurations and policies that it refers to. Pure.
+"""Builds a lock: all transitive dependencies, configurations and policies of a contract. Pure.
 
-Fetching bundles is for the caller: `build_lock` says what it lacks, the caller fetches that and asks again. Local
-dependencies are relative to the root at every depth; local references are relative to the bundle that names them.
+The caller fetches bundles: `build_lock` returns the missing places, the caller fetches them and calls it again. Local
+dependencies are relative to the root at every depth; local references are relative to the bundle that declares them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from homeostat.operators.contracts.engine.reference import is_oci, location
 
 
 class Place(msgspec.Struct, frozen=True):
-    """What to fetch: a directory if there is a path, else a reference of a registry. A constraint chooses the version
-    of a dependency; configurations and policies have none.
+    """A bundle to fetch: from a directory if `path` is set, else from a registry. The constraint selects the version of
+    a dependency; configurations and policies have none.
     """
 
     ref: str = ""
@@ -41,11 +41,13 @@ Fetched = Mapping[Place, Bundle | Unresolved]
 class Build(msgspec.Struct, frozen=True):
     lock: Lock | None
     missing: tuple[Place, ...] = ()
-    """To fetch before there is a lock."""
+    """Bundles to fetch before the lock is complete."""
 
 
 def build_lock(contract: Contract, fetched: Fetched, *, tool_version: str, is_local: bool = True) -> Build:
-    """`LockError` for a conflict and for what cannot be resolved. `is_local` False: the root came from a registry."""
+    """Build the lock; raises `LockError` for a conflict or an unresolved reference. `is_local` is False for a root
+    from a registry.
+    """
     known = {place.ref: found for place, found in fetched.items() if place.ref and (place.constraint or place.path)}
     resolution = resolve(contract, known)
     missing = [place_of(each.ref, each.compatibility) for each in resolution.missing]
@@ -63,12 +65,12 @@ def build_lock(contract: Contract, fetched: Fetched, *, tool_version: str, is_lo
 
 
 def place_of(ref: str, constraint: str = "") -> Place:
-    """Of a dependency."""
+    """Return the place of a dependency."""
     return Place(ref=ref, constraint=constraint) if is_oci(ref) else Place(ref=ref, path=normalized(location(ref)))
 
 
 def normalized(path: str) -> str:
-    """A path without `.` and without `..` behind a name."""
+    """Return the path with `.` and `..` resolved as far as possible."""
     steps: list[str] = []
     for step in path.split("/"):
         if step == ".." and steps and steps[-1] != "..":
@@ -120,7 +122,7 @@ def _dependencies(root: Node, known: Mapping[str, Bundle | Unresolved]) -> Itera
 
 
 class _References:
-    """The closure of configurations and policies, each declaration once."""
+    """Collects the transitive configurations and policies, each declaration once."""
 
     def __init__(self, fetched: Fetched) -> None:
         self.found: list[LockedReference] = []
@@ -130,7 +132,7 @@ class _References:
         self._walked: set[Place] = set()
 
     def walk(self, contract: Contract, base: str | None) -> None:
-        """`base` is the directory of the bundle relative to the root, None inside a registry's."""
+        """Follow all references; `base` is the bundle's directory relative to the root, None in a registry."""
         for each in contract.configurations:
             if each.ref:
                 self._follow(LockedReference(kind="config", name=each.name, source="oci", ref=each.ref), base)

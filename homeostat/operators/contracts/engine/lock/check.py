@@ -1,4 +1,4 @@
-"""A lock compared with what its references resolve to now, and how pins are kept. Pure."""
+"""Compares a lock with what its references resolve to now, and keeps pins. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import msgspec
 from homeostat.operators.contracts.engine.lock.lock import Lock, LockedDependency, LockedReference, LockError
 
 
-def check_lock(held: Lock, fresh: Lock) -> None:
-    """`LockError` at the first difference: an entry more or less, or one that resolves to something else."""
-    if len(held.dependencies) != len(fresh.dependencies):
+def check_lock(existing: Lock, fresh: Lock) -> None:
+    """Raise `LockError` at the first difference: an added or removed entry, or a different digest or content."""
+    if len(existing.dependencies) != len(fresh.dependencies):
         raise _stale("the dependencies have changed")
     for entry in fresh.dependencies:
-        known = held.dependency(entry.name)
+        known = existing.dependency(entry.name)
         if known is None:
             raise _stale(f"{entry.name} is a new dependency")
         _check_entry(entry.name, "dependency", known, entry)
-    if len(held.references) != len(fresh.references):
+    if len(existing.references) != len(fresh.references):
         raise _stale("the references have changed")
-    references = {_identity(each): each for each in held.references}
+    references = {_identity(each): each for each in existing.references}
     for reference in fresh.references:
         name = f"{reference.kind}/{reference.name}"
         found = references.get(_identity(reference))
@@ -29,30 +29,32 @@ def check_lock(held: Lock, fresh: Lock) -> None:
         _check_entry(name, "reference", found, reference)
 
 
-def keep_pins(held: Lock, fresh: Lock, update: Collection[str] = ()) -> Lock:
-    """`fresh`, with the pins of dependencies whose constraint is the same, except of those to update.
+def keep_pins(existing: Lock, fresh: Lock, update: Collection[str] = ()) -> Lock:
+    """Return `fresh` with the existing pins of dependencies whose constraint is unchanged, except those to update.
 
-    A local dependency that changed keeps its old hash, too: only an update accepts the change.
+    A changed local dependency keeps its old hash, too; only an update accepts the change.
     """
-    return msgspec.structs.replace(fresh, dependencies=tuple(_kept(held, each, update) for each in fresh.dependencies))
+    return msgspec.structs.replace(
+        fresh, dependencies=tuple(_kept(existing, each, update) for each in fresh.dependencies)
+    )
 
 
-def _kept(held: Lock, entry: LockedDependency, update: Collection[str]) -> LockedDependency:
-    known = held.dependency(entry.name)
+def _kept(existing: Lock, entry: LockedDependency, update: Collection[str]) -> LockedDependency:
+    known = existing.dependency(entry.name)
     if known is None or entry.name in update or known.constraint != entry.constraint:
         return entry
     return msgspec.structs.replace(entry, version=known.version, digest=known.digest, content_hash=known.content_hash)
 
 
 def _check_entry(
-    name: str, kind: str, held: LockedDependency | LockedReference, fresh: LockedDependency | LockedReference
+    name: str, kind: str, existing: LockedDependency | LockedReference, fresh: LockedDependency | LockedReference
 ) -> None:
     if fresh.source == "local":
-        if held.content_hash != fresh.content_hash:
+        if existing.content_hash != fresh.content_hash:
             problem = f"local {kind} {name} content changed since lock; run `lock --update` to accept it"
             raise LockError("LOCK_LOCAL_DRIFT", problem)
-    elif held.digest != fresh.digest:
-        problem = f"{name} locked at {held.digest} but resolves to {fresh.digest}; run `lock --update` to re-pin"
+    elif existing.digest != fresh.digest:
+        problem = f"{name} locked at {existing.digest} but resolves to {fresh.digest}; run `lock --update` to re-pin"
         raise LockError("LOCK_DIGEST_MISMATCH", problem)
 
 

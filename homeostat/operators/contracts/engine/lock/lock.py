@@ -1,4 +1,4 @@
-"""The lock file: its model, how it is read and how it is written. Pure.
+"""The lock file: model, reader and printer. Pure.
 
 Entries are sorted, so that the same closure always gives the same bytes.
 """
@@ -21,7 +21,7 @@ Source = Literal["oci", "local"]
 
 
 class LockError(ValueError):
-    """A lock that does not hold, or cannot be made. The text starts with the code, as scripts expect."""
+    """The lock does not match, or cannot be built. The text starts with the code, which scripts read."""
 
     def __init__(self, code: str, problem: str) -> None:
         super().__init__(f"{code}: {problem}")
@@ -29,7 +29,7 @@ class LockError(ValueError):
 
 
 class UnreadableLockError(LockError):
-    """The file is no lock of this version."""
+    """The file is not a lock of the supported version."""
 
     def __init__(self, problem: str) -> None:
         super().__init__("LOCK_ERROR", problem)
@@ -94,7 +94,7 @@ def make_lock(
 
 
 def read_lock(data: bytes) -> Lock:
-    """`UnreadableLockError` for anything but a lock of `LOCK_VERSION`."""
+    """Read a lock; raises `UnreadableLockError` unless it is a lock of `LOCK_VERSION`."""
     try:
         document = read_document(data)
     except YamlError as error:
@@ -127,7 +127,7 @@ def _as_text(value: Json) -> Json:
 
 
 def print_lock(lock: Lock) -> bytes:
-    """YAML with the keys in the order of the model."""
+    """Print the lock as YAML, with keys in the order of the model."""
     value = msgspec.to_builtins(lock)
     lines = [f"lockVersion: {lock.lock_version}"]
     for name in ("pacto", "root"):

@@ -1,4 +1,4 @@
-"""The files that a contract names: they exist, and they are what they ought to be. Pure."""
+"""Checks that the files named by a contract exist and have valid content. Pure."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def check_configuration_files(contract: Contract, files: Files, findings: Findin
         violations = schema.violations(each.values) if schema is not None and each.values else []
         if violations:
             more = f" and {len(violations) - _MOST_SHOWN} more" if len(violations) > _MOST_SHOWN else ""
-            told = "; ".join(map(str, violations[:_MOST_SHOWN]))
-            problem = f'the values of "{each.name}" do not match {each.schema}: {told}{more}'
+            details = "; ".join(map(str, violations[:_MOST_SHOWN]))
+            problem = f'the values of "{each.name}" do not match {each.schema}: {details}{more}'
             findings.error("CONFIG_VALUES_VALIDATION_FAILED", f"{path}.values", problem)
 
 

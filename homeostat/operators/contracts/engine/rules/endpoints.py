@@ -1,4 +1,4 @@
-"""Interfaces, and the interfaces that health and metrics name. Pure."""
+"""Checks interfaces, and the interfaces that health and metrics refer to. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and versions: unique names in every list, versions that are versions, references that name something. Pure."""
+"""Checks names, versions and references. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_names(contract: Contract, findings: Findings) -> None:
 
 
 def repeated(names: Iterable[str]) -> list[tuple[int, str, int]]:
-    """Place, name and the place before of each that was there already."""
+    """Return index, name and earlier index of each repeated name."""
     seen: dict[str, int] = {}
     found = []
     for place, name in enumerate(names):

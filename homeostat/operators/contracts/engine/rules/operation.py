@@ -1,4 +1,4 @@
-"""Scaling, upgrades and readiness. Pure."""
+"""Checks scaling, upgrades and readiness. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_scaling(contract: Contract, findings: Findings) -> None:
 
 
 def check_upgrade(contract: Contract, findings: Findings) -> None:
-    """The semantic layer: legal, but rarely meant."""
+    """The semantic layer: warn about combinations that are allowed but rarely intended."""
     runtime = contract.runtime
     if runtime is None or runtime.lifecycle is None:
         return

@@ -1,1 +1,1 @@
-"""JSON Schemas: those of the contract's versions, and those that bundles bring along. Pure."""
+"""JSON Schemas of contract versions, and of configurations and policies. Pure."""

@@ -1,7 +1,7 @@
 """The JSON Schemas of contract versions 1.0, 1.1 and 1.2, and the structural layer of validation. Pure.
 
-The versions differ in `owner` (a text is allowed up to 1.1) and in `readiness` (none in 1.0, dated checks in 1.1, a
-dated assessment in 1.2). The conditions between fields stand here, so that a violation is reported at the object.
+The versions differ in `owner` (a string is allowed up to 1.1) and in `readiness` (none in 1.0, an expiry date per check
+in 1.1, one expiry date in 1.2). Conditions between fields of one object are part of the schema.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _FREE: Final[JsonObject] = {"type": "object"}
 
 
 def check_structure(document: JsonObject) -> Findings:
-    """UNSUPPORTED_PACTO_VERSION, or one SCHEMA_VIOLATION a leaf."""
+    """Report UNSUPPORTED_PACTO_VERSION, or one SCHEMA_VIOLATION per leaf error."""
     findings = Findings()
     version = document.get("pactoVersion")
     if not isinstance(version, str) or version not in VERSIONS:
-        told = f'"{version}"' if isinstance(version, str) else f"{version} (write it in quotes)"
-        problem = f"unsupported pactoVersion {told}; supported versions: {', '.join(VERSIONS)}"
+        shown = f'"{version}"' if isinstance(version, str) else f"{version} (write it in quotes)"
+        problem = f"unsupported pactoVersion {shown}; supported versions: {', '.join(VERSIONS)}"
         findings.error("UNSUPPORTED_PACTO_VERSION", "pactoVersion", problem)
         return findings
     for each in _compiled(version).violations(document):
@@ -38,7 +38,7 @@ def check_structure(document: JsonObject) -> Findings:
 
 @cache
 def contract_schema(version: str) -> JsonObject:
-    """The schema of one version, as JSON Schema 2020-12."""
+    """Return the schema of one version, as JSON Schema 2020-12."""
     properties: JsonObject = {
         "pactoVersion": {"const": version},
         "service": _service(has_text_owner=version != V1_2),
@@ -131,7 +131,7 @@ def _interface() -> JsonObject:
 
 
 def _source(*schema: str, ref_excludes: tuple[str, ...], **further: JsonObject) -> JsonObject:
-    """A name, and either a file of the bundle or a reference."""
+    """Return the schema of a name with either a file of the bundle or a reference."""
     source = _object(("name",), name=_FILLED, schema=_FILLED, ref=_FILLED, **further)
     source["oneOf"] = [
         {"required": list(schema), "not": {"required": ["ref"]}},

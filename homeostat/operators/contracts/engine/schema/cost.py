@@ -1,7 +1,7 @@
-"""How much work a schema can make, before it makes it. Pure.
+"""Estimates the work of a schema before it is applied. Pure.
 
-References that meet again and again double the work at every step: forty small definitions can keep a validator busy
-for years, and it cannot be interrupted. A schema without references is a tree: its work grows with its size alone.
+References can double the work at every step: forty small definitions keep a validator busy for years, and it cannot be
+interrupted. A schema without references is a tree, whose work is proportional to its size.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from homeostat.objects.json import Json, JsonObject
 
 MAX_STEPS: Final = 20_000_000
-"""Parts of a schema applied to parts of a document, at the most: a second or two."""
+"""The number of subschemas applied to values, which take a second or two."""
 _MAX_ENTRIES: Final = 300_000
 _LONGEST_WAY: Final = 300
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -37,13 +37,13 @@ def has_references(schema: Json) -> bool:
 
 
 def is_affordable(schema: Json, value: Json) -> bool:
-    """Whether the schema, which has references, can be applied to the value within `MAX_STEPS`."""
+    """Return whether a schema with references can be applied to the value within `MAX_STEPS`."""
     depth, count = _size(value)
     return _Count(schema).steps(depth, MAX_STEPS // count) * count <= MAX_STEPS
 
 
 def _size(value: Json) -> tuple[int, int]:
-    """Levels and values."""
+    """Return the number of levels and of values."""
     depth, count, layer = 0, 0, [value]
     while layer:
         depth, count = depth + 1, count + len(layer)
@@ -58,7 +58,7 @@ def _size(value: Json) -> tuple[int, int]:
 
 
 class _Count:
-    """The parts that are applied along one way down a document, at each level from the deepest up."""
+    """Counts the subschemas that are applied along one path down a document, level by level from the deepest."""
 
     def __init__(self, schema: Json) -> None:
         self._root = schema
@@ -69,12 +69,12 @@ class _Count:
             if isinstance(node.get(word), str)
         }
         self._below: dict[int, int] = {}
-        """By part: the parts that it applies one level deeper."""
+        """The count one level deeper, by `id` of the subschema."""
         self._here: dict[int, int] = {}
         self._limit = 0
 
     def steps(self, depth: int, limit: int) -> int:
-        """More than `limit` for anything beyond it."""
+        """Return the count; more than `limit` if it exceeds the limit."""
         self._limit = limit
         nodes = list(_nodes(self._root))
         if len(nodes) * depth > _MAX_ENTRIES:
@@ -87,7 +87,7 @@ class _Count:
         return self._here.get(id(self._root), 1)
 
     def _at(self, node: Json, above: tuple[int, ...]) -> int:
-        """A part that comes back to itself at the same level is applied once."""
+        """Count the subschemas at one level; a subschema that refers to itself is counted once."""
         if not isinstance(node, dict) or id(node) in above:
             return 1
         if len(above) > _LONGEST_WAY:
@@ -105,7 +105,7 @@ class _Count:
                 yield self._target(node[word])
 
     def _target(self, ref: str) -> Json:
-        """What a reference leads to; the whole schema where that is not plain."""
+        """Return the target of a reference; the whole schema if the target cannot be determined."""
         name, _, pointer = ref.partition("#")
         start = self._anchors.get(name, self._root) if name else self._root
         if not pointer.startswith("/"):
@@ -122,7 +122,7 @@ class _Count:
 
 
 def _nodes(schema: Json) -> Iterator[JsonObject]:
-    """Every map of the document: whatever a reference may lead to."""
+    """Iterate over every map of the document: all possible targets of references."""
     waiting = [schema]
     while waiting:
         value = waiting.pop()

@@ -1,7 +1,7 @@
-"""JSON Schemas that authors of bundles write, compiled and applied. Pure.
+"""Compiles and applies JSON Schemas from bundles. Pure.
 
-No schema reads anything from elsewhere: a reference out of the file is an invalid schema. Patterns are matched in
-linear time, and the work that references make is counted before it is done, so that no schema can hold a validator up.
+Schemas come from outside. A reference to another file or URL makes a schema invalid, patterns are matched in linear
+time, and the work caused by references is limited, so that no schema can block a validator.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class InvalidSchemaError(ValueError):
 
 
 class Violation:
-    """One leaf: a place in the document, and what is wrong there."""
+    """A leaf error: a place in the document and a message."""
 
     __slots__ = ("message", "place")
 
@@ -57,7 +57,7 @@ class JsonSchema:
             raise InvalidSchemaError(_first_line(error)) from error
 
     def violations(self, value: Json) -> list[Violation]:
-        """Every leaf, sorted by place; `MAX_VIOLATIONS` at most."""
+        """Return all leaf errors sorted by place, at most `MAX_VIOLATIONS`."""
         if self._referring is not None and not is_affordable(self._referring, value):
             return [Violation((), "the schema's references make too much work for this document; use fewer of them")]
         if self._validator.is_valid(value):
@@ -72,7 +72,7 @@ class JsonSchema:
 
 @lru_cache(256)
 def compile_schema(data: bytes) -> JsonSchema:
-    """`InvalidJsonError` or `InvalidSchemaError` for anything else; the same bytes are compiled once."""
+    """Compile a schema; raises `InvalidJsonError` or `InvalidSchemaError`. Equal bytes are compiled once."""
     if len(data) > MAX_SCHEMA_BYTES:
         raise InvalidSchemaError(f"the schema is {len(data)} bytes long, more than {MAX_SCHEMA_BYTES}")
     return JsonSchema(read_json(data))
@@ -86,7 +86,7 @@ def read_json(data: bytes) -> Json:
 
 
 def _leaves(errors: Any) -> Iterator[Any]:
-    """A failed oneOf or anyOf stands for the leaves of its branches."""
+    """Iterate over leaf errors; a failed oneOf or anyOf has those of its branches."""
     for error in errors:
         branches = getattr(error.kind, "context", None)
         if branches and any(branches):

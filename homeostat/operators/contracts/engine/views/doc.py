@@ -1,4 +1,4 @@
-"""A contract as a Markdown document: what the service is, how to call it, and what it needs. Pure."""
+"""Renders a contract as a Markdown document. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 def endpoints(bundle: Bundle, interface: Interface) -> list[Endpoint]:
-    """The operations of an interface's OpenAPI document; none for another kind of file."""
+    """Return the operations of an interface's OpenAPI document; empty for other files."""
     paths = read_paths(bundle.files, interface.contract) if interface.contract else None
     found = []
     for path, item in (paths or {}).items():

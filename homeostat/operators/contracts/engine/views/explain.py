@@ -1,4 +1,4 @@
-"""A contract explained: as JSON fields, and as text for a terminal. Pure."""
+"""Explains a contract as JSON fields and as text. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from homeostat.operators.contracts.engine.views.readiness import readiness_field
 
 
 def explain_fields(contract: Contract, today: date) -> JsonObject:
-    """Owner and runtime are always there, the other parts where the contract has them."""
+    """Return the explanation as JSON; owner and runtime are always present."""
     service, runtime = contract.service, contract.runtime or Runtime()
     owner = service.owner if isinstance(service.owner, str) else msgspec.to_builtins(service.owner or Owner())
     fields: JsonObject = {
@@ -47,7 +47,7 @@ def _readiness(assessment: Assessment) -> JsonObject:
 
 
 def scaling_fields(contract: Contract) -> JsonObject:
-    """Replicas alone, or both bounds."""
+    """Return the bounds, and the replicas if declared."""
     scaling = contract.scaling
     if scaling is None:
         return {}

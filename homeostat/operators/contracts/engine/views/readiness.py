@@ -1,4 +1,4 @@
-"""An assessment of readiness as JSON fields and as text. Pure."""
+"""Shows a readiness assessment as JSON fields and as text. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from homeostat.operators.contracts.engine.readiness import CURRENT, EXPIRED, INV
 
 
 def readiness_fields(assessment: Assessment) -> JsonObject:
-    """Every field, zeros included; `daysRemaining` only where there are days."""
+    """Return all fields, including zeros; `daysRemaining` is omitted once expired."""
     shared: JsonObject = {
         "score": assessment.score,
         "minScore": assessment.min_score,

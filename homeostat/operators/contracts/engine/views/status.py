@@ -1,6 +1,6 @@
-"""The parts of a Pacto's status that a contract alone decides. Pure.
+"""The fields of a Pacto's status that show its contract. Pure.
 
-Fields that are empty are left out, as the API has them.
+Empty fields are omitted, as in the API.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_FINDINGS: Final = 100
 def contract_fields(
     contract: Contract, files: Files | None, *, resolved_ref: str = "", overridden: Mapping[str, Collection[str]]
 ) -> JsonObject:
-    """All of `status` that shows the contract; `overridden` are keys by configuration."""
+    """Return the fields; `overridden` are the overridden keys by configuration."""
     parts: JsonObject = {
         "contractVersion": contract.service.version,
         "contract": _identity(contract, resolved_ref),
@@ -187,5 +187,5 @@ def _read_schema(name: str, files: Files | None) -> JsonObject:
 
 
 def as_text(value: Json) -> str:
-    """As JSON, except that a text is itself."""
+    """Return a string as it is, and anything else as JSON."""
     return value if isinstance(value, str) else encode(value).decode()
