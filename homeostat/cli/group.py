@@ -32,8 +32,12 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not args[0].startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(_unknown(args[0], self.list_commands(ctx)), ctx)
+            raise click.UsageError(self.unknown(ctx, args[0]), ctx)
         return super().resolve_command(ctx, args)
+
+    def unknown(self, ctx: click.Context, name: str) -> str:
+        near = get_close_matches(name, self.list_commands(ctx), n=1)
+        return f'there is no command "{name}"' + (f'; did you mean "{near[0]}"?' if near else "")
 
     def main(
         self,
@@ -60,7 +64,7 @@ class LazyGroup(Group):
 
     `members` has the help of each command; in a large group `sections` has them under headings instead. A command is
     the module of `package` with its name, or the one that `modules` gives it. `former` has earlier names: they work,
-    and help does not list them.
+    and help does not list them. `instead` has names that users of other tools may try, and what to use here.
     """
 
     def __init__(
@@ -71,10 +75,12 @@ class LazyGroup(Group):
         sections: Mapping[str, Mapping[str, str]] = {},
         modules: Mapping[str, str] = {},
         former: Mapping[str, str] = {},
+        instead: Mapping[str, str] = {},
         **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
         self._package, self._modules, self._former = package, modules, former
+        self._instead = instead
         self._sections = sections or {"Commands": members}
         self._members = {name: text for each in self._sections.values() for name, text in each.items()}
 
@@ -88,6 +94,11 @@ class LazyGroup(Group):
         module = self._modules.get(name) or name.replace("-", "_") + ("_" if iskeyword(name) else "")
         command: click.Command = import_module(f"{self._package}.{module}").command
         return _with_colour_option(command)
+
+    def unknown(self, ctx: click.Context, name: str) -> str:
+        if name in self._instead:
+            return f'there is no command "{name}"; {self._instead[name]}'
+        return super().unknown(ctx, name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Without importing the commands, as click would do to ask them for their help."""
@@ -108,11 +119,6 @@ def _with_colour_option(command: click.Command) -> click.Command:
     if not any("--color" in each.opts for each in command.params):
         command.params.append(colour_option())
     return command
-
-
-def _unknown(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f'there is no command "{name}"' + (f'; did you mean "{near[0]}"?' if near else "")
 
 
 def _shown(error: click.ClickException) -> int:

@@ -55,6 +55,15 @@ _PACKAGES = {
     "plane": ("up", "kubeconfig", "backup", "restore", "migrate-store", "token"),
     "operators": ("run", "crds", "rbac", "deploy"),
 }
+# Commands of kubectl that are not here.
+_INSTEAD = {
+    **dict.fromkeys(("create", "replace"), "use: homeostat apply -f FILE"),
+    **dict.fromkeys(("annotate", "label", "patch", "scale", "set"), "use: homeostat edit KIND NAME, or kubectl"),
+    **dict.fromkeys(("attach", "cp", "exec", "port-forward"), "a plane runs no containers; on a cluster use kubectl"),
+    "logs": "a plane runs no containers; the output of resources: homeostat resource logs",
+    "config": "choose a context with --context, and list them with: homeostat policy contexts",
+    "help": "use: homeostat COMMAND --help",
+}
 _MODULES = {name: f"{package}.{name.replace('-', '_')}" for package, names in _PACKAGES.items() for name in names}
 
 
@@ -64,6 +73,7 @@ _MODULES = {name: f"{package}.{name.replace('-', '_')}" for package, names in _P
     package="homeostat.cli",
     sections=_SECTIONS,
     modules=_MODULES,
+    instead=_INSTEAD,
     params=[colour_option()],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

@@ -27,9 +27,14 @@ current-context: c
         pytest.param(["get", "cm", "missing"], 1, 'configmaps "missing" not found', id="an object that is not there"),
         pytest.param(["get", "cm", "-l", "a in"], 1, "unable to parse", id="a selector that does not parse"),
         pytest.param(["get", "cm/a", "secret"], 2, "KIND/NAME", id="forms mixed"),
-        pytest.param(["get"], 2, "Missing argument", id="no kind"),
+        pytest.param(["get"], 2, "missing argument", id="no kind"),
         pytest.param(["get", "ns", "-o", "xml"], 2, "'xml' is not one of table, wide", id="an unknown form"),
-        pytest.param(["get", "ns", "--context", "other"], 1, 'no context named "other"', id="an unknown context"),
+        pytest.param(
+            ["get", "ns", "--context", "other"],
+            1,
+            'no context named "other"; it has: homeostat',
+            id="an unknown context",
+        ),
         pytest.param(["delete", "cm"], 2, "NAME", id="a delete without a name"),
         pytest.param(["delete"], 2, "-f FILE", id="a delete of nothing"),
         pytest.param(["apply", "-f", "/no/such/file"], 1, "/no/such/file", id="a file that is not there"),
@@ -39,6 +44,8 @@ current-context: c
         pytest.param(["token", "lst"], 2, 'did you mean "list"? See: homeostat token --help', id="one of a group"),
         pytest.param(["get", "ns", "--outptu", "json"], 2, "did you mean --output?", id="an option with a typo"),
         pytest.param(["get", "ns", "-o", "jsonpath={.a"], 2, "has no counterpart", id="half a template"),
+        pytest.param(["create", "ns", "a"], 2, "use: homeostat apply -f FILE", id="a command of kubectl"),
+        pytest.param(["get", "cm", "-n", "nope"], 0, 'there is no namespace "nope"', id="a namespace with a typo"),
         pytest.param(["nonsense"], 2, 'no command "nonsense"; see: homeostat --help', id="an unknown command"),
     ],
 )
@@ -46,7 +53,7 @@ def test_bad_input_is_one_line_and_never_a_traceback(up: Up, arguments: list[str
     ended = up.cli.here(*arguments)
     assert (ended.code, ended.out) == (code, "")
     assert words in ended.err
-    assert ended.err.startswith("error: ")
+    assert ended.err.startswith("error: " if code else "No objects found: ")
     assert ended.err.count("\n") == 1
 
 

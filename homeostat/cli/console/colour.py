@@ -27,6 +27,7 @@ _COLOURS: Final = {
 }
 _BY_STATE: Final = {state: colour for colour, states in _COLOURS.items() for state in states.split()}
 _COLUMNS: Final = frozenset({"STATUS", "PHASE", "READY", "SEVERITY", "SYNCED", "HEALTHY", "OUTCOME", "RESULT"})
+_VERDICTS: Final = frozenset({"True", "False", "Unknown"})
 _chosen: ContextVar[bool | None] = ContextVar("chosen", default=None)
 _counted = re.compile(r"(\d+)/(\d+)").fullmatch
 
@@ -34,6 +35,9 @@ _counted = re.compile(r"(\d+)/(\d+)").fullmatch
 def colour_of(heading: str, text: str) -> str:
     """The colour of a cell: that of its state in a column of states; empty for none."""
     if heading not in _COLUMNS:
+        return ""
+    if heading == "STATUS" and text in _VERDICTS:
+        # Of a condition: whether True is good depends on the condition.
         return ""
     if counted := _counted(text):
         return "green" if counted[1] == counted[2] else "yellow"

@@ -62,6 +62,9 @@ def _print(label: str, colour: str, text: str) -> None:
 def usage_text(error: click.UsageError) -> str:
     """The message of a mistake in the command line, with the help that explains it."""
     text = error.format_message().removesuffix(".")
+    if text[:1].isupper() and text[1:2].islower():
+        # click's own messages are sentences.
+        text = text[0].lower() + text[1:]
     if isinstance(error, click.NoSuchOption):
         near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
         text = f"there is no option {error.option_name}{near}"

@@ -53,17 +53,23 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        console = Console(file=sys.stdout, highlight=False, no_color=not is_coloured(sys.stdout))
+        coloured = is_coloured(sys.stdout)
+        console = Console(file=sys.stdout, highlight=False, no_color=not coloured)
         room = console.width = max(console.width - self._indent, 1)
         table = RichTable(box=None, show_header=False, padding=(0, _GAP, 0, 0), pad_edge=False)
         for width in self._widths:
             is_roomy = sum(self._widths) + _GAP * len(self._widths) <= room
             table.add_column(min_width=width if is_roomy else None, overflow="fold")
         for row in headings:
-            table.add_row(*(Text(each, style="bold") for each in row))
+            table.add_row(*(Text(each, style="bold" if coloured else "") for each in row))
         for row in rows:
             colours = self._colours(row)
-            table.add_row(*(Text(each, style=colour or style) for each, colour in zip(row, colours, strict=True)))
+            table.add_row(
+                *(
+                    Text(each, style=(colour or style) if coloured else "")
+                    for each, colour in zip(row, colours, strict=True)
+                )
+            )
         with console.capture() as capture:
             console.print(table)
         for line in capture.get().splitlines():

@@ -14,7 +14,9 @@ from homeostat.cli.objects.follow import follow
 from homeostat.cli.objects.kinds import discover, with_type_meta
 from homeostat.cli.objects.rows import Columns, fetch_table
 from homeostat.cli.objects.targets import Target, parse_targets
+from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import NAMESPACE
 
 
 @click.command(short_help="Print objects as a table, JSON or YAML.")
@@ -97,5 +99,17 @@ async def _print_tables(
             printed[target.kind.title] = Table(columns.headings)
         printed[target.kind.title].print(columns.cells(table))
     if not printed:
-        where = f" in namespace {namespace}" if namespace and any(kind.is_namespaced for kind in kinds) else ""
-        click.echo(f"No objects found{where}.", err=True)
+        await _print_none(connection, namespace if any(kind.is_namespaced for kind in kinds) else "")
+
+
+async def _print_none(connection: Connection, namespace: str) -> None:
+    """Name a namespace that does not exist: a misspelt one has no objects either."""
+    try:
+        if namespace:
+            await connection.client.get(NAMESPACE.path("", namespace))
+    except NotFoundError:
+        click.echo(f'No objects found: there is no namespace "{namespace}".', err=True)
+        return
+    except ForbiddenError:
+        pass
+    click.echo(f"No objects found{f' in namespace {namespace}' if namespace else ''}.", err=True)

@@ -42,7 +42,7 @@ def command(file: Path, is_check: bool, data: Path, database: Path | str | None)
         header = asyncio.run(_check(file) if is_check else _back_up(place, file.absolute()))
     except StoreError as error:
         raise Failure(str(error)) from error
-    click.echo(f"{file}: {summary(header)}, {file.stat().st_size:,} bytes, whole")
+    click.echo(f"{file}: {summary(header)}, {file.stat().st_size:,} bytes, verified")
     if is_check:
         click.echo(f"  made    {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(header.made))}")
         click.echo(f"  sealed  {header.seal or 'nothing'} (key id, resources)")

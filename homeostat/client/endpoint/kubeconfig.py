@@ -103,7 +103,9 @@ def _find(files: Sequence[_Named], kind: str, name: str) -> tuple[JsonObject, Pa
             if isinstance(entry, dict) and entry.get("name") == name and isinstance(entry.get(kind), dict):
                 return entry[kind], each.path.parent
     where = ":".join(str(each.path) for each in files)
-    raise KubeconfigError(f'{where} has no {kind} named "{name}"')
+    entries = [entry for each in files for entry in each.config.get(f"{kind}s") or () if isinstance(entry, dict)]
+    known = ", ".join(dict.fromkeys(str(entry.get("name")) for entry in entries)) or "none"
+    raise KubeconfigError(f'{where} has no {kind} named "{name}"; it has: {known}')
 
 
 def _refuse(entry: JsonObject, fields: Sequence[str], where: str) -> None:

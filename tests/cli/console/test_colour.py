@@ -28,6 +28,7 @@ class Terminal(io.StringIO):
         ("READY", "0/2", "yellow"),
         ("SEVERITY", "critical", "bold red"),
         ("SEVERITY", "low", "cyan"),
+        ("STATUS", "False", ""),
         ("STATUS", "anything else", ""),
         ("NAME", "failed", ""),
     ],

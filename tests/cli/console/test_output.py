@@ -16,6 +16,7 @@ LISTS = {
     ("get",),
     ("plan",),
     ("policy", "bundles"),
+    ("policy", "contexts"),
     ("resource", "history"),
     ("resource", "list"),
     ("resource", "outputs"),

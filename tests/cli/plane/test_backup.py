@@ -66,7 +66,7 @@ def test_a_running_plane_is_backed_up_and_restored_as_it_was(cli: Cli, file: Pat
         made = cli("backup", file)
         assert (made.code, made.err) == (0, "")
         assert "objects at revision" in made.out
-        assert "whole" in made.out
+        assert "verified" in made.out
         cli("delete", "cm", "plain")
         copy_keys(up.data, tmp_path / "restored")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -128,7 +128,7 @@ def test_postgresql_is_backed_up_while_it_is_served(cli: Cli, file: Path, tmp_pa
         pytest.param(["restore", "b"], 1, "put the seal.key of the plane there", id="no key"),
         pytest.param(["migrate-store", "sqlite:///a", "b"], 2, "sqlite:///PATH", id="no URL"),
         pytest.param(["migrate-store", "", "sqlite:///a"], 2, "FROM and TO are URLs", id="an empty URL"),
-        pytest.param(["migrate-store", "sqlite:///a"], 2, "Missing argument", id="one URL"),
+        pytest.param(["migrate-store", "sqlite:///a"], 2, "missing argument", id="one URL"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_reason(
