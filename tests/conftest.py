@@ -23,6 +23,9 @@ from tools.provision import MissingProgramError
 
 pytest_plugins = ("tests.cluster.fixtures",)
 
+# No deadlines: on a busy machine a single example may take any time.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 settings.register_profile("fast", max_examples=FAST, deadline=None)
 
 _MOST_BYTES = 8 << 30

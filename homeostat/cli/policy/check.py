@@ -24,7 +24,7 @@ from homeostat.cli.policy.evaluation.threshold import FAILED, UNREADABLE, Thresh
 from homeostat.cli.policy.files.batch import Batch, read_batches
 from homeostat.cli.policy.files.skipped import skipped_messages
 from homeostat.cli.policy.files.sources import NoManifestsError, default_paths, find_files
-from homeostat.objects.report.report import Report
+from homeostat.objects.report.report import Report, Summary
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.inspection import judge
 
@@ -35,12 +35,14 @@ _PROGRESS_FROM: Final = 200
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR|-]...")
 @policy_options
 @fail_on_option(default="low")
+@click.option("--fail-on-nothing", is_flag=True, help="Exit with 1 if nothing was checked.")
 @report_options
 def command(
     paths: tuple[str, ...],
     files: tuple[str, ...],
     bundles: tuple[str, ...],
     thresholds: tuple[Threshold, ...],
+    fail_on_nothing: bool,
     output: str,
     output_file: Path | None,
     limit: int,
@@ -50,12 +52,12 @@ def command(
     Directories are read recursively. Without a path, the command checks the current directory, or standard input if the
     directory has no manifests, and reports which. Without --policy and --bundle it uses the bundle baseline. It reports
     files that it cannot read, with the line, and checks the rest. If it checks nothing, because there is no Pod and no
-    workload or because no selector matches, it says so on standard error.
+    workload or because no selector matches, it says so on standard error and prints no score.
 
     \b
     Exit codes:
       0  passed, or nothing checked
-      1  failed: findings or a score as --fail-on names them
+      1  failed: findings or a score as --fail-on names them, or --fail-on-nothing
       2  wrong usage, or an invalid policy
       4  passed, but something could not be read
 
@@ -66,6 +68,7 @@ def command(
       homeostat policy check web.yaml --bundle hardened --fail-on high
       helm template ./chart | homeostat policy check - --policy policy.yaml
       homeostat policy check . -o sarif --output-file policy.sarif
+      homeostat policy check manifests/ --fail-on-nothing
       homeostat policy check . -o github --fail-on 'score<80'
     """
     policies = chosen_policies(files, bundles, otherwise=bundle_policy("baseline"))
@@ -79,6 +82,8 @@ def command(
         click.echo(one_line(text), err=True)
     print_report(report, output=output, output_file=output_file, limit=limit, heading="POLICY")
     if is_failed(thresholds, severities={each.severity for each in report.entries}, scores=report.summaries):
+        sys.exit(FAILED)
+    if fail_on_nothing and not any(each.subjects for each in report.summaries):
         sys.exit(FAILED)
     if report.problems:
         sys.exit(UNREADABLE)
@@ -108,4 +113,10 @@ def _read(files: Sequence[str], *, with_bodies: bool) -> Batch:
 def _judge(read: Batch, policies: Sequence[PolicyDocument]) -> Report:
     budgets = tuple(each.budget for each in read.budgets)
     report = judge(read.subjects, policies, now=time.time(), budgets=budgets)
-    return msgspec.structs.replace(report, problems=tuple(read.problems))
+    summaries = tuple(each if each.subjects else _unchecked(each) for each in report.summaries)
+    return msgspec.structs.replace(report, problems=tuple(read.problems), summaries=summaries)
+
+
+def _unchecked(summary: Summary) -> Summary:
+    """Without Pods there is no score: 100 would look as if all was well."""
+    return msgspec.structs.replace(summary, score=None, classification="Nothing checked")

@@ -213,6 +213,13 @@ class PolicySpec(Part, frozen=True, kw_only=True):
         SeverityOverrides | None, _doc("Severities of checks that differ from the default.")
     ] = None
 
+    probes_for_jobs: Annotated[
+        bool | None,
+        _doc(
+            "Whether the Pods of Jobs need probes too. Default: yes for Pods, live and at admission, as in "
+            "kube-devops; no for Jobs and CronJobs in files."
+        ),
+    ] = None
     untagged_is_latest: Annotated[bool | None, _doc("An image without tag and digest counts as :latest.")] = None
     pending_ignores_age: Annotated[bool | None, _doc("No Pod may be Pending, however young.")] = None
     require_resources: Annotated[

@@ -159,6 +159,46 @@ def test_where_no_workload_is_found_that_is_reported(cli: Cli, tmp_path: Path) -
     assert (done.code, done.json["violations"]) == (0, [])
 
 
+NOTHING = {
+    "no workload": (CONFIG, None),
+    "a selector that matches none": (pod(BARE), CHOOSY),
+    "a system namespace": (with_namespace("kube-system"), None),
+}
+
+
+@pytest.mark.parametrize(("manifest", "policy"), NOTHING.values(), ids=NOTHING)
+def test_where_nothing_was_checked_there_is_no_score_and_the_command_can_fail(
+    cli: Cli, tmp_path: Path, manifest: JsonObject, policy: JsonObject | None
+) -> None:
+    arguments: list[str | Path] = [write(tmp_path / "a.yaml", manifest)]
+    arguments += ["--policy", write(tmp_path / "policy.yml", policy)] if policy else []
+    done = cli.here("policy", "check", *arguments)
+    assert done.code == 0
+    assert "Nothing checked" in done.out
+    assert "Healthy" not in done.out
+    (score,) = cli.here("policy", "check", *arguments, "-o", "json", "--fail-on", "score<101").json["scores"]
+    assert (score["score"], score["pods"]) == (None, 0)
+    failed = cli.here("policy", "check", *arguments, "--fail-on-nothing")
+    assert (failed.code, failed.err == done.err) == (1, True)
+
+
+def test_a_policy_that_checks_something_is_not_nothing(cli: Cli, tmp_path: Path) -> None:
+    path, policy = write(tmp_path / "a.yaml", pod(PROBED)), write(tmp_path / "policy.yml", CHOOSY)
+    done = cli.here("policy", "check", path, "--policy", policy, "--bundle", "baseline", "--fail-on-nothing")
+    assert done.code == 0, done.err
+
+
+def test_jobs_that_are_not_checked_for_probes_are_reported(cli: Cli, tmp_path: Path) -> None:
+    template = {"spec": {"containers": [{**BARE, "image": "a:1"}]}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "spec": {"template": template}}
+    done = cli.here("policy", "check", write(tmp_path / "a.yaml", job), "--bundle", "permissive")
+    assert done.code == 0
+    assert done.err == (
+        "not checked for probes: 1 Jobs and CronJobs; their Pods are, live and at admission; "
+        "to check both, or neither, set spec.probesForJobs\n"
+    )
+
+
 def test_what_is_in_a_namespace_of_the_system_is_reported(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path / "a.yaml", with_namespace("kube-system"))
     write(tmp_path / "b.yaml", with_namespace("shop"))

@@ -323,7 +323,7 @@ specs = st.builds(
 
 
 @given(specs, st.lists(containers, max_size=4), st.lists(containers, max_size=2, unique_by=lambda each: each["name"]))
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 def test_acting_reaches_a_fixed_point(spec: PolicySpec, pods: list[JsonObject], template: list[JsonObject]) -> None:
     world = world_of(spec, *(owned(body, at) for at, body in enumerate(pods)))
     assert decide(policy_of(spec), world) == decide(policy_of(spec), world)

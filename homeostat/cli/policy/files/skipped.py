@@ -10,7 +10,7 @@ from typing import Final
 
 from homeostat.objects.report.report import Summary
 from homeostat.operators.policy.document import PolicyDocument
-from homeostat.operators.policy.engine.manifest import Subject
+from homeostat.operators.policy.engine.manifest import JOBS, Subject
 from homeostat.operators.policy.engine.namespaces import is_system
 
 _MOST_NAMES: Final = 5
@@ -42,6 +42,22 @@ def skipped_messages(
                 f"policy {policy.title} checks nothing: its spec.selector matches none of the {left} Pods and "
                 "workloads; compare it with the labels of the Pods, which for a workload are those of its template"
             )
+    if text := _jobs_message(subjects, policies):
+        yield text
+
+
+def _jobs_message(subjects: Sequence[Subject], policies: Sequence[PolicyDocument]) -> str:
+    specs = (each.spec for each in policies)
+    is_silent = (
+        each.probes_for_jobs is None and (each.require_liveness_probe or each.require_readiness_probe) for each in specs
+    )
+    jobs = sum(each.kind in JOBS and not is_system(each.namespace) for each in subjects)
+    if not jobs or not any(is_silent):
+        return ""
+    return (
+        f"not checked for probes: {jobs} Jobs and CronJobs; their Pods are, live and at admission; "
+        "to check both, or neither, set spec.probesForJobs"
+    )
 
 
 def _names(namespaces: dict[str, int]) -> str:

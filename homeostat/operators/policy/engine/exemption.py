@@ -14,10 +14,13 @@ from typing import NamedTuple
 from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import owner_of
-from homeostat.operators.policy.engine.check import CHECKS, Finding
+from homeostat.operators.policy.engine.check import CHECKS, MISSING_LIVENESS, MISSING_READINESS, Finding
 from homeostat.operators.policy.engine.invalid import PolicyFaultError
 from homeostat.operators.policy.engine.selector import Predicate, compile_selector
 from homeostat.operators.policy.spec import Exemption, PolicySpec
+
+_JOB_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+"""The labels that the Job controller gives to Pods; Kubernetes before 1.27 knows the second one only."""
 
 
 class CompiledExemption(NamedTuple):
@@ -45,7 +48,8 @@ class CompiledExemption(NamedTuple):
 
 def compile_exemptions(spec: PolicySpec) -> tuple[CompiledExemption, ...]:
     known = {check.type for check in CHECKS} | {rule.name for rule in spec.rules}
-    return tuple(_compile(each, f"spec.exemptions[{at}]", known) for at, each in enumerate(spec.exemptions))
+    declared = [_compile(each, f"spec.exemptions[{at}]", known) for at, each in enumerate(spec.exemptions)]
+    return (*declared, _PROBES_OF_JOBS) if spec.probes_for_jobs is False else tuple(declared)
 
 
 def _compile(exemption: Exemption, path: str, known: set[str]) -> CompiledExemption:
@@ -64,6 +68,16 @@ def _compile(exemption: Exemption, path: str, known: set[str]) -> CompiledExempt
         re.compile(patterns).match if patterns else None,
         compile_selector(exemption.selector, f"{path}.selector"),
     )
+
+
+_PROBES_OF_JOBS = CompiledExemption(
+    "the Pods of Jobs need no probes",
+    inf,
+    frozenset({MISSING_LIVENESS.type, MISSING_READINESS.type}),
+    frozenset(),
+    None,
+    lambda labels: any(label in labels for label in _JOB_LABELS),
+)
 
 
 class Remaining(NamedTuple):

@@ -16,10 +16,10 @@ from homeostat.objects.views.workload import DisruptionBudget
 from homeostat.operators.policy.document import PolicyDocument
 from homeostat.operators.policy.engine.check import Finding
 from homeostat.operators.policy.engine.evaluator import Evaluator
-from homeostat.operators.policy.engine.manifest import Budget, Document, Subject, read_manifests
+from homeostat.operators.policy.engine.manifest import JOBS, Budget, Document, Subject, read_manifests
 from homeostat.operators.policy.engine.score import aggregate, classify
 from homeostat.operators.policy.engine.totals import RunningTotals, Totals
-from homeostat.operators.policy.spec import Thresholds
+from homeostat.operators.policy.spec import PolicySpec, Thresholds
 
 TERMS: Final = Terms(topic="policy", origin="policy", part="container", finding="violation", subject="pod")
 
@@ -62,8 +62,9 @@ def _judge(
     running = RunningTotals()
     entries: list[Entry] = []
     evaluator = policy.evaluator
+    of_jobs = _evaluator_of_jobs(policy.spec, subjects) or evaluator
     for at, subject in enumerate(subjects):
-        result = evaluator.evaluate(subject.pod, now=now, body=subject.body)
+        result = (of_jobs if subject.kind in JOBS else evaluator).evaluate(subject.pod, now=now, body=subject.body)
         findings = result.findings
         running.put(f"{at}", result)
         if subject.workload is not None and evaluator.needs_workloads:
@@ -72,6 +73,13 @@ def _judge(
             findings += own.findings
         entries += [_entry(policy.title, subject, finding) for finding in findings]
     return running.totals(), entries
+
+
+def _evaluator_of_jobs(spec: PolicySpec, subjects: Sequence[Subject]) -> Evaluator | None:
+    """For Jobs and CronJobs in files, which need no probes unless the policy says so."""
+    if spec.probes_for_jobs is not None or not any(each.kind in JOBS for each in subjects):
+        return None
+    return Evaluator(msgspec.structs.replace(spec, probes_for_jobs=False))
 
 
 def _entry(policy: str, subject: Subject, finding: Finding) -> Entry:

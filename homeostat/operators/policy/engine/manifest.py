@@ -28,6 +28,7 @@ _GROUPS: Final = {
     "CronJob": "batch",
     "PodDisruptionBudget": "policy",
 }
+JOBS: Final = frozenset({"Job", "CronJob"})
 _MOST_NESTED: Final = 8
 
 

@@ -61,3 +61,16 @@ def test_the_longest_of_several_exemptions_counts() -> None:
     exemptions = tuple(Exemption(reason="vendor", expires=each) for each in ends)
     spec = msgspec.structs.replace(ALL, exemptions=exemptions)
     assert evaluator_of(spec).evaluate(OWNED, now=NOW).recheck_at == NOW + 2 * 86400
+
+
+@pytest.mark.parametrize("label", ["batch.kubernetes.io/job-name", "job-name"])
+@pytest.mark.parametrize(
+    ("probes", "types"), [(None, ["latest_tag", "missing_liveness"]), (True, ["latest_tag", "missing_liveness"])]
+)
+def test_live_pods_of_jobs_need_probes_as_in_the_original(label: str, probes: bool | None, types: list[str]) -> None:
+    pod = to_pod(pod_json(container("a:latest", liveness=False), labels={label: "nightly"}))
+    spec = msgspec.structs.replace(ALL, probes_for_jobs=probes)
+    assert [each.check.type for each in evaluator_of(spec).evaluate(pod, now=NOW).findings] == types
+    without = msgspec.structs.replace(ALL, probes_for_jobs=False)
+    assert [each.check.type for each in evaluator_of(without).evaluate(pod, now=NOW).findings] == ["latest_tag"]
+    assert len(evaluator_of(without).evaluate(OWNED, now=NOW).findings) == 2

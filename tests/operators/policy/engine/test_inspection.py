@@ -90,7 +90,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("value", "kind", "namespace"), KINDS)
 def test_the_pods_of_a_manifest_are_judged(value: JsonObject, kind: str, namespace: str) -> None:
-    result = report(ALL, value)
+    result = report(msgspec.structs.replace(ALL, probes_for_jobs=True), value)
     assert [each.type for each in result.entries] == ["latest_tag", "missing_liveness", "missing_readiness"]
     first = result.entries[0]
     assert (first.kind, first.namespace, first.source, first.line) == (kind, namespace, "web.yaml", 3)
@@ -229,3 +229,20 @@ def test_clusters_add_up_by_their_pods() -> None:
 def test_the_class_of_several_clusters_is_by_the_thresholds_of_the_policy() -> None:
     thresholds = Thresholds(healthy=95, stable=90, degraded=85)
     assert aggregate_line([line(88, 1), line(90, 1)], thresholds=thresholds).classification == "Degraded"
+
+
+JOBS = [
+    pytest.param(None, ["latest_tag"], 2, id="by default without probes"),
+    pytest.param(False, ["latest_tag"], 2, id="without probes"),
+    pytest.param(True, ["latest_tag", "missing_liveness", "missing_readiness"], 0, id="with probes"),
+]
+
+
+@pytest.mark.parametrize("body", [CRON_JOB, workload("Job", "batch/v1")], ids=["CronJob", "Job"])
+@pytest.mark.parametrize(("probes", "types", "exempted"), JOBS)
+def test_jobs_need_probes_only_if_the_policy_says_so(
+    body: JsonObject, probes: bool | None, types: list[str], exempted: int
+) -> None:
+    done = report(msgspec.structs.replace(ALL, probes_for_jobs=probes), body)
+    assert [each.type for each in done.entries] == types
+    assert done.summaries[0].exempted == exempted

@@ -39,7 +39,7 @@ def test_the_order_in_which_results_come_does_not_matter(held: dict[str, Result]
 
 
 @given(many, many)
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_what_is_put_and_removed_leaves_no_trace(held: dict[str, Result], passing: dict[str, Result]) -> None:
     running = RunningTotals(held)
     before = fresh(held)
