@@ -15,7 +15,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import RESOURCE_TYPE, ResourceType
-from homeostat.operators.actions.types.naming import kind_name, resource_kind, version_name
+from homeostat.operators.actions.types.naming import kind_name, kind_of_type, resource_kind, version_name
 
 _AGAIN_S = 0.2
 
@@ -86,8 +86,8 @@ def one_type(types: Sequence[FoundType], word: str) -> FoundType:
 
 def siblings(types: Iterable[FoundType], of: FoundType) -> list[FoundType]:
     """Other versions of the same kind."""
-    kind = kind_name(of.type.spec.name)
-    return [each for each in types if kind_name(each.type.spec.name) == kind and each is not of]
+    kind = kind_of_type(of.type.spec)
+    return [each for each in types if kind_of_type(each.type.spec) == kind and each is not of]
 
 
 def _hint(types: Iterable[FoundType], name: str) -> str:

@@ -17,7 +17,7 @@ from homeostat.operators.actions.inputs.controller import InputControl
 from homeostat.operators.actions.runs.sweep import sweep_regularly
 from homeostat.operators.actions.settings import read_settings
 from homeostat.operators.actions.types.guard import TypeGuard
-from homeostat.operators.actions.types.naming import kind_name
+from homeostat.operators.actions.types.naming import kind_of_type
 from homeostat.operators.actions.types.operator import TypeOperator
 from homeostat.runtime.cache.index import Name
 from homeostat.runtime.control.reconcile import Options
@@ -91,5 +91,5 @@ def check_environment(environment: Mapping[str, str]) -> None:
 
 
 def _siblings(changed: ResourceType, types: Iterable[ResourceType]) -> list[Name]:
-    kind = kind_name(changed.spec.name)
-    return [("", each.metadata.name) for each in types if kind_name(each.spec.name) == kind]
+    kind = kind_of_type(changed.spec)
+    return [("", each.metadata.name) for each in types if kind_of_type(each.spec) == kind]

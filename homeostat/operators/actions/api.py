@@ -98,8 +98,9 @@ class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "self.name == oldSelf.name && self.version == oldSelf.version && "
-            "(has(self.plural) ? self.plural : '') == (has(oldSelf.plural) ? oldSelf.plural : '')",
-            "name, version and plural are immutable because resources refer to them; declare another type",
+            "(has(self.plural) ? self.plural : '') == (has(oldSelf.plural) ? oldSelf.plural : '') && "
+            "(has(self.kind) ? self.kind : '') == (has(oldSelf.kind) ? oldSelf.kind : '')",
+            "name, version, kind and plural are immutable because resources refer to them; declare another type",
         ),
     )
 
@@ -113,6 +114,13 @@ class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     ] = {}
     description: Annotated[str, Meta(max_length=4096)] = ""
     plural: Annotated[str, Meta(max_length=63)] = ""
+    kind: Annotated[
+        str,
+        Meta(
+            max_length=63,
+            description="The kind of the resources; default: derived from the name. Set it if two names give one kind.",
+        ),
+    ] = ""
     short_names: tuple[str, ...] = ()
     is_deprecated: bool = False
     is_forced: Annotated[

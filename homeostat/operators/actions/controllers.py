@@ -21,7 +21,7 @@ from homeostat.operators.actions.api import (
 from homeostat.operators.actions.dependencies import Dependencies, open_in_setup
 from homeostat.operators.actions.settings import ActionSettings
 from homeostat.operators.actions.types.effective import Versions, kept_by, newest, versions_in_force
-from homeostat.operators.actions.types.naming import kind_name, resource_kind
+from homeostat.operators.actions.types.naming import kind_name, kind_of_type, resource_kind
 from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.control.controller import Controller
 from homeostat.runtime.control.reconcile import Options
@@ -72,11 +72,12 @@ class ResourceControls:
 
     def keep_of(self, kind: str) -> Keep:
         """Returns the history settings of a type or kind, also of a type that is not in force."""
-        wanted = kind_name(kind)
+        named = (kind_of_type(each.spec) for each in self._types if kind in (each.spec.name, kind_of_type(each.spec)))
+        wanted = next(named, kind_name(kind))
         control = self._controls.get(wanted)
         if control is not None:
             return newest(control.versions).history
-        kept = (each.spec.history for each in self._types if kind_name(each.spec.name) == wanted)
+        kept = (each.spec.history for each in self._types if kind_of_type(each.spec) == wanted)
         return max(kept, key=lambda each: (each.entries, each.max_age_days), default=Keep())
 
     async def run(self) -> None:

@@ -38,8 +38,8 @@ _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     rule("", ["configmaps"], ["get", "create", "update"]),
 )
 _OWN: Final[tuple[JsonObject, ...]] = (
-    # Which process leads is read from the Leases.
-    rule("coordination.k8s.io", ["leases"], ["list"]),
+    # Which process leads is read from the Leases; each server also keeps one of its own.
+    rule("coordination.k8s.io", ["leases"], ["list", "create", "patch", "delete"]),
     # Password hashes and the key that signs tokens.
     rule("", ["secrets"], ["get", "create", "delete"]),
 )

@@ -21,7 +21,7 @@ class TypeAnswer(msgspec.Struct, kw_only=True):
     name: str
     version: str
     schema: dict[str, Any]
-    description: str
+    description: str | None
     status: str
     metadata: dict[str, Any]
     action_plugin: str
@@ -48,7 +48,7 @@ class ResourceAnswer(msgspec.Struct, kw_only=True):
     resource_type_version: str
     action_plugin: str
     status: str
-    status_message: str
+    status_message: str | None
     generation: int
     observed_generation: int
     spec: dict[str, Any]
@@ -63,6 +63,10 @@ class ResourceAnswer(msgspec.Struct, kw_only=True):
     next_reconcile_time: str | None
     deleted_at: str | None
     plugin_config: dict[str, Any] = {}
+
+
+class EventResource(ResourceAnswer, kw_only=True):
+    spec_hash: str
 
 
 class Accepted(msgspec.Struct):
@@ -83,7 +87,7 @@ class HistoryAnswer(msgspec.Struct, kw_only=True):
     drift_detected: bool
     plan_output: str
     apply_output: str
-    error_message: str
+    error_message: str | None
     resources_created: int
     resources_updated: int
     resources_deleted: int
@@ -121,7 +125,7 @@ class EventAnswer(msgspec.Struct, kw_only=True):
     resource_name: str
     resource_type_name: str
     resource_type_version: str
-    resource_data: ResourceAnswer | None
+    resource_data: EventResource | None
     timestamp: str
 
 
@@ -152,7 +156,7 @@ class Lock(msgspec.Struct):
 class Node(msgspec.Struct, kw_only=True):
     node_id: str
     hostname: str
-    pid: int | None
+    pid: str
     status: Literal["Ready", "NotReady"]
     role: Literal["leader", "follower"]
     age: str
@@ -201,6 +205,7 @@ class PermissionAnswer(msgspec.Struct):
     resource_type_name: str
     resource_type_version: str
     operations: list[Operation]
+    created_at: str | None
 
 
 class RoleAnswer(msgspec.Struct, kw_only=True):

@@ -6,8 +6,12 @@ that are already encoded are copied as they are.
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import msgspec
 
+from homeostat.objects.conditions import Condition
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.api import FINALIZER, METADATA, ReconciliationSpec
 from homeostat.web.actions.index.changes import IndexedResource
@@ -26,7 +30,7 @@ def type_body(resource_type: TypeEntry, *, is_admin: bool) -> JsonObject:
         "name": spec.name,
         "version": spec.version,
         "schema": spec.schema,
-        "description": spec.description,
+        "description": spec.description or None,
         "status": annotations.get(TYPE_STATUS) or (DEPRECATED if spec.is_deprecated else ACTIVE),
         "metadata": _kept(annotations.get(METADATA, "")),
         "action_plugin": spec.action.plugin,
@@ -56,14 +60,14 @@ def resource_body(
         "resource_type_version": resource_type.spec.version,
         "action_plugin": plugin,
         "status": phase_of(entry, status),
-        "status_message": status.message,
+        "status_message": status.message or None,
         "generation": metadata.generation,
         "observed_generation": status.reconciled_generation,
         "spec": entry.spec or _EMPTY,
         "metadata": _kept(metadata.annotations.metadata),
         "outputs": status.outputs,
         "finalizers": shown_finalizers(metadata.finalizers, plugin),
-        "conditions": status.conditions,
+        "conditions": [_observed(each, status.observed_generation) for each in status.conditions],
         "retry_count": status.retries,
         "created_at": metadata.creation_timestamp,
         "updated_at": entry.updated,
@@ -99,7 +103,7 @@ def history_body(name: str, spec: ReconciliationSpec, *, resource_id: int) -> Js
         "drift_detected": spec.is_drift,
         "plan_output": spec.plan_output,
         "apply_output": spec.apply_output,
-        "error_message": spec.error,
+        "error_message": spec.error or None,
         "resources_created": spec.changes.created,
         "resources_updated": spec.changes.updated,
         "resources_deleted": spec.changes.deleted,
@@ -107,6 +111,19 @@ def history_body(name: str, spec: ReconciliationSpec, *, resource_id: int) -> Js
         "url": spec.url,
         "reconcile_time": spec.finished,
     }
+
+
+def spec_hash(spec: bytes) -> str:
+    """The hash of a spec as no8s computes it: of JSON with sorted keys and Python's separators."""
+    text = json.dumps(msgspec.json.decode(spec) if spec else {}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _observed(condition: Condition, generation: int) -> Condition:
+    """Every condition has an `observedGeneration`; one that a plugin sets without it has that of the status."""
+    if condition.observed_generation is not msgspec.UNSET:
+        return condition
+    return msgspec.structs.replace(condition, observed_generation=generation)
 
 
 def _kept(text: str) -> Json:

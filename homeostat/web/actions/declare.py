@@ -149,7 +149,8 @@ async def _checked_type(face: Face, wanted: Declaration) -> TypeEntry:
         except UnknownPluginError as error:
             raise RefusalError(400, f"Unknown action plugin: {error}") from error
     elif not (resource_type and resource_type.spec.action.plugin) and wanted.resource_type_name not in known.claims:
-        message = f"action_plugin is required: no reconciler has claimed the type {wanted.resource_type_name}"
+        name = wanted.resource_type_name
+        message = f"No reconciler plugin registered for resource type '{name}' and no action_plugin specified"
         raise RefusalError(400, f"{message}; known plugins: {', '.join(known.actions)}")
     if not wanted.spec:
         raise RefusalError(400, "spec is required and cannot be empty")

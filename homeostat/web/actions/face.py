@@ -64,7 +64,7 @@ class Face:
 
 async def check_right(caller: Caller, name: str, version: str, operation: Operation) -> None:
     if not await caller.may(name, version, operation):
-        raise forbidden(f"{caller.username} is not allowed to {operation} {name}/{version}")
+        raise forbidden(f"Insufficient permissions: {caller.username} is not allowed to {operation} {name}/{version}")
 
 
 def check_size(part: str, value: Json) -> None:

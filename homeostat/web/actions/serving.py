@@ -17,6 +17,7 @@ from homeostat.runtime.faces.private import PrivateSecrets
 from homeostat.web.actions.app import refuse, rest_app
 from homeostat.web.actions.events.pages import open_events
 from homeostat.web.actions.face import Face
+from homeostat.web.actions.heartbeat import beating
 from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.index.numbering import number_objects
 from homeostat.web.actions.plugins import Plugins
@@ -99,6 +100,8 @@ async def open_rest(
                 identity=identity,
                 leases=leases,
             )
+            if leases:
+                await stack.enter_async_context(beating(client, namespace=leases, identity=identity))
             events = await stack.enter_async_context(open_events(face))
             dashboard = Dashboard(face, log_in=people.log_in)
             pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]

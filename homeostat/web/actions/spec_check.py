@@ -5,7 +5,7 @@ All errors are reported, by path: `tags[1]: ...; (root): ...`. Only the server e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from functools import lru_cache
 
@@ -27,11 +27,15 @@ class SpecChecker:
         self._root, self._validator = root, Validator(root)
 
     def settle(self, spec: JsonObject) -> tuple[JsonObject, str]:
-        """Returns the spec with its defaults, and its errors; empty if it is valid."""
+        """Returns the spec with its defaults, and its errors; empty if it is valid.
+
+        A server drops unknown fields and nulls silently. Here both are errors, as in JSON Schema.
+        """
         body = {"spec": deepcopy(spec)}
-        prune(body, self._root)
+        nulls = list(_nulls(body, self._root, ""))
+        unknown = prune(body, self._root)
         apply_defaults(body, self._root)
-        return body["spec"], described(self._validator.check(body))
+        return body["spec"], described([*_unexpected(unknown), *nulls, *self._validator.check(body)])
 
 
 def checker_of(resource_type: ResourceType) -> SpecChecker:
@@ -42,6 +46,28 @@ def checker_of(resource_type: ResourceType) -> SpecChecker:
 
 def described(causes: Iterable[Cause]) -> str:
     return "; ".join(f"{_path(each.field)}: {each.message}" for each in causes)
+
+
+def _unexpected(paths: Iterable[str]) -> Iterator[Cause]:
+    for path in paths:
+        parent, _, name = path.rpartition(".")
+        yield Cause("FieldValueInvalid", f"Additional properties are not allowed ('{name}' was unexpected)", parent)
+
+
+def _nulls(value: JsonObject, schema: Schema, path: str) -> Iterator[Cause]:
+    """Members that are null although their type does not allow it."""
+    for name, member in value.items():
+        node, where = schema.properties.get(name, schema.additional), f"{path}.{name}" if path else name
+        if node is None:
+            continue
+        if member is None and node.type and not node.nullable:
+            yield Cause("FieldValueInvalid", f"null is not of type '{node.type}'", where)
+        elif isinstance(member, dict):
+            yield from _nulls(member, node, where)
+        elif isinstance(member, list) and node.items is not None:
+            for at, each in enumerate(member):
+                if isinstance(each, dict):
+                    yield from _nulls(each, node.items, f"{where}[{at}]")
 
 
 class _Form:

@@ -6,7 +6,7 @@ from homeostat.objects.conditions import READY, Condition, find
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import ResourceType, ResourceTypeStatus
 from homeostat.operators.actions.types.decide import DEFINING
-from homeostat.operators.actions.types.naming import kind_name, resource_kind, version_name
+from homeostat.operators.actions.types.naming import kind_of_type, resource_kind, version_name
 
 
 def kind_of(resource_type: ResourceType) -> Kind:
@@ -15,7 +15,7 @@ def kind_of(resource_type: ResourceType) -> Kind:
 
 def identity_of(resource_type: ResourceType) -> tuple[str, str]:
     """Two types with the same identity cannot both be in force."""
-    return kind_name(resource_type.spec.name), version_name(resource_type.spec.version)
+    return kind_of_type(resource_type.spec), version_name(resource_type.spec.version)
 
 
 def age_of(resource_type: ResourceType) -> tuple[str, str]:

@@ -76,7 +76,7 @@ class ResourcePage:
                 found.indexed.path, {"metadata": {"annotations": {REQUESTED: self._face.stamp()}}}
             )
         except NotFoundError as error:
-            raise no_resource(number) from error
+            raise no_resource() from error
         return f"{ROOT}/resources/{number}"
 
     async def _content(self, visit: Visit, found: Found, entries: Sequence[Reconciliation], depth: int) -> list[Node]:

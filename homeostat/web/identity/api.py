@@ -60,6 +60,7 @@ class Permission(_Part, frozen=True):
     type: Annotated[Text, Meta(min_length=1)] = ANY
     version: Annotated[Text, Meta(min_length=1)] = ANY
     operations: Annotated[tuple[Operation, ...], Meta(max_length=16)] = OPERATIONS
+    created: Time | None = None
 
 
 class RestRoleSpec(_Part, frozen=True):

@@ -44,6 +44,7 @@ def permission_body(role: Role, permission: Permission) -> JsonObject:
         "resource_type_name": permission.type,
         "resource_type_version": permission.version,
         "operations": list(permission.operations),
+        "created_at": permission.created or role.created,
     }
 
 

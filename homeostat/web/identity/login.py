@@ -63,7 +63,7 @@ class Login:
         user = self._registers.users.named(form.username)
         if not await self._is_right(user, form.password) or user is None or user.spec.is_suspended or not user.number:
             log.info("rejected login", extra={"address": address})
-            raise unauthorized("Invalid username or password")
+            raise unauthorized("Invalid credentials")
         self._throttle.succeeded(form.username, address)
         await self._record_login(user)
         token = self._tokens.make(token_claims(user, self._registers.role_of(user)))

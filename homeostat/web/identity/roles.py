@@ -6,6 +6,7 @@ Deleting a role removes it from its users first. A permission is found below its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
@@ -13,6 +14,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import encode
+from homeostat.objects.time.timestamp import format_time
 from homeostat.web.identity.api import Permission, RestRoleSpec, RestUserSpec, SystemPermission
 from homeostat.web.identity.bodies import permission_body, role_body
 from homeostat.web.identity.forms import NewPermission, NewRole, PermissionChange, RoleChange
@@ -79,7 +81,7 @@ class Roles:
             nonlocal number
             current = numbered(spec.permissions)
             if _about(form) in {(each.type, each.version) for each in current}:
-                raise RefusalError(409, "the role already has a permission for this type and version")
+                raise RefusalError(409, "Permission for this resource type/version already exists")
             permissions = numbered((*current, _permission(form)))
             number = permissions[-1].id
             return replace(spec, permissions=permissions)
@@ -107,17 +109,17 @@ class Roles:
         except TakenError as error:
             raise _taken(error) from error
         except NotFoundError as error:
-            raise unknown("Custom role not found") from error
+            raise unknown("Role not found") from error
 
     def _find(self, captured: Mapping[str, str]) -> Role:
         found = self._roles.find(read_number(captured, "id"))
         if found is None:
-            raise unknown("Custom role not found")
+            raise unknown("Role not found")
         return found
 
 
 def _taken(title: TakenError) -> RefusalError:
-    return RefusalError(409, f'Custom role "{title}" already exists')
+    return RefusalError(409, f"Role '{title}' already exists")
 
 
 def _once(given: tuple[SystemPermission, ...]) -> tuple[SystemPermission, ...]:
@@ -135,7 +137,12 @@ def _check_apart(forms: tuple[NewPermission, ...]) -> None:
 
 def _permission(form: NewPermission) -> Permission:
     operations = tuple(dict.fromkeys(form.operations))
-    return Permission(type=form.resource_type_name, version=form.resource_type_version, operations=operations)
+    return Permission(
+        type=form.resource_type_name,
+        version=form.resource_type_version,
+        operations=operations,
+        created=format_time(datetime.now(UTC)),
+    )
 
 
 def _named(role: Role, number: int) -> Permission:

@@ -150,7 +150,7 @@ class Users:
 
 
 def taken(username: str) -> RefusalError:
-    return RefusalError(409, f'User "{username}" already exists')
+    return RefusalError(409, f"User '{username}' already exists")
 
 
 def last_admin() -> RefusalError:

@@ -10,7 +10,7 @@ from homeostat.web.kit.refusal import forbidden
 async def require_admin(gate: Gate, request: Request) -> Caller:
     caller = await gate.identify(request)
     if not caller.is_admin:
-        raise forbidden("only an administrator may do this")
+        raise forbidden("Admin role required")
     return caller
 
 
@@ -19,6 +19,8 @@ async def require(gate: Gate, request: Request, permission: SystemPermission) ->
     if not await caller.has(permission):
         if permission == "manage_types":
             # No role can grant it.
-            raise forbidden("only an administrator may change resource types")
-        raise forbidden(f'this requires the permission "{permission}"; ask an administrator for a role that has it')
+            raise forbidden("Admin role required: only an administrator may change resource types")
+        raise forbidden(
+            f'Insufficient permissions: this requires "{permission}"; ask an administrator for a role that has it'
+        )
     return caller

@@ -14,7 +14,7 @@ from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.inputs.api import FINALIZER, RESOURCE_INPUT, ResourceInput
 from homeostat.operators.actions.types.effective import types_in_force
-from homeostat.operators.actions.types.naming import kind_name, resource_kind
+from homeostat.operators.actions.types.naming import kind_of_type, resource_kind
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
 from homeostat.runtime.control.operator import Request
@@ -97,7 +97,7 @@ class InputControl:
                 plugins=plugins,
                 directory=self._setup.directory / "inputs",
                 kinds=lambda: _kinds(self._types.cache),
-                announced=lambda: {kind_name(each.spec.name) for each in self._types.cache if not each.is_terminating},
+                announced=lambda: {kind_of_type(each.spec) for each in self._types.cache if not each.is_terminating},
             )
 
     def _note(self, change: Change[ResourceInput]) -> None:

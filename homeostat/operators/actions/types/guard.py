@@ -26,7 +26,7 @@ from homeostat.operators.actions.types.decide import (
     wanted_definition,
 )
 from homeostat.operators.actions.types.definition import InvalidTypeError
-from homeostat.operators.actions.types.naming import kind_name, resource_kind
+from homeostat.operators.actions.types.naming import kind_of_type, resource_kind
 from homeostat.operators.actions.types.resources import Live
 
 _KIND = RESOURCE_TYPE.kind
@@ -93,11 +93,11 @@ class TypeGuard:
         )
 
     async def _others(self, declared: ResourceType) -> Sequence[ResourceType]:
-        kind = kind_name(declared.spec.name)
+        kind = kind_of_type(declared.spec)
         return [
             each
             async for each in self._types.list()
-            if each.metadata.name != declared.metadata.name and kind_name(each.spec.name) == kind
+            if each.metadata.name != declared.metadata.name and kind_of_type(each.spec) == kind
         ]
 
 

@@ -6,6 +6,7 @@ database-policy  2.1    ->  kind DatabasePolicy, databasepolicies, v2-1
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from homeostat.objects.errors import Cause, invalid
@@ -37,8 +38,17 @@ def version_name(version: str) -> str:
     return f"v{text}" if text[:1].isdigit() else text
 
 
+def kind_of_type(spec: ResourceTypeSpec) -> str:
+    return spec.kind or kind_name(spec.name)
+
+
+def distinct_kind_name(name: str) -> str:
+    """A kind that names differing only in separators or capitals do not share: `MyDbX1f2e3d4c`."""
+    return f"{kind_name(name)}X{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
 def resource_kind(spec: ResourceTypeSpec) -> Kind:
-    kind = kind_name(spec.name)
+    kind = kind_of_type(spec)
     return Kind(
         RESOURCES,
         version_name(spec.version),
@@ -51,9 +61,9 @@ def resource_kind(spec: ResourceTypeSpec) -> Kind:
     )
 
 
-def type_object_name(name: str, version: str) -> str:
+def type_object_name(name: str, version: str, kind: str = "") -> str:
     """Returns the default object name of a ResourceType: `databasecluster-v1`."""
-    return f"{kind_name(name).lower()}-{version_name(version)}"
+    return f"{(kind or kind_name(name)).lower()}-{version_name(version)}"
 
 
 def check_names(spec: ResourceTypeSpec) -> list[Cause]:
@@ -61,6 +71,8 @@ def check_names(spec: ResourceTypeSpec) -> list[Cause]:
     kind = resource_kind(spec)
     derived = {"name": (spec.name, kind.kind.lower()), "version": (spec.version, kind.version)}
     derived["plural"] = (spec.plural or spec.name, kind.plural)
+    if spec.kind:
+        derived["kind"] = (spec.kind, kind.kind.lower())
     causes = []
     for field, (given, name) in derived.items():
         if messages := dns1035_label(name):

@@ -10,7 +10,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.types.decide import TypeWorld, is_in_force, remaining_definition, wanted_definition
 from homeostat.operators.actions.types.definition import InvalidTypeError
-from homeostat.operators.actions.types.naming import kind_name, resource_kind
+from homeostat.operators.actions.types.naming import kind_of_type, resource_kind
 from homeostat.operators.actions.types.resources import Live
 
 
@@ -25,7 +25,7 @@ class TypeObserver:
         others = tuple(
             each
             for each in self._types()
-            if each.metadata.name != obj.metadata.name and kind_name(each.spec.name) == kind.kind
+            if each.metadata.name != obj.metadata.name and kind_of_type(each.spec) == kind.kind
         )
         found = await self._live.definition(obj.spec)
         if found is None:

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from homeostat.objects.json import JsonObject, encode
-from homeostat.web.actions.bodies import resource_body
+from homeostat.web.actions.bodies import resource_body, spec_hash
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import Entry, TypeEntry
 
@@ -59,7 +59,7 @@ class EventFrame:
             "resource_name": entry.metadata.name,
             "resource_type_name": name,
             "resource_type_version": version,
-            "resource_data": data,
+            "resource_data": {**data, "spec_hash": spec_hash(bytes(entry.spec))},
             "timestamp": max(entry.updated, entry.metadata.deletion_timestamp),
         }
 

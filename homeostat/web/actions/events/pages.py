@@ -20,7 +20,6 @@ import msgspec
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.request import Request
 from homeostat.edge.stream import Stream
-from homeostat.operators.actions.types.naming import kind_name
 from homeostat.web.actions.events.feed import Feed
 from homeostat.web.actions.events.follower import KEEP_ALIVE_S, Follower, Wanted
 from homeostat.web.actions.events.position import Position, read_position
@@ -64,7 +63,7 @@ class Events:
 
     async def follow_all(self, request: Request, captured: Mapping[str, str]) -> StreamReply:
         caller, query = await self._face.identify(request), read_query(request, EventsQuery)
-        kind = kind_name(query.resource_type) if query.resource_type else ""
+        kind = self._face.index.kind_named(query.resource_type) if query.resource_type else ""
         return await self._reply(request, caller, Wanted(kind, query.resource_type), _since(request, query))
 
     async def follow_one(self, request: Request, captured: Mapping[str, str]) -> StreamReply:
@@ -89,7 +88,7 @@ class Events:
                 raise
             spec = last.spec
             await check_right(caller, spec.resource_kind, spec.resource_version, "READ")
-            return Wanted(kind_name(spec.resource_kind), "", number, spec.resource_name)
+            return Wanted(self._face.index.kind_named(spec.resource_kind), "", number, spec.resource_name)
         return Wanted(found.indexed.kind.kind, "", number, found.entry.metadata.name)
 
     async def _reply(self, request: Request, caller: Caller, wanted: Wanted, since: Position | None) -> StreamReply:

@@ -30,7 +30,7 @@ from homeostat.client.base import Client
 from homeostat.objects.kind import Kind
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.types.definition import version_priority
-from homeostat.operators.actions.types.naming import kind_name, plural_of, version_name
+from homeostat.operators.actions.types.naming import kind_name, kind_of_type, plural_of, version_name
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer, Informers
 from homeostat.runtime.watch.source import Source
@@ -104,13 +104,18 @@ class ResourceIndex:
 
     def same_kind(self, name: str, version: str) -> TypeEntry | None:
         """Returns a type that conflicts with a new type of this name and version."""
-        wanted = kind_name(name), version_name(version)
+        wanted = self.kind_named(name), version_name(version)
         found = (each for each in self._types.cache if identity_of(each) == wanted)
         return next(found, None)
 
+    def kind_named(self, type_name: str) -> str:
+        """Returns the kind of the type with this name; the derived one if there is no such type."""
+        found = next((each for each in self._types.cache if each.spec.name == type_name), None)
+        return kind_of_type(found.spec) if found is not None else kind_name(type_name)
+
     def is_served(self, resource_type: TypeEntry) -> bool:
         """Its newest generation is established, and its resources are watched."""
-        followed = self._followed.get(kind_name(resource_type.spec.name))
+        followed = self._followed.get(kind_of_type(resource_type.spec))
         return followed is not None and followed.informer.cache.is_synced and is_settled(resource_type)
 
     async def comes_to(self, until: Callable[[], bool], within_s: float) -> bool:
@@ -129,7 +134,7 @@ class ResourceIndex:
         return self._resources.get(number)
 
     def find_named(self, type_name: str, type_version: str, name: str) -> IndexedResource | None:
-        followed = self._followed.get(kind_name(type_name))
+        followed = self._followed.get(self.kind_named(type_name))
         entry = followed.informer.cache.get(self.namespace, name) if followed is not None else None
         if followed is None or entry is None:
             return None
@@ -143,7 +148,7 @@ class ResourceIndex:
 
     def of_type(self, resource_type: TypeEntry) -> list[IndexedResource]:
         """Returns the resources of a type, also those without a number."""
-        followed = self._followed.get(kind_name(resource_type.spec.name))
+        followed = self._followed.get(kind_of_type(resource_type.spec))
         indexed = (
             [IndexedResource(followed.kind, each) for each in followed.informer.cache] if followed is not None else []
         )
@@ -165,17 +170,17 @@ class ResourceIndex:
 
     def is_followed(self, resource_type: TypeEntry) -> bool:
         """Its resources are watched at its version."""
-        followed = self._followed.get(kind_name(resource_type.spec.name))
+        followed = self._followed.get(kind_of_type(resource_type.spec))
         return followed is not None and version_name(resource_type.spec.version) in followed.types
 
     def plural_of(self, type_name: str, type_version: str) -> str:
         """Returns the plural of a type's kind."""
         found = self.type_named(type_name, type_version)
-        return kind_of(found).plural if found is not None else plural_of(kind_name(type_name))
+        return kind_of(found).plural if found is not None else plural_of(self.kind_named(type_name))
 
     def has_name(self, resource_type: TypeEntry, name: str) -> bool:
         """Returns whether a resource of the type, of any version, has the name."""
-        followed = self._followed.get(kind_name(resource_type.spec.name))
+        followed = self._followed.get(kind_of_type(resource_type.spec))
         return followed is not None and followed.informer.cache.knows(self.namespace, name)
 
     def declared_at(self, uid: str) -> int:
@@ -202,7 +207,7 @@ class ResourceIndex:
         """
         informer: Informer[TypeEntry] | Informer[Entry] = self._types
         if resource_type is not None:
-            followed = self._followed.get(kind_name(resource_type.spec.name))
+            followed = self._followed.get(kind_of_type(resource_type.spec))
             if followed is None:
                 return
             informer = followed.informer
@@ -242,7 +247,7 @@ class ResourceIndex:
         by_kind: dict[str, dict[str, TypeEntry]] = {}
         for each in sorted(self._types.cache, key=age_of, reverse=True):
             if is_defined(each):
-                by_kind.setdefault(kind_name(each.spec.name), {})[version_name(each.spec.version)] = each
+                by_kind.setdefault(kind_of_type(each.spec), {})[version_name(each.spec.version)] = each
         for kind, followed in list(self._followed.items()):
             if kind not in by_kind or followed.kind not in map(kind_of, by_kind[kind].values()):
                 self._leave(kind, followed)

@@ -57,7 +57,7 @@ async def find_numbered(face: Face, caller: Caller, number: int, operation: Oper
     indexed = face.index.find(number) or await _search(face, number)
     found = await fetch(face, indexed) if indexed is not None else None
     if found is None or found.entry.number != number:
-        raise no_resource(number)
+        raise no_resource()
     await check_right(caller, found.type.spec.name, found.type.spec.version, operation)
     return found
 
@@ -88,8 +88,8 @@ async def fetch(face: Face, indexed: IndexedResource) -> Found | None:
     return found_in(resource_type, whole) if whole is not None else None
 
 
-def no_resource(number: int) -> RefusalError:
-    return unknown(f"Resource {number} not found")
+def no_resource() -> RefusalError:
+    return unknown("Resource not found")
 
 
 async def _get(client: Client, path: str) -> bytes | None:

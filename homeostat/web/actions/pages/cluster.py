@@ -6,8 +6,6 @@ import os
 import socket
 from collections.abc import Mapping
 
-import msgspec
-
 from homeostat import __version__
 from homeostat.client.base import UnreachableError
 from homeostat.edge.reply import Reply
@@ -17,16 +15,9 @@ from homeostat.objects.json import encode
 from homeostat.objects.kind import LEASE
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.web.actions.face import Face
-from homeostat.web.actions.pages.nodes import Lease, alone_body, nodes_body
+from homeostat.web.actions.pages.nodes import alone_body, nodes_body, read_leases
 from homeostat.web.kit.callers import require_admin
 from homeostat.web.kit.routing import API
-
-
-class _List(msgspec.Struct, frozen=True):
-    items: list[Lease]
-
-
-_list = msgspec.json.Decoder(_List)
 
 
 class Cluster:
@@ -58,7 +49,7 @@ class Cluster:
             )
             return Reply(200, encode(message))
         try:
-            leases = _list.decode(await self._face.client.fetch("GET", LEASE.path(self._face.leases))).items
+            leases = read_leases(await self._face.client.fetch("GET", LEASE.path(self._face.leases)))
         except (ApiError, UnreachableError):
             leases = []
         return Reply(200, encode(nodes_body(leases, identity=identity, now=now)))

@@ -16,6 +16,11 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time, parse_time
 
 PREFIX: Final = "homeostat-"
+NODE_PREFIX: Final = "homeostat-node-"
+"""Leases that a process keeps to be listed (`heartbeat.py`)."""
+HOSTNAME: Final = "homeostat.dev/hostname"
+PID: Final = "homeostat.dev/pid"
+"""Annotations of these Leases."""
 LEADS: Final = "homeostat-actions"
 _STEPS: Final = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
@@ -29,6 +34,7 @@ class LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
 
 class LeaseMetadata(msgspec.Struct, frozen=True):
     name: str
+    annotations: dict[str, str] = {}
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -44,8 +50,23 @@ class Lease(msgspec.Struct, frozen=True):
         return node_of(self.spec.holder_identity)
 
     @property
+    def renewed(self) -> datetime:
+        return parse_time(self.spec.renew_time)
+
+    @property
     def expires(self) -> datetime:
-        return parse_time(self.spec.renew_time) + timedelta(seconds=self.spec.lease_duration_seconds)
+        return self.renewed + timedelta(seconds=self.spec.lease_duration_seconds)
+
+
+class _List(msgspec.Struct, frozen=True):
+    items: list[Lease]
+
+
+_list = msgspec.json.Decoder(_List)
+
+
+def read_leases(data: bytes) -> list[Lease]:
+    return _list.decode(data).items
 
 
 def nodes_body(leases: Iterable[Lease], *, identity: str, now: datetime) -> JsonObject:
@@ -68,7 +89,7 @@ def alone_body(*, identity: str, hostname: str, pid: int, since: datetime, now: 
     node = {
         "node_id": here,
         "hostname": hostname,
-        "pid": pid,
+        "pid": str(pid),
         "status": "Ready",
         "role": "leader",
         "age": age(now - since),
@@ -85,10 +106,11 @@ def node_of(identity: str) -> str:
 
 def _node(name: str, leases: list[Lease], leader: str, now: datetime) -> JsonObject:
     first = min(parse_time(each.spec.acquire_time) for each in leases)
+    annotations = {key: value for each in leases for key, value in each.metadata.annotations.items()}
     return {
         "node_id": name,
-        "hostname": name.rpartition("_")[0],
-        "pid": None,
+        "hostname": annotations.get(HOSTNAME) or name.rpartition("_")[0],
+        "pid": annotations.get(PID, ""),
         "status": "Ready" if any(each.expires > now for each in leases) else "NotReady",
         "role": "leader" if name == leader else "follower",
         "age": age(now - first),

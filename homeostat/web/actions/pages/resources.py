@@ -23,12 +23,11 @@ from homeostat.web.actions.forms import (
 )
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TypeEntry, phase_of
-from homeostat.web.actions.index.lookup import Found, find_named, find_numbered
+from homeostat.web.actions.index.lookup import Found, find_named, find_numbered, no_resource
 from homeostat.web.kit.etags import mismatch, tagged
 from homeostat.web.kit.form import read_body, read_number, read_query
 from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.pages import next_page
-from homeostat.web.kit.refusal import unknown
 from homeostat.web.kit.routing import API
 
 
@@ -67,7 +66,7 @@ class Resources:
         resource_type = self._face.index.type_named(captured["type"], captured["version"])
         found = await find_named(self._face, captured["name"], resource_type) if resource_type is not None else None
         if found is None:
-            raise unknown(f"Resource {captured['type']}/{captured['version']}/{captured['name']} not found")
+            raise no_resource()
         return await self._answer(200, caller, found)
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -103,7 +102,7 @@ class Resources:
         try:
             await self._face.client.merge(found.indexed.path, patch)
         except NotFoundError as error:
-            raise unknown(f"Resource {number} not found") from error
+            raise no_resource() from error
         return Reply(202, encode({"message": "Reconciliation triggered", "resource_id": number}))
 
     async def show_outputs(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -120,7 +119,7 @@ class Resources:
         changed = await declare.rewrite(self._face, request, found, _finalizers(form, plugin))
         metadata = changed.entry.metadata
         if metadata.deletion_timestamp and not metadata.finalizers:
-            return Reply(200, encode({"message": "Resource deleted", "resource_id": number}))
+            return Reply(200, encode({"message": "All finalizers removed, resource deleted", "resource_id": number}))
         return await self._answer(200, caller, changed)
 
     async def _readable(self, caller: Caller) -> set[tuple[str, str]]:

@@ -18,12 +18,13 @@ from homeostat.operators.actions.api import ID, METADATA, RESOURCE_TYPE, ActionR
 from homeostat.operators.actions.types.decide import MOST_NAMED, in_use_message
 from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of
 from homeostat.operators.actions.types.guard import TypeGuard
-from homeostat.operators.actions.types.naming import type_object_name
+from homeostat.operators.actions.types.naming import distinct_kind_name, resource_kind, type_object_name
 from homeostat.operators.actions.types.spec_schema import PATH
 from homeostat.web.actions.bodies import ACTIVE, DEPRECATED, type_body
 from homeostat.web.actions.face import Face, check_size
 from homeostat.web.actions.forms import LARGEST_PAGE, ChangedType, Forcing, NewType, TypeQuery
 from homeostat.web.actions.index.entry import TYPE_STATUS, TypeEntry
+from homeostat.web.actions.type_facts import kind_of
 from homeostat.web.kit.callers import require
 from homeostat.web.kit.etags import check_match, is_conditional, mismatch, tagged
 from homeostat.web.kit.form import read_body, read_number, read_query
@@ -46,10 +47,8 @@ class Types:
         await self._face.ready()
         caller = await require(self._face.gate, request, "manage_types")
         form = read_body(request, NewType)
-        spec = _spec(form)
+        spec = self._with_kind(_spec(form))
         _check(spec)
-        if (there := self._face.index.same_kind(form.name, form.version)) is not None:
-            raise _is_there(there.spec)
         number = await self._face.ids.take("types")
         obj = _object(form, spec, number)
         await self._guard.check("CREATE", None, obj)
@@ -60,6 +59,18 @@ class Types:
         made = await self._in_force(_type.decode(whole))
         body = type_body(made, is_admin=caller.is_admin)
         return tagged(201, body, made.metadata.resource_version, ("Location", f"{API}/resource-types/{number}"))
+
+    def _with_kind(self, spec: ResourceTypeSpec) -> ResourceTypeSpec:
+        """Names such as `my_db` and `my-db` give the same kind: the second one gets a kind of its own."""
+        index = self._face.index
+        if (there := index.same_kind(spec.name, spec.version)) is not None and there.spec.name == spec.name:
+            raise _is_there(spec)
+        named = [each.spec for each in index.types() if each.spec.name == spec.name]
+        if named:
+            return msgspec.structs.replace(spec, kind=named[0].kind)
+        plurals = {kind_of(each).plural for each in index.types()}
+        is_taken = resource_kind(spec).plural in plurals
+        return msgspec.structs.replace(spec, kind=distinct_kind_name(spec.name)) if is_taken else spec
 
     async def list(self, request: Request, captured: Mapping[str, str]) -> Reply:
         caller, query = await self._face.identify(request), read_query(request, TypeQuery)
@@ -78,7 +89,7 @@ class Types:
         caller = await self._face.identify(request)
         found = self._face.index.type_named(captured["name"], captured["version"])
         if found is None:
-            raise unknown(f"Resource type {captured['name']}/{captured['version']} not found")
+            raise unknown("Resource type not found")
         return tagged(200, type_body(found, is_admin=caller.is_admin), found.metadata.resource_version)
 
     async def change(self, request: Request, captured: Mapping[str, str]) -> Reply:
@@ -123,7 +134,7 @@ class Types:
         names = [f"{each.namespace}/{each.name}" for each in entries]
         if names:
             message = in_use_message(sorted(names)[:MOST_NAMED], len(names))
-            raise RefusalError(409, f"{message}; delete them first")
+            raise RefusalError(409, f"Cannot delete: resources still reference this type: {message}; delete them first")
 
     async def _fetch(self, number: int) -> TypeEntry:
         indexed = self._face.index.find_type(number)
@@ -132,7 +143,7 @@ class Types:
         except NotFoundError:
             whole = None
         if whole is None or (found := _type.decode(whole)).number != number:
-            raise unknown(f"Resource type {number} not found")
+            raise unknown("Resource type not found")
         return found
 
     async def _rewrite(self, found: TypeEntry, form: ChangedType, *, is_forced: bool) -> TypeEntry:
@@ -197,7 +208,7 @@ def _object(form: NewType, spec: ResourceTypeSpec, number: int) -> JsonObject:
     obj: JsonObject = {
         "apiVersion": _KIND.api_version,
         "kind": _KIND.kind,
-        "metadata": {"name": type_object_name(form.name, form.version), "labels": {ID: str(number)}},
+        "metadata": {"name": type_object_name(form.name, form.version, spec.kind), "labels": {ID: str(number)}},
         "spec": msgspec.to_builtins(spec),
     }
     _keep(obj, metadata=form.metadata, status=form.status)

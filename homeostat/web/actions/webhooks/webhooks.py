@@ -84,7 +84,7 @@ class Webhooks:
 
 
 def _taken(title: TakenError) -> RefusalError:
-    return RefusalError(409, f'Admission webhook "{title}" already exists')
+    return RefusalError(409, f"Admission webhook '{title}' already exists")
 
 
 def _unknown() -> RefusalError:

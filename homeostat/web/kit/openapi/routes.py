@@ -28,7 +28,9 @@ class Description:
     def add_routes(self, add: Add) -> None:
         add("GET", "/openapi.json", self.show_document)
         add("GET", f"{API}/openapi.json", self.show_document)
-        add("GET", "/docs", self.show_docs)
+        # Two names of one page, as clients of FastAPI servers know them.
+        for path in ("/docs", "/redoc"):
+            add("GET", path, self.show_docs)
 
     async def show_document(self, request: Request, captured: Mapping[str, str]) -> Reply:
         return Reply(200, encode(await self._made()))
