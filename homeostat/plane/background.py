@@ -53,6 +53,10 @@ async def run_housekeeping(plane: Plane, pki: Pki) -> None:
 
 
 def host_operators(plane: Plane, tracer: Tracer) -> list[Supervisor]:
+    directory = plane.settings.data / "operators"
+    if directory.is_dir():
+        # Earlier versions created it open to other users of the machine.
+        directory.chmod(0o700)
     names = sorted(plane.settings.operators - {"housekeeping"})
     plane.supervisors.extend(_supervisor(plane, name, tracer) for name in names)
     plane.app.metrics.include(Figures(plane.supervisors))

@@ -15,7 +15,8 @@ from homeostat.server.pki.private_file import keep_private, read_private
 from homeostat.store.base import Store, StoreError
 from homeostat.store.counters import Counters
 
-SEALED_RESOURCES = frozenset({"secrets"})
+SEALED_RESOURCES = frozenset({"secrets", "*.homeostat.dev"})
+"""Types and resources of `actions` may hold passwords and literal credentials of plugins."""
 
 
 class PlaneStore(Store, Protocol):

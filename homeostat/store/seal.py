@@ -19,13 +19,19 @@ from homeostat.store.base import Key, StoreError
 _ID_BYTES = 4
 _NONCE_BYTES = 12
 _KEY_BYTES = 32
+_ANY = "*."
 
 
 class Seal:
-    """Encrypts the values of some resources and leaves the others unchanged."""
+    """Encrypts the values of some resources and leaves the others unchanged.
+
+    A name such as `*.example.com` stands for all resources of the group and of the groups below it. They are encrypted
+    when they are written; values that were stored before are still read as they are.
+    """
 
     def __init__(self, resources: Collection[str] = (), key: bytes | None = None) -> None:
-        self.resources = frozenset(resources)
+        self.resources = frozenset(each for each in resources if not each.startswith(_ANY))
+        self._groups = tuple(each[1:] for each in resources if each.startswith(_ANY)) if self.resources else ()
         self.key_id = b""
         if not self.resources:
             return
@@ -35,14 +41,16 @@ class Seal:
         self._cipher = AESGCM(key)
 
     def close(self, key: Key, revision: int, value: bytes) -> bytes:
-        if key.resource not in self.resources:
+        if key.resource not in self.resources and not key.resource.endswith(self._groups):
             return value
         nonce = os.urandom(_NONCE_BYTES)
         return self.key_id + nonce + self._cipher.encrypt(nonce, value, _bound_to(key, revision))
 
     def open(self, key: Key, revision: int, stored: bytes) -> bytes:
         if key.resource not in self.resources:
-            return stored
+            is_plain = stored[:_ID_BYTES] != self.key_id
+            if is_plain or not key.resource.endswith(self._groups):
+                return stored
         if stored[:_ID_BYTES] != self.key_id:
             raise StoreError(f"{_name(key)} is sealed with a different key")
         nonce, sealed = stored[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], stored[_ID_BYTES + _NONCE_BYTES :]

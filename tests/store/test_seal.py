@@ -110,3 +110,19 @@ def test_sealing_twice_gives_different_bytes() -> None:
 
     assert seal.close(SECRET, 1, b"x") != seal.close(SECRET, 1, b"x")
     assert seal.open(SECRET, 1, seal.close(SECRET, 1, b"x")) == b"x"
+
+
+def test_a_group_is_sealed_when_it_is_written_and_what_was_stored_before_is_still_read() -> None:
+    seal = Seal({"secrets", "*.example.com"}, KEY)
+    for resource in ("types.example.com", "notes.resources.example.com"):
+        key = Key(resource, "default", "one")
+        stored = seal.close(key, 7, b'{"token":"open"}')
+        assert b"open" not in stored
+        assert seal.open(key, 7, stored) == b'{"token":"open"}'
+        assert seal.open(key, 7, b'{"token":"open"}') == b'{"token":"open"}'
+        with pytest.raises(StoreError, match="was altered on disk"):
+            seal.open(key, 8, stored)
+    other = Key("types.other.com", "", "one")
+    assert seal.close(other, 1, b"{}") == b"{}"
+    # A database that was made before is opened with the same description.
+    assert seal.description() == Seal({"secrets"}, KEY).description()

@@ -30,6 +30,7 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.dependencies import Dependencies
 from homeostat.operators.actions.types.definition import InvalidTypeError
 from homeostat.operators.actions.types.naming import resource_kind
+from homeostat.operators.actions.types.passwords import password_fields
 
 CHANGES: Final = 4
 _AT_ONCE: Final = 4
@@ -129,7 +130,7 @@ class _Planner:
         if live is not None and live["metadata"].get("deletionTimestamp"):
             raise Failure("it is being deleted; plan again when it is gone")
         stored = as_stored(live, manifest, schema, now=format_time(datetime.now(UTC)), force=self._is_forced)
-        fields = tuple(changes_between(live, stored, manifest))
+        fields = tuple(changes_between(live, stored, manifest, password_fields(spec.schema)))
         change: Change = "create" if live is None else "update" if fields else "unchanged"
         if change == "update":
             stored["metadata"]["generation"] += 1

@@ -23,6 +23,7 @@ from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceTypeSpec
 from homeostat.operators.actions.types.definition import definition_of
+from homeostat.operators.actions.types.passwords import NO_PASSWORDS, PasswordFields
 
 _DECLARED: Final = ("spec", "action")
 
@@ -60,21 +61,30 @@ def as_stored(
     return stored
 
 
-def changes_between(before: JsonObject | None, after: JsonObject, manifest: JsonObject) -> list[FieldChange]:
-    """Compares the declared parts: the spec and the action."""
+def changes_between(
+    before: JsonObject | None, after: JsonObject, manifest: JsonObject, passwords: PasswordFields = NO_PASSWORDS
+) -> list[FieldChange]:
+    """Compares the declared parts: the spec and the action. Passwords of the spec are not shown."""
     old = {word: (before or {}).get(word) or {} for word in _DECLARED}
     new = {word: after.get(word) or {} for word in _DECLARED}
-    return list(_changes(old, new, manifest, ""))
+    return list(_changes(old, new, manifest, "", PasswordFields(properties={"spec": passwords})))
 
 
-def _changes(before: JsonObject, after: JsonObject, given: Json, path: str) -> Iterator[FieldChange]:
+def _changes(
+    before: JsonObject, after: JsonObject, given: Json, path: str, passwords: PasswordFields
+) -> Iterator[FieldChange]:
     """Compares objects member by member, in order of names, and lists as a whole."""
     members = given if isinstance(given, dict) else {}
     for name in sorted(before.keys() | after.keys()):
         where = f"{path}.{name}" if path else name
         old, new = before.get(name, msgspec.UNSET), after.get(name, msgspec.UNSET)
+        hiding = passwords.below(name) or NO_PASSWORDS
         is_default = name not in members and new is not msgspec.UNSET and old is msgspec.UNSET
         if isinstance(new, dict) and (isinstance(old, dict) or (old is msgspec.UNSET and new)):
-            yield from _changes(old if isinstance(old, dict) else {}, new, members.get(name), where)
+            yield from _changes(old if isinstance(old, dict) else {}, new, members.get(name), where, hiding)
         elif old != new:
-            yield FieldChange(where, old, new, is_default)
+            yield FieldChange(where, _shown(old, hiding), _shown(new, hiding), is_default)
+
+
+def _shown(value: Json | msgspec.UnsetType, passwords: PasswordFields) -> Json | msgspec.UnsetType:
+    return value if value is msgspec.UNSET else passwords.hidden(value)

@@ -16,6 +16,7 @@ from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.complete import complete_resources
+from homeostat.cli.resource.hidden import without_passwords
 from homeostat.cli.resource.kinds import resources_of, title_of
 from homeostat.cli.resource.state import next_look, status_of
 from homeostat.client.base import Client
@@ -68,7 +69,8 @@ async def command(
     lists = await asyncio.gather(*map(fetch, targets))
     found = [obj for each in lists for obj in each if phase is None or status_of(obj).phase == phase]
     if not is_table(output):
-        print_list([without_managed_fields(obj) for obj in found], output, name=title_of)
+        shown = await without_passwords(connection.client, found)
+        print_list([without_managed_fields(obj) for obj in shown], output, name=title_of)
     elif not found and not refusals.count:
         click.echo(f"No resources found{f' in namespace {namespace}' if namespace else ''}.", err=True)
     elif found:

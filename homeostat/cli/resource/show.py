@@ -14,6 +14,7 @@ from homeostat.cli.console.output import is_table, output_option, print_object, 
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
+from homeostat.cli.resource.hidden import without_passwords
 from homeostat.cli.resource.kinds import named_resources
 from homeostat.cli.resource.state import changes_text, next_look, run_url, status_of
 from homeostat.objects import yaml
@@ -38,7 +39,8 @@ async def command(connection: Connection, words: tuple[str, ...], output: str) -
     """
     targets = await named_resources(connection.client, words)
     for at, (kind, name) in enumerate(targets):
-        obj = with_type_meta(kind, await connection.client.get(kind.path(connection.namespace, name)))
+        found = with_type_meta(kind, await connection.client.get(kind.path(connection.namespace, name)))
+        (obj,) = await without_passwords(connection.client, [found])
         if not is_table(output):
             print_object(without_managed_fields(obj), output, is_first=not at)
             continue

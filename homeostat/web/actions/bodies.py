@@ -16,6 +16,7 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.actions.api import FINALIZER, METADATA, ReconciliationSpec
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import TYPE_STATUS, Entry, TypeEntry, phase_of
+from homeostat.web.actions.spec_check import passwords_of
 
 ACTIVE = "active"
 DEPRECATED = "deprecated"
@@ -63,7 +64,7 @@ def resource_body(
         "status_message": status.message or None,
         "generation": metadata.generation,
         "observed_generation": status.reconciled_generation,
-        "spec": entry.spec or _EMPTY,
+        "spec": shown_spec(entry, resource_type),
         "metadata": _kept(metadata.annotations.metadata),
         "outputs": status.outputs,
         "finalizers": shown_finalizers(metadata.finalizers, plugin),
@@ -111,6 +112,14 @@ def history_body(name: str, spec: ReconciliationSpec, *, resource_id: int) -> Js
         "url": spec.url,
         "reconcile_time": spec.finished,
     }
+
+
+def shown_spec(entry: Entry, resource_type: TypeEntry) -> msgspec.Raw:
+    """The encoded spec, without the values of passwords."""
+    passwords = passwords_of(resource_type)
+    if not passwords or not entry.spec:
+        return entry.spec or _EMPTY
+    return msgspec.Raw(msgspec.json.encode(passwords.hidden(msgspec.json.decode(entry.spec))))
 
 
 def spec_hash(spec: bytes) -> str:

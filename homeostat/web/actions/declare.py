@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
 from homeostat.client.requests import Requests
 from homeostat.edge.request import Request
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.actions.api import FINALIZER, ID, METADATA, REQUESTED
 from homeostat.operators.actions.plugins.catalog import PluginOffError, UnknownPluginError
+from homeostat.operators.actions.types.passwords import HIDDEN
 from homeostat.web.actions import spec_check
 from homeostat.web.actions.face import Face, check_right
 from homeostat.web.actions.forms import Declaration
@@ -55,6 +58,7 @@ async def update(face: Face, request: Request, caller: Caller, found: Found, wan
     """Replaces the given fields, and always triggers a reconciliation."""
     await check_seen(face, request, found)
     await check_plugin_config(face, caller, found.type, wanted, plugin=found.entry.read_action().plugin)
+    wanted = _restored(found, wanted)
     spec = await _admitted(face, "UPDATE", wanted, found.type, found) if wanted.spec is not None else None
 
     def change(obj: JsonObject) -> None:
@@ -78,6 +82,7 @@ async def update(face: Face, request: Request, caller: Caller, found: Found, wan
 async def apply(face: Face, request: Request, caller: Caller, found: Found, wanted: Declaration) -> Found:
     """Like `update`, but does not write if nothing would change."""
     await check_seen(face, request, found)
+    wanted = _restored(found, wanted)
     if wanted.spec is not None:
         spec, trouble = spec_check.checker_of(found.type).settle(wanted.spec)
         if not trouble and _says(found, wanted, spec):
@@ -178,8 +183,21 @@ async def _admitted(
     return spec
 
 
+def _restored(found: Found, wanted: Declaration) -> Declaration:
+    """A hidden value that comes back as it was shown stands for the stored one."""
+    passwords = spec_check.passwords_of(found.type)
+    if wanted.spec is None or not passwords:
+        return wanted
+    return replace(wanted, spec=passwords.restored(wanted.spec, found.read().get("spec")))
+
+
 def _check(resource_type: TypeEntry, spec: JsonObject) -> None:
-    _, trouble = spec_check.checker_of(resource_type).settle(spec)
+    checker = spec_check.checker_of(resource_type)
+    for path, value in checker.passwords.values(spec, ""):
+        if value == HIDDEN:
+            message = f'"{HIDDEN}" stands for a value that is not shown; send the value itself'
+            raise RefusalError(400, f"{spec_check.FAILED}: {path.removeprefix('.')}: {message}")
+    _, trouble = checker.settle(spec)
     if trouble:
         raise RefusalError(400, f"{spec_check.FAILED}: {trouble}")
 

@@ -17,14 +17,17 @@ from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.structural import schema_of
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceType
-from homeostat.operators.actions.types.definition import definition_of
+from homeostat.operators.actions.types.definition import InvalidTypeError, definition_of
+from homeostat.operators.actions.types.passwords import NO_PASSWORDS, PasswordFields, password_fields
 
 FAILED = "Spec validation failed"
 
 
 class SpecChecker:
-    def __init__(self, root: Schema) -> None:
-        self._root, self._validator = root, Validator(root)
+    """`passwords` are the fields of the spec that are never shown."""
+
+    def __init__(self, root: Schema, passwords: PasswordFields) -> None:
+        self._root, self._validator, self.passwords = root, Validator(root), passwords
 
     def settle(self, spec: JsonObject) -> tuple[JsonObject, str]:
         """Returns the spec with its defaults, and its errors; empty if it is valid.
@@ -42,6 +45,13 @@ def checker_of(resource_type: ResourceType) -> SpecChecker:
     """Raises `InvalidTypeError` if the type cannot become a definition."""
     metadata = resource_type.metadata
     return _checkers(_Form(metadata.uid, metadata.generation, resource_type))
+
+
+def passwords_of(resource_type: ResourceType) -> PasswordFields:
+    try:
+        return checker_of(resource_type).passwords
+    except InvalidTypeError:
+        return NO_PASSWORDS
 
 
 def described(causes: Iterable[Cause]) -> str:
@@ -90,7 +100,7 @@ def _checkers(form: _Form) -> SpecChecker:
     (version,) = definition_of([form.resource_type.spec])["spec"]["versions"]
     root = schema_of(version["schema"]["openAPIV3Schema"])
     root.properties = {name: node for name, node in root.properties.items() if name == "spec"}
-    return SpecChecker(root)
+    return SpecChecker(root, password_fields(form.resource_type.spec.schema))
 
 
 def _path(field: str) -> str:

@@ -43,6 +43,42 @@ def test_a_list_without_permission_is_an_error(typed: Cli, plane: Up, shelf: She
     assert typed.here("resource", "list", "Crate", "--kubeconfig", path).code == 1
 
 
+SAFE_TYPE = {
+    "apiVersion": "homeostat.dev/v1alpha1",
+    "kind": "ResourceType",
+    "metadata": {"name": "safe"},
+    "spec": {
+        "name": "Safe",
+        "schema": {"type": "object", "properties": {"pin": {"type": "string", "format": "password"}}},
+    },
+}
+
+
+def test_passwords_are_not_shown(typed: Cli, shelf: Shelf) -> None:
+    safe = {"apiVersion": "resources.homeostat.dev/v1", "kind": "Safe", "metadata": {"name": "one"}}
+    assert typed.here("type", "add", "-f", "-", stdin=text_of(SAFE_TYPE)).code == 0
+    for pin in ("hunter2-one", "hunter2-two"):
+        text = text_of({**safe, "spec": {"pin": pin}})
+        planned = typed.here("plan", "-f", "-", stdin=text)
+        assert "spec.pin" in planned.out
+        assert typed.here("resource", "apply", "-f", "-", stdin=text).code == 0
+        shown = [
+            typed.here("resource", *words).out
+            for words in (
+                ("show", "safe/one"),
+                ("show", "safe/one", "-o", "yaml"),
+                ("list", "-o", "json"),
+                ("list", "Safe", "-o", "yaml"),
+            )
+        ]
+        assert all("(hidden)" in each for each in (*shown, planned.out))
+        assert "hunter2" not in "".join(
+            (*shown, planned.out, typed.here("plan", "-f", "-", "-o", "json", stdin=text).out)
+        )
+    assert typed.here("resource", "delete", "safe/one", "--wait").code == 0
+    assert typed.here("type", "delete", "Safe").code == 0
+
+
 def test_a_page_shows_declaration_state_outputs_and_the_next_run(typed: Cli, shelf: Shelf) -> None:
     applied(typed, crate("one"))
     page = typed.here("resource", "show", "crate/one")

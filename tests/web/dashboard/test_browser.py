@@ -112,7 +112,7 @@ async def test_somebody_signs_in_where_they_wanted_to_go_and_out(guarded: Site, 
     await tab.get_by_label("Name").fill("admin")
     await tab.get_by_label("Password").fill("wrong")
     await tab.keyboard.press("Enter")
-    await expect(tab.get_by_role("alert")).to_have_text("Invalid username or password")
+    await expect(tab.get_by_role("alert")).to_have_text("Invalid credentials")
     await tab.get_by_label("Name").fill("admin")
     await tab.get_by_label("Password").fill("correct horse")
     await tab.get_by_role("button", name="Sign in").click()

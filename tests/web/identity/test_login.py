@@ -40,7 +40,7 @@ async def test_a_login_gives_a_token_of_the_spec(admin: Caller, nobody: Caller) 
 async def test_whatever_is_wrong_the_answer_is_the_same(admin: Caller, nobody: Caller) -> None:
     for name, body in WRONG.items():
         told = await nobody.post("/auth/login", body)
-        assert (told.status, told.body) == (401, {"detail": "Invalid username or password"}), name
+        assert (told.status, told.body) == (401, {"detail": "Invalid credentials"}), name
 
 
 async def test_what_is_no_login_is_422(nobody: Caller) -> None:

@@ -73,6 +73,7 @@ async def test_a_role_is_shown_whole(admin: Caller) -> None:
     assert (await admin.get("/custom-roles")).body == [made]
     assert made.pop("created_at").endswith("Z")
     assert made.pop("updated_at").endswith("Z")
+    assert all(each.pop("created_at").endswith("Z") for each in made["permissions"])
     everything = {"resource_type_name": "*", "resource_type_version": "*", "operations": list(OPERATIONS)}
     assert made == {
         "id": 1,
@@ -116,6 +117,7 @@ async def test_a_role_is_changed(admin: Caller) -> None:
 async def test_permissions_come_change_and_go(admin: Caller) -> None:
     await create(admin)
     added = await admin.post("/custom-roles/1/permissions", READ_V1)
+    assert added.body.pop("created_at").endswith("Z")
     assert (added.status, added.body) == (201, {"id": 1, "role_id": 1, **READ_V1})
     assert (await admin.post("/custom-roles/1/permissions", READ_V1)).status == 409
     changed = await admin.put("/custom-roles/1/permissions/1", {"operations": ["READ", "UPDATE", "READ"]})

@@ -29,6 +29,7 @@ from homeostat.operators.actions.inputs.decide import ReadFailure
 from homeostat.operators.actions.inputs.plugins.plugin import Input, InputError, InputJob
 from homeostat.operators.actions.inputs.writer import Writer
 from homeostat.operators.actions.plugins.catalog import Catalog, UnknownPluginError
+from homeostat.operators.actions.plugins.work_directory import make_private
 from homeostat.runtime.control.writes import RefusedWriteError
 
 log = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ def prepare(
         )
         raise Stalled("InvalidConfig", message=f"spec.config: {message}")
     metadata = obj.metadata
+    make_private(dependencies.directory)
     job = InputJob(
         namespace=metadata.namespace,
         name=metadata.name,

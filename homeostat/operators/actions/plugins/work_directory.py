@@ -17,12 +17,19 @@ _RETRY_AFTER: Final = timedelta(seconds=5)
 
 def enter(directory: Path) -> None:
     """Creates the directory. Raises `Wait` while a program that a killed operator has started still runs in it."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(directory)
     try:
         with locked(directory / LOCK, "a program"):
             return
     except ProgramBusyError as error:
         raise _later(error) from error
+
+
+def make_private(directory: Path) -> None:
+    """Creates a directory and its missing parents for this user only; `Path.mkdir` would open the parents to all."""
+    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
 
 
 async def run_alone(program: Program) -> Finished:

@@ -6,14 +6,15 @@ declaration is for the next run. The fields of the type are always the current o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
 from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import NAMESPACED, Secrets
-from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.time.timestamp import parse_time
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.dependencies import Dependencies
@@ -23,6 +24,7 @@ from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin,
 from homeostat.operators.actions.plugins.secret_state import SecretState
 from homeostat.operators.actions.runs.jobs import Configuration, Effective, effective_action, read_config
 from homeostat.operators.actions.runs.run import Run
+from homeostat.operators.actions.types.passwords import HIDDEN, PasswordFields, password_fields
 from homeostat.operators.actions.world import Fault
 
 
@@ -71,6 +73,9 @@ class Assignments:
         action = wanted.action
         if not action.plugin:
             return Fault("NoPlugin", self._without_plugin(self._type_of(obj).name))
+        if placeholder := next((path for path, value in self._passwords(obj) if value == HIDDEN), ""):
+            message = f'"{HIDDEN}" stands for a value that is not shown; set the value itself'
+            return Fault("InvalidSpec", f"{placeholder}: {message}")
         try:
             plugin = self._dependencies.plugins.get(action.plugin)
             # PLUGIN_CONFIGS is not part of the digest: other settings of the process do not cause a new apply.
@@ -89,6 +94,9 @@ class Assignments:
         message = f"{message}, and no reconciler has claimed the type"
         return f"{message}; these reconcilers failed to load: {broken}" if broken else message
 
+    def _passwords(self, obj: Resource) -> Iterator[tuple[str, str]]:
+        return _fields_of(encode(self._type_of(obj).schema)).values(obj.spec)
+
     def of_run(self, obj: Resource, status: ResourceStatus, run: Run) -> Assignment | Fault:
         """Makes the job from the declaration at the time when the run began."""
         was = _as_begun(obj, run)
@@ -102,6 +110,9 @@ class Assignments:
         self, obj: Resource, status: ResourceStatus, digest: str, config: Configuration, run: Run | None
     ) -> Job[Any]:
         dependencies, metadata = self._dependencies, obj.metadata
+        secrets = Secrets({**dependencies.stores, NAMESPACED: NamespaceStore(dependencies.client, metadata.namespace)})
+        for _, value in self._passwords(obj):
+            secrets.hide(value)
         return Job(
             kind=self._type_of(obj).name,
             namespace=metadata.namespace,
@@ -112,9 +123,7 @@ class Assignments:
             digest=digest,
             config=config.read,
             operator_fields=config.operator_fields,
-            secrets=Secrets(
-                {**dependencies.stores, NAMESPACED: NamespaceStore(dependencies.client, metadata.namespace)}
-            ),
+            secrets=secrets,
             state=SecretState(dependencies.client, metadata.namespace, metadata.uid),
             directory=dependencies.directory / metadata.uid,
             now=dependencies.now(),
@@ -125,6 +134,11 @@ class Assignments:
             began=parse_time(run.began) if run is not None else None,
             handle=run.handle if run is not None else None,
         )
+
+
+@lru_cache(256)
+def _fields_of(schema: bytes) -> PasswordFields:
+    return password_fields(decode_stored(schema))
 
 
 def _as_begun(obj: Resource, run: Run) -> Resource:

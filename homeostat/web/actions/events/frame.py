@@ -59,7 +59,7 @@ class EventFrame:
             "resource_name": entry.metadata.name,
             "resource_type_name": name,
             "resource_type_version": version,
-            "resource_data": {**data, "spec_hash": spec_hash(bytes(entry.spec))},
+            "resource_data": {**data, "spec_hash": spec_hash(bytes(data["spec"]))},
             "timestamp": max(entry.updated, entry.metadata.deletion_timestamp),
         }
 

@@ -1,8 +1,9 @@
-"""Objects by their numbers, newest first. Pure.
+"""Objects by their numbers, and newest first by time of creation. Pure.
 
 Numbers are labels, and labels can be copied. Promises, each tested: of several objects with one number the oldest owns
 it, and the others are reported; when the owner is deleted, the next oldest owns it; a lookup by number or a list from a
-number on does not visit all objects.
+number on does not visit all objects. An object may be numbered long after it was created, so lists are in order of
+time, and in order of numbers within a second.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ class Numbered(Generic[T]):
     def __init__(self) -> None:
         self._claims: dict[int, dict[Hashable, tuple[Age, T]]] = {}
         self._numbers: list[int] = []
+        self._order: list[tuple[str, int]] = []
+        """Creation time and number of each owner."""
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -33,11 +36,19 @@ class Numbered(Generic[T]):
         if claims is None:
             claims = self._claims[number] = {}
             insort(self._numbers, number)
+        else:
+            self._leave_order(number)
         claims[key] = (age, item)
+        insort(self._order, self._place(number))
 
     def remove(self, number: int, key: Hashable) -> None:
         claims = self._claims.get(number)
-        if claims is None or claims.pop(key, None) is None or claims:
+        if claims is None or key not in claims:
+            return
+        self._leave_order(number)
+        del claims[key]
+        if claims:
+            insort(self._order, self._place(number))
             return
         del self._claims[number]
         del self._numbers[bisect_left(self._numbers, number)]
@@ -56,11 +67,21 @@ class Numbered(Generic[T]):
         return [item for _, item in sorted(claims.values(), key=lambda each: each[0])[1:]] if len(claims) > 1 else []
 
     def newest(self, *, before: int = 0) -> Iterator[T]:
-        """Objects with numbers below `before`, highest first; all without it. Objects may change meanwhile."""
-        at = bisect_left(self._numbers, before) if before else len(self._numbers)
+        """Objects that are older than the one with the number `before`; all without it. Objects may change meanwhile.
+
+        If that object was deleted meanwhile, objects with lower numbers.
+        """
+        is_known = before in self._claims
+        at = bisect_left(self._order, self._place(before)) if is_known else len(self._order)
         while at:
-            number = self._numbers[at - 1]
-            found = self.get(number)
+            place = self._order[at - 1]
+            found = self.get(place[1]) if is_known or not before or place[1] < before else None
             if found is not None:
                 yield found
-            at = bisect_left(self._numbers, number)
+            at = bisect_left(self._order, place)
+
+    def _place(self, number: int) -> tuple[str, int]:
+        return min(age for age, _ in self._claims[number].values())[0], number
+
+    def _leave_order(self, number: int) -> None:
+        del self._order[bisect_left(self._order, self._place(number))]

@@ -107,9 +107,11 @@ async def test_a_type_that_cannot_count_is_refused(
         await declare(client, name, **spec)
 
 
-@pytest.mark.parametrize("change", [{"name": "Rack"}, {"version": "v2"}, {"plural": "racks"}], ids=str)
+@pytest.mark.parametrize(
+    "change", [{"name": "Rack"}, {"version": "v2"}, {"plural": "racks"}, {"kind": "Rack"}], ids=str
+)
 async def test_what_resources_go_by_stays(client: Client, change: JsonObject) -> None:
-    with pytest.raises(InvalidError, match="name, version and plural are immutable"):
+    with pytest.raises(InvalidError, match="name, version, kind and plural are immutable"):
         await client.merge(f"{TYPES}/shelf", {"spec": change})
 
 

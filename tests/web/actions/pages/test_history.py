@@ -38,7 +38,7 @@ async def test_history_tells_what_was_done_and_outlives_the_resource(notes: Api,
     first = told.body[-1]
     assert (first["resource_id"], first["generation"], first["success"]) == (1, 1, True)
     assert (first["phase"], first["plan_output"], first["apply_output"]) == ("completed", "a plan", "shelved one")
-    assert (first["resources_created"], first["error_message"], first["drift_detected"]) == (1, "", False)
+    assert (first["resources_created"], first["error_message"], first["drift_detected"]) == (1, None, False)
     assert first["reconcile_time"].endswith("Z")
     assert first["duration_seconds"] >= 0
     assert len((await notes.get("/resources/1/history?limit=2")).body) == 2

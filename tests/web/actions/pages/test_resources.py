@@ -185,7 +185,7 @@ async def test_a_resource_that_is_being_deleted_stays_visible(notes: Api, shelf:
     assert [each["id"] for each in (await notes.get("/resources?status=deleting")).body] == [1]
     assert (await notes.delete("/resources/1")).status == 202
     gone = await notes.put("/resources/1/finalizers", {"remove": ["example.dev/ext"]})
-    assert gone.body == {"message": "Resource deleted", "resource_id": 1}
+    assert gone.body == {"message": "All finalizers removed, resource deleted", "resource_id": 1}
     await notes.is_gone(1)
 
 

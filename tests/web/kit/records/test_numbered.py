@@ -33,11 +33,21 @@ def test_when_it_goes_the_next_oldest_is_found() -> None:
 
 def test_the_newest_come_first_and_from_a_number_on() -> None:
     found = filled((2, "b"), (9, "i"), (5, "e"))
-    assert list(found.newest()) == ["i", "e", "b"]
-    assert list(found.newest(before=9)) == ["e", "b"]
+    assert list(found.newest()) == ["e", "i", "b"]
+    assert list(found.newest(before=9)) == ["b"]
     assert list(found.newest(before=6)) == ["e", "b"]
     assert list(found.newest(before=1)) == []
     assert found.highest == 9
+
+
+def test_objects_of_one_second_are_in_the_order_of_their_numbers() -> None:
+    found: Numbered[str] = Numbered()
+    for number, second in ((3, "07"), (1, "08"), (2, "07"), (9, "06")):
+        found.put(number, number, (second, f"u-{number}"), f"{second}/{number}")
+    assert list(found.newest()) == ["08/1", "07/3", "07/2", "06/9"]
+    found.put(9, "older", ("05", "u"), "05/9")
+    found.remove(3, 3)
+    assert list(found.newest()) == ["08/1", "07/2", "05/9"]
 
 
 def test_what_is_put_again_is_replaced_and_what_is_not_there_is_not_removed() -> None:
@@ -79,6 +89,6 @@ def test_objects_that_come_and_go_shift_nothing() -> None:
     found = filled((1, "a"), (2, "b"), (3, "c"), (5, "e"))
     listed = found.newest()
     assert next(listed) == "e"
-    found.put(4, "d", ("0009", "d"), "d")
+    found.put(4, "d", ("0002", "d"), "d")
     found.remove(2, "b")
     assert list(listed) == ["d", "c", "a"]
