@@ -43,7 +43,7 @@ def fetch(cache: Path, packages: tuple[str, ...]) -> None:
         _apt(folder, "-qq", "download", *names)
         for package in sorted(folder.glob("*.deb")):
             fetch_with(["dpkg", "-x", str(package), str(folder / "root")], folder=folder, source=str(package))
-        _relocate(folder / "root", cache)
+        _relocate(folder / "root")
         (folder / "root" / _FETCHED).write_text("\n".join(packages))
         if cache.exists():
             cache.rename(folder / "former")
@@ -67,7 +67,10 @@ def _apt(folder: Path, *arguments: str) -> str:
     return fetch_with(["apt-get", *_PATIENCE, *own, *arguments], folder=folder, source="Debian's archive")
 
 
-def _relocate(root: Path, cache: Path) -> None:
-    """Erlang's start script has the path where Debian installs it."""
+def _relocate(root: Path) -> None:
+    """Erlang's start script has the path where Debian installs it. It finds itself instead, so that the checkout may
+    move.
+    """
     for script in root.glob("usr/lib/erlang/bin/erl"):
-        script.write_text(script.read_text().replace("=/usr/lib/erlang", f"={cache}/usr/lib/erlang"))
+        own = '="$(dirname "$(dirname "$(readlink -f "$0")")")"'
+        script.write_text(script.read_text().replace("=/usr/lib/erlang", own))

@@ -142,7 +142,9 @@ def test_every_variable_that_is_the_same_is_read() -> None:
 
 
 def test_every_variable_that_is_none_is_not_read() -> None:
-    source = "".join(path.read_text() for path in (ROOT / "homeostat").rglob("*.py"))
+    # A contract that is made anew has an example of a variable; contracts are no part of what is migrated.
+    modules = [path for path in (ROOT / "homeostat").rglob("*.py") if "contracts" not in path.parts]
+    source = "".join(path.read_text() for path in modules)
     rows = table_rows(_TEXT, "| variable | here |")
     other = [name for names, here in rows if not here.startswith("same") for name in re.findall(r"[A-Z_]{6,}", names)]
     assert [name for name in other if f'"{name}"' in source] == []
