@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
@@ -36,6 +37,11 @@ def is_oci(ref: str) -> bool:
 def location(ref: str) -> str:
     """Return a reference without its scheme: a path, or registry/repository."""
     return ref.removeprefix(OCI) if is_oci(ref) else ref.removeprefix(FILE)
+
+
+def registry_reference(ref: str) -> str:
+    """Return what a registry understands of `spec.contractRef.oci`: without a scheme, and with escapes decoded."""
+    return unquote(location(ref)) if "%" in ref else location(ref)
 
 
 def has_tag_or_digest(ref: str) -> bool:

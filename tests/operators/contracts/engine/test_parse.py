@@ -38,6 +38,8 @@ _HEAD = 'pactoVersion: "1.2"\nservice: {name: a, version: 1.0.0}\n'
         ("2026-02-01T10:11:12.50+02:00", "2026-02-01T10:11:12.5+02:00"),
         ("2026-02-30", "2026-02-30"),
         ("99999999999999999999", 1e20),
+        (".inf", ".inf"),
+        ("-.INF", "-.INF"),
     ],
 )
 def test_a_scalar_means(text: str, value: Any) -> None:

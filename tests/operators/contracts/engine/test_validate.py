@@ -15,7 +15,12 @@ from homeostat.operators.contracts.engine.document.contract import VERSIONS
 from homeostat.operators.contracts.engine.document.overrides import guess
 from homeostat.operators.contracts.engine.document.parse import ParseError, parse_contract
 from homeostat.operators.contracts.engine.policy import MAX_POLICIES
-from homeostat.operators.contracts.engine.reference import InvalidReferenceError, last_segment, parse_oci
+from homeostat.operators.contracts.engine.reference import (
+    InvalidReferenceError,
+    last_segment,
+    parse_oci,
+    registry_reference,
+)
 from homeostat.operators.contracts.engine.schema.contract_schema import contract_schema
 from homeostat.operators.contracts.engine.schema.json_schema import InvalidSchemaError, JsonSchema, compile_schema
 from homeostat.operators.contracts.engine.validate import Overrides, load, load_contract, validate, validate_files
@@ -184,6 +189,11 @@ def test_a_values_file_that_is_none_is_an_error(values: bytes) -> None:
 def test_what_is_no_reference_is_refused(text: str) -> None:
     with pytest.raises(InvalidReferenceError):
         parse_oci(text)
+
+
+def test_a_reference_of_an_object_may_be_escaped() -> None:
+    assert registry_reference("oci://r.test%3A5000/a/b") == "r.test:5000/a/b"
+    assert registry_reference("r.test/a/b:1") == "r.test/a/b:1"
 
 
 def test_the_last_segment_is_the_name() -> None:

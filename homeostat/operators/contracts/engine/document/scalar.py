@@ -20,7 +20,6 @@ _WORDS: Final[dict[str, Json]] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_is_infinite = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)").fullmatch
 _integer = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))").fullmatch
 _is_float = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?").fullmatch
 _time = re.compile(
@@ -37,13 +36,11 @@ class Scalar(NamedTuple):
 
 
 def resolve(text: str) -> Scalar:
-    """Resolve a plain scalar; raises `ValueError` for a value without a JSON form."""
+    """Resolve a plain scalar; `.inf` and `.nan` have no JSON form and stay texts."""
     if text in _WORDS:
         return Scalar(_WORDS[text])
     if text[0] not in "0123456789+-.":
         return Scalar(text)
-    if _is_infinite(text):
-        raise ValueError(f"{text} has no JSON form")
     found = _time(text)
     if found and (written := _rfc3339(*found.groups())):
         return Scalar(written, is_time=True)
