@@ -69,4 +69,4 @@ def _summary(plan: Plan[Any]) -> str:
         return "release it"
     if not plan.decision.actions:
         return "change nothing"
-    return ", ".join(repr(each) for each in plan.decision.actions)
+    return ", ".join(str(each) for each in plan.decision.actions)

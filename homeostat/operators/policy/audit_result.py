@@ -53,6 +53,9 @@ class RecordResult(msgspec.Struct, frozen=True):
     namespace: str
     body: JsonObject
 
+    def __str__(self) -> str:
+        return f"create PolicyAuditResult {self.namespace}/{self.body['metadata']['name']}"
+
 
 class DeleteResult(msgspec.Struct, frozen=True):
     """Delete the result, unless it is gone."""
@@ -60,6 +63,9 @@ class DeleteResult(msgspec.Struct, frozen=True):
     namespace: str
     name: str
     uid: str = ""
+
+    def __str__(self) -> str:
+        return f"delete PolicyAuditResult {self.namespace}/{self.name}"
 
 
 AuditAction = RecordResult | DeleteResult

@@ -42,6 +42,9 @@ _MOST_PATCHES: Final = 50
 class ForgetSeries(msgspec.Struct, frozen=True):
     """Remove the metrics of the policy."""
 
+    def __str__(self) -> str:
+        return "remove its metrics"
+
 
 Action = Patch | AuditAction | ForgetSeries
 

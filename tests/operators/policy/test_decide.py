@@ -209,6 +209,16 @@ def test_enforcement_patches_once_and_then_says_so() -> None:
     assert "plannedRemediations" not in status
 
 
+def test_a_patch_says_what_it_would_inject() -> None:
+    spec = msgspec.structs.replace(ENFORCED, default_probe=DefaultProbe(tcp_port=80))
+    plane = Simulation(policy_of(spec), world_of(spec, owned(BARE, 0)), deployment(BARE))
+    patch = plane.look().actions[0]
+    probe = '{"tcpSocket":{"port":80},"initialDelaySeconds":5,"periodSeconds":10}'
+    assert str(patch).startswith(
+        f"patch deployment/production/web: main.livenessProbe = {probe}, main.readinessProbe = {probe}, main.res"
+    )
+
+
 def test_many_workloads_are_patched_in_batches() -> None:
     names = [f"web-{at:03}" for at in range(70)]
     pods = [to_pod(pod_json(BARE, name=name, owner=("Deployment", name))) for name in names]

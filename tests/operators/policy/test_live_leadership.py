@@ -115,6 +115,9 @@ async def test_a_dry_run_reports_what_would_be_done_and_writes_nothing(plane: Ap
     (plan,) = await live.manager.plan()
     assert plan.decision is not None
     assert plan.decision.status["violations"] == 3
+    assert [str(each).rpartition("-")[0] for each in plan.decision.actions] == [
+        f"create PolicyAuditResult {plane.namespace}/main"
+    ]
     assert "status" not in await live.get()
 
 

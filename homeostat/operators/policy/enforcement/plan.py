@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import JsonObject, encode
 from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.objects.views.pod import Pod
 from homeostat.objects.views.workload import OwnerKey, Workload, owner_of
@@ -65,6 +65,17 @@ class Patch(msgspec.Struct, frozen=True):
     owner: OwnerKey
     body: JsonObject
     resource_version: str = ""
+
+    def __str__(self) -> str:
+        """For a dry run: the workload, and each part that it gets, by container."""
+        containers = self.body["spec"]["template"]["spec"]["containers"]
+        parts = (
+            f"{each['name']}.{part} = {encode(value).decode()}"
+            for each in containers
+            for part, value in each.items()
+            if part != "name"
+        )
+        return f"patch {self.owner}: {', '.join(parts)}"
 
 
 class Due(msgspec.Struct, frozen=True):
