@@ -6,11 +6,13 @@ is reset, else a minute.
 
 from __future__ import annotations
 
+import asyncio
 import io
 import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -26,6 +28,8 @@ _VERSION = "2022-11-28"
 _SECONDARY_LIMIT_S = 60.0
 _LARGEST_ARCHIVE = 8 << 20
 _LARGEST_MEMBER = 1 << 20
+_MOST_MEMBERS = 1000
+_MOST_READ = 20
 _PAGE = 100
 _MOST_PAGES = 5
 
@@ -145,7 +149,8 @@ class GitHub:
     async def artifact_json(self, repository: Repository, artifact: Artifact) -> JsonObject:
         """The first JSON file of the archive that holds an object."""
         path = f"{repository.path}/actions/artifacts/{artifact.id}/zip"
-        return _first_json(await self._forge.download(path, largest=_LARGEST_ARCHIVE), artifact.name)
+        archive = await self._forge.download(path, largest=_LARGEST_ARCHIVE)
+        return await asyncio.to_thread(_first_json, archive, artifact.name)
 
     async def cancel(self, repository: Repository, run_id: int) -> None:
         """A run that has ended meanwhile is not an error."""
@@ -170,15 +175,19 @@ def _limit_s(answer: Response, now_s: float) -> float | None:
 def _first_json(archive: bytes, name: str) -> JsonObject:
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as members:
-            for info in members.infolist():
-                if info.filename.endswith(".json") and info.file_size <= _LARGEST_MEMBER:
-                    with members.open(info) as member:
-                        found: Any = msgspec.json.decode(member.read(_LARGEST_MEMBER))
-                    if isinstance(found, dict):
-                        return found
+            if len(members.infolist()) > _MOST_MEMBERS:
+                raise RefusedError(f'the artifact "{name}" has more than {_MOST_MEMBERS} files', 200)
+            files = (each for each in members.infolist() if each.filename.endswith(".json"))
+            for info in islice((each for each in files if each.file_size <= _LARGEST_MEMBER), _MOST_READ):
+                with members.open(info) as member:
+                    found: Any = msgspec.json.decode(member.read(_LARGEST_MEMBER))
+                if isinstance(found, dict):
+                    return found
     except (zipfile.BadZipFile, zlib.error, msgspec.DecodeError, ValueError, EOFError, RuntimeError) as error:
         text = f'the artifact "{name}" cannot be read: {type(error).__name__}'
         raise RefusedError(text, 200) from error
     raise RefusedError(
-        f'the artifact "{name}" has no JSON file with an object, of at most {_LARGEST_MEMBER} bytes', 200
+        f'the artifact "{name}" has no JSON object of at most {_LARGEST_MEMBER} bytes among its first {_MOST_READ} '
+        "JSON files",
+        200,
     )

@@ -87,10 +87,16 @@ def parse_challenges(header: str) -> list[Challenge]:
 
 
 class Authorizer:
-    """Authenticates at one registry. `is_plain` says that it is used without TLS."""
+    """Authenticates at one registry. `is_plain` says of a host and port whether it may be used without TLS."""
 
     def __init__(
-        self, sender: Sender, keychain: Keychain, registry: str, *, is_plain: bool, seconds: Callable[[], float]
+        self,
+        sender: Sender,
+        keychain: Keychain,
+        registry: str,
+        *,
+        is_plain: Callable[[str], bool],
+        seconds: Callable[[], float],
     ) -> None:
         self._sender, self._keychain, self._registry = sender, keychain, registry
         self._is_plain, self._seconds = is_plain, seconds
@@ -143,7 +149,8 @@ class Authorizer:
         self, challenge: Challenge, credential: RegistryCredential | None, scopes: tuple[str, ...]
     ) -> Request:
         parts = urlsplit(challenge.realm)
-        if parts.scheme not in (("https", "http") if self._is_plain else ("https",)) or not parts.hostname:
+        is_plain = self._is_plain(self._registry) and self._is_plain(parts.netloc.rpartition("@")[2])
+        if parts.scheme not in (("https", "http") if is_plain else ("https",)) or not parts.hostname:
             raise UnexpectedResponseError(f"{self._registry}: the token server that it names is not an https:// URL")
         fields = [("service", challenge.service)] if challenge.service else []
         if credential is not None and credential.identity_token:

@@ -133,7 +133,7 @@ class Connections:
         found = self._authorizers.get(registry)
         if found is None:
             found = self._authorizers[registry] = Authorizer(
-                self._client, self._keychain, registry, is_plain=self._is_plain(registry), seconds=self._seconds
+                self._client, self._keychain, registry, is_plain=self._is_plain, seconds=self._seconds
             )
         return found
 

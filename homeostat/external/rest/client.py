@@ -24,6 +24,7 @@ from homeostat.external.rest.errors import (
     BreakerOpenError,
     InvalidResponseError,
     NotSentError,
+    RateExceededError,
     ResponseLostError,
     ResponseTooLargeError,
     RestError,
@@ -32,6 +33,7 @@ from homeostat.external.rest.errors import (
     TooManyRedirectsError,
 )
 from homeostat.external.rest.oauth2 import OAuth2Tokens
+from homeostat.external.rest.rate import RateLimiter
 from homeostat.external.rest.redirects import redirected
 from homeostat.external.rest.request import Request, Response, origin_of
 from homeostat.external.rest.retry import NO_RETRY, Failure, RetryPolicy, retry_after_s
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 _UNWELL: Final = frozenset({502, 503, 504})
 _NOT_THE_HOST: Final = (AddressRefusedError, TlsInvalidError, ResponseTooLargeError, InvalidResponseError)
 """Errors that say nothing about the health of a host."""
-_FINAL: Final = (BreakerOpenError, TokenError, *_NOT_THE_HOST)
+_FINAL: Final = (BreakerOpenError, RateExceededError, TokenError, *_NOT_THE_HOST)
 """Errors that another attempt would only repeat."""
 
 Origin = tuple[str, str, int]
@@ -76,6 +78,8 @@ class RestClient:
         self._transport = Transport(self._settings, resolver)
         policy = self._settings.breaker
         self._breaker: CircuitBreaker[Origin] | None = CircuitBreaker(policy) if policy else None
+        rate = self._settings.rate
+        self._rate: RateLimiter[Origin] | None = RateLimiter(rate) if rate else None
         self._tokens = OAuth2Tokens(self.send, self._timing.seconds)
 
     async def __aenter__(self) -> RestClient:
@@ -90,7 +94,7 @@ class RestClient:
     async def send(self, request: Request) -> Response:
         """The response with its body."""
         async with self._timed(request) as progress:
-            return await self._followed(request, progress, self._exchange)
+            return await self._sent(request, progress, self._exchange)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Opened]:
@@ -98,7 +102,7 @@ class RestClient:
         the caller's work included. Once the body has begun, the request is not retried.
         """
         async with self._timed(request) as progress:
-            opened = await self._followed(request, progress, self._transport.open)
+            opened = await self._sent(request, progress, self._transport.open)
             try:
                 yield opened
             finally:
@@ -107,19 +111,27 @@ class RestClient:
     @asynccontextmanager
     async def _timed(self, request: Request) -> AsyncIterator[Progress]:
         progress = Progress()
+        deadline = asyncio.timeout(request.timeout_s)
         try:
-            async with asyncio.timeout(request.timeout_s):
+            async with deadline:
                 yield progress
+        except TimeoutError as error:
+            if not deadline.expired():
+                # Of something that the caller does while it reads a stream.
+                raise
+            if self._breaker is not None and progress.origin is not None:
+                self._breaker.failed(progress.origin, self._timing.seconds())
+            kind = ResponseLostError if progress.is_sent else NotSentError
+            raise kind(f"{request.host}: timed out after {request.timeout_s:g} s") from error
+
+    async def _sent(self, request: Request, progress: Progress, step: Step[R]) -> R:
+        try:
+            return await self._followed(request, progress, step)
         except NotSentError as error:
             if not progress.is_sent:
                 raise
             # The last attempt or a redirect's target was not reached, but an earlier request was sent.
             raise ResponseLostError(str(error)) from error
-        except TimeoutError as error:
-            if self._breaker is not None and progress.origin is not None:
-                self._breaker.failed(progress.origin, self._timing.seconds())
-            kind = ResponseLostError if progress.is_sent else NotSentError
-            raise kind(f"{request.host}: timed out after {request.timeout_s:g} s") from error
 
     async def _exchange(self, request: Request, progress: Progress) -> Response:
         return await (await self._transport.open(request, progress)).read()
@@ -145,7 +157,7 @@ class RestClient:
         while True:
             attempt += 1
             try:
-                response = await self._authorized(request, progress, step)
+                response = await self._authorized(request, progress, step, deadline)
             except RestError as error:
                 failure = Failure(attempt=attempt, status=None, left_s=self._left_s(deadline))
                 wait_s = None if isinstance(error, _FINAL) else self._wait_s(policy, failure)
@@ -161,27 +173,28 @@ class RestClient:
                 _discard(response)
             await self._timing.sleep(wait_s)
 
-    async def _authorized(self, request: Request, progress: Progress, step: Step[R]) -> R:
+    async def _authorized(self, request: Request, progress: Progress, step: Step[R], deadline: float) -> R:
         auth = request.auth
         if not isinstance(auth, OAuth2):
             headers = {**request.headers, **auth_headers(auth)} if auth else request.headers
-            return await self._guarded(replace(request, headers=headers), progress, step)
+            return await self._guarded(replace(request, headers=headers), progress, step, deadline)
         token = await self._tokens.get(auth)
-        response = await self._guarded(_with_token(request, token), progress, step)
+        response = await self._guarded(_with_token(request, token), progress, step, deadline)
         if response.status != 401:
             return response
         # The token may have been revoked: one retry with a new one, and its response is final.
         self._tokens.forget(auth, token)
         _discard(response)
-        return await self._guarded(_with_token(request, await self._tokens.get(auth)), progress, step)
+        return await self._guarded(_with_token(request, await self._tokens.get(auth)), progress, step, deadline)
 
-    async def _guarded(self, request: Request, progress: Progress, step: Step[R]) -> R:
+    async def _guarded(self, request: Request, progress: Progress, step: Step[R], deadline: float) -> R:
         breaker = self._breaker
         try:
             origin = origin_of(request.url)
         except ValueError:
             # Its text may quote a password that is not percent-encoded.
             raise NotSentError(f"{request.host}: the URL is invalid; expected http:// or https:// and a host") from None
+        await self._take_turn(request, origin, deadline)
         if breaker is None:
             return await step(request, progress)
         if after_s := breaker.admit(origin, self._timing.seconds()):
@@ -208,6 +221,21 @@ class RestClient:
         else:
             breaker.succeeded(origin)
         return response
+
+    async def _take_turn(self, request: Request, origin: Origin, deadline: float) -> None:
+        """Waits as the limit on requests per second demands."""
+        if self._rate is None:
+            return
+        now = self._timing.seconds()
+        wait_s = self._rate.wait_s(origin, now)
+        if wait_s > self._left_s(deadline):
+            raise RateExceededError(
+                f"{request.host}: more requests are waiting than can be sent in time; expected at most "
+                f"{self._settings.rate.per_s if self._settings.rate else 0:g} a second"
+            )
+        self._rate.take(origin, now)
+        if wait_s:
+            await self._timing.sleep(wait_s)
 
     @property
     def _failures(self) -> int:

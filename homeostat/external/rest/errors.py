@@ -33,6 +33,12 @@ class BreakerOpenError(NotSentError):
         self.after_s = after_s
 
 
+class RateExceededError(NotSentError):
+    """The limit on requests per second leaves no turn before the deadline of the request."""
+
+    reason = "RateExceeded"
+
+
 class TlsInvalidError(NotSentError):
     """The certificate, key or authority to use is invalid."""
 

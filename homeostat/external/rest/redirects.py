@@ -14,7 +14,17 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from homeostat.external.rest.request import Request, origin_of
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_HARMLESS: Final = frozenset({"accept", "accept-language", "range", "user-agent", "if-none-match", "if-modified-since"})
+_HARMLESS: Final = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "accept-language",
+        "range",
+        "user-agent",
+        "if-none-match",
+        "if-modified-since",
+    }
+)
 _OF_BODY: Final = frozenset({"content-type", "content-length", "content-encoding"})
 
 

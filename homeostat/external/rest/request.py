@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -24,11 +24,20 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class StreamedBody:
+    """A body that is produced while it is sent. `open` is called for each attempt, so a retry sends all of it."""
+
+    open: Callable[[], AsyncIterator[bytes]]
+    length: int | None = None
+    """Without it, the body is sent in chunks of HTTP/1.1, which not every server accepts."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Request:
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | None = None
+    body: bytes | StreamedBody | None = None
     timeout_s: float = 30.0
     """For all of it: tokens, a free connection, redirects, retries and the body."""
     largest: int = LARGEST_RESPONSE

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from homeostat.edge.proxies import Proxies
 from homeostat.external.rest.breaker import BreakerPolicy
+from homeostat.external.rest.rate import RatePolicy
 from homeostat.external.rest.retry import NO_RETRY, RetryPolicy
 from homeostat.external.secrets.credentials import TlsCredentials
 
@@ -27,6 +28,8 @@ class RestSettings:
     """More requests to one host wait for a free connection."""
     header_bytes: int = 16 << 10
     """The limit of one header; at most 100 headers are read."""
+    rate: RatePolicy | None = None
+    """The limit on requests per second to one host; by default there is none."""
     retry: RetryPolicy = NO_RETRY
     breaker: BreakerPolicy | None = field(default_factory=BreakerPolicy)
 

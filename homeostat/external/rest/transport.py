@@ -30,7 +30,7 @@ from homeostat.external.rest.errors import (
     ResponseTooLargeError,
     RestError,
 )
-from homeostat.external.rest.request import Request, Response, origin_of
+from homeostat.external.rest.request import Request, Response, StreamedBody, origin_of
 from homeostat.external.rest.settings import RestSettings
 from homeostat.external.rest.tls import TlsContexts
 from homeostat.external.secrets.credentials import BasicAuth
@@ -114,6 +114,9 @@ class Transport:
         tls = await self._contexts.get(request.tls or self._settings.tls, is_anonymous=request.is_anonymous)
         proxy = self._settings.proxies.proxy_for(scheme, host)
         session = self._session(is_proxied=bool(proxy))
+        routed = _routed(request.headers, scheme, proxy)
+        if isinstance(request.body, StreamedBody) and request.body.length is not None:
+            routed["headers"] = {**routed["headers"], "Content-Length": str(request.body.length)}
         with _mapped(request, lambda: progress.is_sent):
             response = await session.request(
                 request.method,
@@ -122,7 +125,7 @@ class Transport:
                 allow_redirects=False,
                 ssl=tls or True,
                 trace_request_ctx=progress,
-                **_routed(request.headers, scheme, proxy),
+                **routed,
             )
         return Opened(response, request)
 
@@ -183,7 +186,9 @@ def _routed(headers: Mapping[str, str], scheme: str, proxy: str) -> dict[str, An
     return {"headers": {**headers, **shown}, "proxy": bare}
 
 
-def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+def _payload(body: bytes | StreamedBody | None) -> bytes | io.BytesIO | AsyncIterator[bytes] | None:
+    if isinstance(body, StreamedBody):
+        return body.open()
     # aiohttp writes bytes in one piece, which blocks the event loop if they are many.
     return io.BytesIO(body) if body is not None and len(body) > _LARGE_BODY else body
 

@@ -75,6 +75,7 @@ class Vault:
             RestSettings(tls=settings.tls, proxies=settings.proxies, retry=_RETRY, breaker=None),
         )
         self._lease: _Lease | None = None
+        self._confirmed: tuple[_Lease | None, float] = None, 0.0
         self._kept: dict[str, tuple[float, JsonObject]] = {}
         self._keeping: asyncio.Task[None] | None = None
 
@@ -177,12 +178,26 @@ class Vault:
         try:
             return await self._ask(method, path, body, token=lease.token)
         except VaultRefusedError as error:
-            if isinstance(self._settings.login, Token) or error.status == 400:
+            if isinstance(self._settings.login, Token) or error.status == 400 or await self._is_valid(lease):
                 raise
-            # The token may have been revoked before its time. Another request may have replaced it already.
+            # The token was revoked before its time. Another request may have replaced it already.
             if self._lease is lease:
                 self._lease = None
-            return await self._ask(method, path, body, token=(await self._token()).token)
+            lease = await self._token()
+            self._confirmed = lease, self._seconds() + _KEPT_S
+            return await self._ask(method, path, body, token=lease.token)
+
+    async def _is_valid(self, lease: _Lease) -> bool:
+        """Whether the Vault accepts the token, so that a refusal is about the secret. The result is kept a while."""
+        valid, until_s = self._confirmed
+        if valid is lease and until_s > self._seconds():
+            return True
+        try:
+            await self._ask("GET", "auth/token/lookup-self", token=lease.token)
+        except VaultRefusedError:
+            return False
+        self._confirmed = lease, self._seconds() + _KEPT_S
+        return True
 
     async def _token(self) -> _Lease:
         lease = self._lease

@@ -171,6 +171,24 @@ async def test_a_body_that_is_not_text_is_an_error_of_the_forge(status: int) -> 
             await GitHub(http, TOKEN, api=url).run(INFRA, 1)
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ([f"{at}.json" for at in range(50)], "among its first 20"),
+        ([f"{at}.txt" for at in range(1001)], "more than 1000 files"),
+    ],
+    ids=["many lists", "many files"],
+)
+def test_of_an_archive_only_so_many_files_are_read(names: list[str], message: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in names:
+            archive.writestr(name, "[]")
+        archive.writestr("last.json", "{}")
+    with pytest.raises(RefusedError, match=message):
+        _first_json(packed.getvalue(), "outputs")
+
+
 def test_an_archive_with_a_password_is_refused() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

@@ -202,6 +202,30 @@ async def test_a_password_is_not_sent_to_a_token_server_without_tls(client: Rest
         await authorizer.authorize("x", ("s",))
 
 
+@pytest.mark.parametrize(
+    ("realm", "is_allowed"),
+    [
+        ("http://evil.example.org/t", False),
+        ("http://127.0.0.1:5001/t", True),
+        ("http://mirror.example.org:5000/t", True),
+        ("http://mirror.example.org:5001/t", False),
+        ("http://127.0.0.1@evil.example.org/t", False),
+        ("https://auth.example.org/t", True),
+    ],
+)
+async def test_the_token_server_of_a_plain_registry_is_plain_only_if_it_may_be(
+    client: RestClient, realm: str, is_allowed: bool
+) -> None:
+    registry = Registry(client, keychain=ANN, plain=["mirror.example.org:5000"])
+    authorizer = registry.connections._authorizer("mirror.example.org:5000")
+    challenge = Challenge("bearer", realm, "x")
+    if is_allowed:
+        assert authorizer._token_request(challenge, None, ("s",)).url.startswith(realm)
+    else:
+        with pytest.raises(UnexpectedResponseError, match="not an https:// URL"):
+            authorizer._token_request(challenge, None, ("s",))
+
+
 async def test_a_token_that_was_revoked_is_asked_for_anew(client: RestClient, host: Host) -> None:
     issued = 0
 

@@ -39,6 +39,14 @@ def test_another_scheme_host_or_port_gets_no_credentials(location: str, is_same:
     assert (found.auth is not None, found.is_anonymous, found.headers["Accept"]) == (is_same, not is_same, "text/plain")
 
 
+def test_another_origin_gets_the_same_accept_encoding() -> None:
+    """A digest is of the bytes as they were asked for: a blob that comes compressed would not match it."""
+    request = Request("GET", BASE, {"Accept-Encoding": "identity"}, redirects=1)
+    found = redirected(request, 307, {"location": "https://b.example/y"})
+    assert found is not None
+    assert found.headers["Accept-Encoding"] == "identity"
+
+
 def test_credentials_in_a_location_are_not_taken() -> None:
     found = redirected(Request("GET", BASE), 302, {"location": "https://user:pw@b.example/y#part"})
     assert found is not None

@@ -21,6 +21,8 @@ class FakeVault:
         self.version = 2
         self.logins = 0
         self.knows_list = True
+        self.denied: set[str] = set()
+        """Paths that no policy allows."""
 
     async def answer(self, request: web.Request) -> web.Response:
         token = request.headers.get("X-Vault-Token", "")
@@ -36,6 +38,8 @@ class FakeVault:
         if request.path == "/v1/auth/token/lookup-self":
             facts = {"ttl": self.tokens[token], "renewable": self.renewable, "id": token}
             return web.json_response({"data": facts})
+        if request.path in self.denied:
+            return _refusal(403, "permission denied")
         if request.path == "/v1/auth/token/renew-self" and request.method == "POST":
             return self._renew(token)
         if request.method == "LIST" or request.query.get("list") == "true":

@@ -182,6 +182,19 @@ async def test_a_token_that_was_revoked_or_is_over_is_replaced(served: Served) -
         assert served.fake.logins == before + 2
 
 
+async def test_a_secret_that_no_policy_allows_does_not_log_in_again(served: Served) -> None:
+    served.fake.denied.add("/v1/secret/data/forbidden")
+    async with served.vault(ROLE) as vault:
+        await vault.get_secret("db")
+        before, asked = served.fake.logins, len(served.fake.requests)
+        for _ in range(5):
+            with pytest.raises(VaultRefusedError, match="permission denied"):
+                await vault.get_secret("forbidden")
+        assert served.fake.logins == before
+        # The token is looked up once, and not for each refusal.
+        assert len(served.fake.requests) == asked + 6
+
+
 async def test_a_token_that_cannot_be_renewed_any_more_is_replaced(served: Served) -> None:
     served.fake.ttl, served.fake.renewable = 1, False
     async with served.vault(ROLE):
