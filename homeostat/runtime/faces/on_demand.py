@@ -1,7 +1,8 @@
 """An app that is opened when the first request for it arrives, and again after it failed.
 
 Promises, each tested: an app without requests is never opened; requests that arrive while it opens wait for it; an app
-that fails answers 503 with the reason and is opened again; its failure does not affect the rest of the process.
+that fails, or does not open in time, answers 503 and is opened again; its failure does not affect the rest of the
+process. The reason is logged and not sent: callers are not authenticated yet, and it may name hosts and files.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -19,7 +20,8 @@ from homeostat.runtime.control.failure_conditions import sole_error
 
 log = logging.getLogger(__name__)
 
-_OPEN_WITHIN_S = 30.0
+_WAIT_S = 30.0
+_OPEN_WITHIN_S = 60.0
 _AGAIN_AFTER_S = 5.0
 
 
@@ -32,11 +34,12 @@ class OnDemand:
         open_app: Callable[[], AbstractAsyncContextManager[Handler]],
         *,
         again_after_s: float = _AGAIN_AFTER_S,
+        open_within_s: float = _OPEN_WITHIN_S,
     ) -> None:
-        self._title, self._open, self._again_after_s = title, open_app, again_after_s
+        self._title, self._open = title, open_app
+        self._again_after_s, self._open_within_s = again_after_s, open_within_s
         self._app: Handler | None = None
         self._wanted, self._changed = asyncio.Event(), asyncio.Event()
-        self._trouble = ""
 
     def __call__(self, request: Request) -> Answer | Awaitable[Answer]:
         if self._app is not None:
@@ -59,12 +62,12 @@ class OnDemand:
 
     async def _later(self, request: Request) -> Answer:
         try:
-            async with asyncio.timeout(_OPEN_WITHIN_S):
+            async with asyncio.timeout(_WAIT_S):
                 await self._changed.wait()
         except TimeoutError:
-            return refuse(503, f"the {self._title} is still being opened")
+            return refuse(503, f"the {self._title} is still being opened; try again in a few seconds")
         if self._app is None:
-            return refuse(503, f"the {self._title} is unavailable: {self._trouble}")
+            return refuse(503, f"the {self._title} is unavailable; the log of this process says why")
         answer = self._app(request)
         return await answer if isinstance(answer, Awaitable) else answer
 
@@ -72,8 +75,10 @@ class OnDemand:
         await self._wanted.wait()
         while True:
             try:
-                async with self._open() as app:
-                    self._app, self._trouble = app, ""
+                async with AsyncExitStack() as stack:
+                    async with asyncio.timeout(self._open_within_s):
+                        app = await stack.enter_async_context(self._open())
+                    self._app = app
                     self._changed.set()
                     await asyncio.Event().wait()
             except asyncio.CancelledError as error:
@@ -82,15 +87,17 @@ class OnDemand:
                     raise
                 # A task of the app was cancelled, and not this one: a failure like any other.
                 self._note("a part of it was cancelled", error)
+            except TimeoutError as error:
+                self._note(str(error) or f"timed out after {self._open_within_s:g} s", error)
             except Exception as error:
                 self._note(str(sole_error(error)), error)
             await asyncio.sleep(self._again_after_s)
             self._changed.clear()
 
-    def _note(self, trouble: str, error: BaseException) -> None:
-        self._app, self._trouble = None, trouble
+    def _note(self, reason: str, error: BaseException) -> None:
+        self._app = None
         self._changed.set()
-        fields = {"face": self._title, "reason": trouble}
+        fields = {"face": self._title, "reason": reason}
         log.error("face failed; reopening it", extra=fields, exc_info=error)
 
 

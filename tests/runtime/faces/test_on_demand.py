@@ -52,7 +52,7 @@ async def test_it_is_opened_once_when_somebody_asks_and_again_when_it_failed() -
         await eventually(ask, lambda told: told == (200, {"opened": 2}))
         opening.trouble = "JWT_EXPIRY_HOURS makes no sense"
         opening.broken.set()
-        told = {"detail": f"the REST API is unavailable: {opening.trouble}"}
+        told = {"detail": "the REST API is unavailable; the log of this process says why"}
         await eventually(ask, lambda each: each == (503, told))
         opening.trouble = ""
         await eventually(ask, lambda each: each[0] == 200)
@@ -81,4 +81,29 @@ async def test_an_opening_that_is_cancelled_from_within_is_tried_again() -> None
 
         async with asyncio.timeout(10):
             await eventually(ask, lambda status: status == 200)
+        await server.stop()
+
+
+async def test_an_opening_without_an_end_is_given_up_and_tried_again() -> None:
+    opened = 0
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Handler]:
+        nonlocal opened
+        opened += 1
+        if opened == 1:
+            await asyncio.Event().wait()
+        yield lambda request: Reply(200, b"{}")
+
+    app = OnDemand("REST API", opening, again_after_s=0.01, open_within_s=0.05)
+    async with app.running(), aiohttp.ClientSession() as session:
+        server = await serve(app)
+
+        async def ask() -> int:
+            async with session.get(f"http://127.0.0.1:{server.port}/") as answer:
+                return answer.status
+
+        async with asyncio.timeout(10):
+            await eventually(ask, lambda status: status == 200)
+        assert opened == 2
         await server.stop()
