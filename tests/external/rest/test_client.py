@@ -103,9 +103,8 @@ async def test_a_timeout_of_the_caller_inside_of_a_stream_is_not_one_of_the_host
     settings = RestSettings(breaker=BreakerPolicy(failures=1))
     async with RestClient(settings) as http, serving(body_of(b"x")) as url:
         with pytest.raises(TimeoutError) as error:
-            async with http.stream(Request("GET", url)):
-                async with asyncio.timeout(0):
-                    await asyncio.sleep(1)
+            async with http.stream(Request("GET", url)), asyncio.timeout(0):
+                await asyncio.sleep(1)
         assert not isinstance(error.value, ResponseLostError)
         assert (await http.send(Request("GET", url))).body == b"x"
 

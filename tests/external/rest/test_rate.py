@@ -72,6 +72,6 @@ async def test_a_client_waits_for_its_turn_and_refuses_what_would_come_too_late(
         for _ in range(3):
             assert (await client.send(Request("GET", url))).status == 200
         assert slept == [10.0, 20.0]
-        with pytest.raises(RateExceededError, match="at most 0.1 a second"):
+        with pytest.raises(RateExceededError, match=r"at most 0\.1 a second"):
             await client.send(Request("GET", url, timeout_s=25))
         assert slept == [10.0, 20.0]
