@@ -88,7 +88,7 @@ def test_a_schema_is_taken_or_refused_at_any_depth(driver: Driver, wrap: Any, le
     definition = crd_of("Deep", {"type": "object", "properties": {"spec": spec}})
     answer = driver.send("POST", CRDS, definition, query="dryRun=All")
     assert_answered_well(answer)
-    assert answer.took_s < 3
+    assert answer.took_s < 15  # exponential work would take minutes
 
 
 RULES = {
@@ -119,7 +119,7 @@ def test_a_rule_is_taken_or_refused_at_any_depth(driver: Driver, rule: Any, leng
     answer = driver.send("POST", CRDS, definition, query="dryRun=All")
     assert_answered_well(answer)
     assert answer.status in {201, 422}
-    assert answer.took_s < 3
+    assert answer.took_s < 15  # exponential work would take minutes
 
 
 PATTERNS = {
@@ -143,7 +143,7 @@ def test_a_pattern_is_taken_or_refused_at_any_depth(driver: Driver, pattern: Any
     answer = driver.send("POST", CRDS, definition, query="dryRun=All")
     assert_answered_well(answer)
     assert answer.status in {201, 422}
-    assert answer.took_s < 3
+    assert answer.took_s < 15  # exponential work would take minutes
 
 
 @pytest.mark.parametrize("path", [".a[" * 2000, "." * 5000, ".a[?(@.b==" * 500, "{" * 5000, ".a" * 5000, "[*]" * 2000])
@@ -152,4 +152,4 @@ def test_a_column_s_path_is_taken_or_refused_at_any_depth(driver: Driver, path: 
     definition = crd_of("Shown", {"type": "object"}, additionalPrinterColumns=columns)
     answer = driver.send("POST", CRDS, definition, query="dryRun=All")
     assert_answered_well(answer)
-    assert answer.took_s < 3
+    assert answer.took_s < 15  # exponential work would take minutes
