@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Mapping
 
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^:\[\]]+))(?::[0-9]*)?")
 
 
@@ -29,3 +31,27 @@ def host_is_loopback(host: str) -> bool:
 def origin_is_loopback(origin: str | None) -> bool:
     """Whether a request comes from no web page, or from a page of this machine."""
     return origin is None or host_is_loopback(origin.partition("://")[2])
+
+
+def refusal_of(method: str, headers: Mapping[str, str]) -> str:
+    """Why a server that requires no credentials must refuse a request; empty if it may answer.
+
+    A page of another server on this machine may read, since browsers hide the response from it. It may write only what
+    a browser sends after asking the server, which no server here allows: a form or plain text it sends without asking.
+    """
+    host = headers.get("host", "")
+    if not host_is_loopback(host):
+        return "this server accepts local requests only: the Host header must name this machine"
+    origin = headers.get("origin")
+    if origin is None:
+        return ""
+    if not origin_is_loopback(origin):
+        return "this server accepts local requests only: requests from other web sites are refused"
+    if method in _READING or origin.partition("://")[2] == host or _is_data(headers.get("content-type", "")):
+        return ""
+    return "requests from the pages of another port need a Content-Type such as application/json"
+
+
+def _is_data(content_type: str) -> bool:
+    media = content_type.partition(";")[0].strip().lower()
+    return media.startswith("application/") and media != "application/x-www-form-urlencoded"

@@ -249,7 +249,8 @@ class RequestParser:
                 self._break_off(error)
 
     def _head_again(self) -> bytes:
-        lines = [b"%b %b HTTP/1.1" % (self._machine.get_method(), self._target)]
+        version = self._machine.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self._machine.get_method(), self._target, version)]
         for name in self._headers:
             if name != "upgrade":
                 lines += (f"{name}: {value}".encode("latin-1") for value in self._headers.get_all(name))

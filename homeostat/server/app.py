@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from homeostat.edge.loopback import host_is_loopback, origin_is_loopback
+from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import (
@@ -167,10 +167,9 @@ class App:
             return own
         if not self.is_open:
             return self.authenticator.authenticate(request.headers, request.peer.certificate)
-        if not host_is_loopback(request.headers.get("host", "")):
-            raise ForbiddenError("this server accepts local requests only: the Host header must name this machine")
-        if not origin_is_loopback(request.headers.get("origin")):
-            raise ForbiddenError("this server accepts local requests only: requests from other web sites are refused")
+        refused = refusal_of(request.method, request.headers)
+        if refused:
+            raise ForbiddenError(refused)
         return OPEN
 
     async def _page(self, request: Request, user: User) -> Reply:

@@ -59,6 +59,10 @@ REFUSED = {
     "Content-Length then Transfer-Encoding": (400, post(b"Content-Length: 1", CHUNKED, body=b"0\r\n\r\n")),
     "Transfer-Encoding then Content-Length": (400, post(CHUNKED, b"Content-Length: 1", body=b"0\r\n\r\n")),
     "Transfer-Encoding in HTTP/1.0": (400, b"POST / HTTP/1.0\r\n" + CHUNKED + b"\r\n\r\n0\r\n\r\n"),
+    "Transfer-Encoding and Upgrade in HTTP/1.0": (
+        400,
+        b"POST / HTTP/1.0\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n" + CHUNKED + b"\r\n\r\n0\r\n\r\n",
+    ),
     "chunked twice": (400, post(CHUNKED, CHUNKED, body=b"0\r\n\r\n")),
     "chunked not last": (400, post(b"Transfer-Encoding: chunked, gzip", body=b"0\r\n\r\n")),
     "empty Transfer-Encoding": (400, post(b"Transfer-Encoding:", body=b"0\r\n\r\n")),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, Protocol
 
-from homeostat.edge.loopback import host_is_loopback, origin_is_loopback
+from homeostat.edge.loopback import refusal_of
 from homeostat.edge.request import Request
 from homeostat.objects.json import JsonObject
 from homeostat.web.kit.refusal import forbidden
@@ -89,10 +89,9 @@ class OpenGate:
         self._everybody = Administrator("anonymous")
 
     async def identify(self, request: Request) -> Caller:
-        if not host_is_loopback(request.headers.get("host", "")):
-            raise forbidden("this server accepts local requests only: the Host header must name this machine")
-        if not origin_is_loopback(request.headers.get("origin")):
-            raise forbidden("this server accepts local requests only: requests from other web sites are refused")
+        refused = refusal_of(request.method, request.headers)
+        if refused:
+            raise forbidden(refused)
         return self._everybody
 
 

@@ -109,7 +109,14 @@ def test_an_open_plane_asks_for_no_credential(cli: Cli) -> None:
         assert cli("get", "ns", "default", "-o", "name").out == "namespace/default\n"
 
 
-@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://127.0.0.1:3000", "Content-Type": "text/plain"},
+    ],
+)
 def test_an_open_plane_is_closed_to_web_pages_from_elsewhere(cli: Cli, headers: dict[str, str]) -> None:
     with running(cli, "--open", "--operators", "none") as up:
         connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=5)

@@ -144,11 +144,18 @@ async def test_tls_1_1_is_turned_away(authority: Authority) -> None:
     assert authority.server.minimum_version == ssl.TLSVersion.TLSv1_2
 
 
-async def test_plain_http_on_a_tls_port_is_turned_away_and_leaves_nothing(authority: Authority) -> None:
-    async with running(who, tls=authority.server) as server, connected(server) as client:
-        client.send(request())
-        await client.rest()
-        assert (server.connections, len(server._open)) == (0, 0)
+@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
+async def test_plain_http_on_a_tls_port_is_a_400_that_says_so(authority: Authority, method: str) -> None:
+    async with running(who, tls=authority.server, limits=Limits(header_timeout_s=0.5)) as server:
+        async with connected(server) as client:
+            client.send(request(method, "/a", "X: " + "a" * 3000))
+            answer = await client.answer()
+            assert (answer.status, answer.headers["connection"]) == (400, "close")
+            assert answer.body == b"this port requires TLS; use https:// in the URL\n"
+            assert await client.rest() == b""
+        assert (server.connections, server.requests, len(server._open)) == (0, 0, 0)
+        async with connected(server, tls=authority.client()) as client:
+            assert (await client.get()).status == 200
 
 
 async def test_a_handshake_that_never_ends_is_cut_off(authority: Authority) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.edge.loopback import host_is_loopback, origin_is_loopback
+from homeostat.edge.loopback import host_is_loopback, origin_is_loopback, refusal_of
 from homeostat.objects.errors import UnauthorizedError
 from homeostat.server.access.authn import RECHECK_S, Authenticator
 from homeostat.server.access.service_account_tokens import DEFAULT_ISSUER, InvalidTokenError
@@ -212,3 +212,28 @@ def test_a_host_header_names_loopback_or_not(host: str, expected: bool) -> None:
 )
 def test_an_origin_is_this_machine_or_not(origin: str | None, expected: bool) -> None:
     assert origin_is_loopback(origin) is expected
+
+
+OTHER_PORT = {"host": "127.0.0.1:7443", "origin": "http://127.0.0.1:3000"}
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "is_refused"),
+    [
+        pytest.param("POST", {"host": "127.0.0.1:7443"}, False, id="no page"),
+        pytest.param("POST", {"host": "localhost:7443", "origin": "http://localhost:7443"}, False, id="own page"),
+        pytest.param("GET", OTHER_PORT, False, id="other page reads"),
+        pytest.param("POST", OTHER_PORT, True, id="no content type"),
+        pytest.param("DELETE", OTHER_PORT, True, id="deletion"),
+        pytest.param("POST", {**OTHER_PORT, "content-type": "text/plain"}, True, id="text"),
+        pytest.param("POST", {**OTHER_PORT, "content-type": "text/plain;application/json"}, True, id="disguised text"),
+        pytest.param("POST", {**OTHER_PORT, "content-type": "application/x-www-form-urlencoded"}, True, id="form"),
+        pytest.param("POST", {**OTHER_PORT, "content-type": "multipart/form-data; boundary=a"}, True, id="multipart"),
+        pytest.param("POST", {**OTHER_PORT, "content-type": "Application/JSON; charset=utf-8"}, False, id="JSON"),
+        pytest.param("PATCH", {**OTHER_PORT, "content-type": "application/merge-patch+json"}, False, id="patch"),
+    ],
+)
+def test_a_page_of_another_port_cannot_write_without_asking(
+    method: str, headers: dict[str, str], is_refused: bool
+) -> None:
+    assert bool(refusal_of(method, headers)) is is_refused
