@@ -50,6 +50,8 @@ async def open_plane(settings: Settings, *, tracer: Tracer = OFF) -> AsyncIterat
     make_private_directory(settings.data)
     store = await open_store(settings)
     try:
+        if settings.resumes_effects and store.is_restored:
+            await store.forget_restore()
         # Only with the store's lock: a start that is refused must not renew the certificates of the running plane.
         pki = prepare_credentials(settings)
         async with _running(settings, pki, store, tracer) as plane:

@@ -72,7 +72,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         Catalog(registry),
         metrics,
         version=version_info(__version__),
-        hosted=lambda: _hosted(settings, supervisors),
+        hosted=lambda: _hosted(settings, supervisors, is_paused=store.is_restored),
         is_ready=lambda: [f"the store refuses writes: {store.trouble}"] if store.trouble else [],
         jwks=accounts.jwks,
         issuer=accounts.issuer,
@@ -90,11 +90,12 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     return Plane(settings, store, app, watches, admission, supervisors)
 
 
-def _hosted(settings: Settings, supervisors: Sequence[Supervisor]) -> JsonObject:
+def _hosted(settings: Settings, supervisors: Sequence[Supervisor], *, is_paused: bool) -> JsonObject:
     operators = sorted(map(operator_name, settings.operators))
     asleep = {each.description.name for each in supervisors if not each.is_awake}
     awake = [each for each in operators if each not in asleep]
-    return hosted_info(operators, awake, leases=LEASES if settings.is_shared else "")
+    leases = LEASES if settings.is_shared else ""
+    return hosted_info(operators, awake, leases=leases, are_effects_paused=is_paused)
 
 
 def _uids(store: Store) -> Callable[[str, str, str], str | None]:
@@ -107,6 +108,11 @@ def _uids(store: Store) -> Callable[[str, str, str], str | None]:
 
 def _measure(metrics: Metrics, store: PlaneStore, watches: Watches) -> None:
     metrics.gauge("homeostat_watches", "Open watches", lambda: len(watches))
+    metrics.gauge(
+        "homeostat_effects_paused",
+        "1 while operators do not act because the store was restored from a backup",
+        lambda: int(store.is_restored),
+    )
     metrics.gauge("homeostat_store_revision", "Newest revision", lambda: store.revision)
     metrics.gauge("homeostat_store_oldest_revision", "Oldest revision a watch may start at", lambda: store.oldest)
     metrics.gauge("homeostat_store_bytes", "Size of the database", lambda: store.database_bytes)

@@ -74,6 +74,7 @@ def _supervisor(plane: Plane, name: str, tracer: Tracer) -> Supervisor:
         environment=plane.settings.environment,
         ready=lambda setup: put_guards(guards, setup),
         tracer=tracer,
+        is_paused=plane.are_effects_paused,
     )
     expect_guards(guards, supervisor)
     return supervisor

@@ -41,6 +41,11 @@ class Plane:
         self.server: Server | None = None
         self.faces: tuple[ServedFace, ...] = ()
 
+    @property
+    def are_effects_paused(self) -> bool:
+        """Whether operators neither observe nor act, because the store was restored from a backup."""
+        return self.store.is_restored
+
     @cached_property
     def private(self) -> StoreSecrets:
         """Secrets of the faces."""

@@ -31,6 +31,8 @@ class Settings:
     """The operators that run in the plane's process: housekeeping, and those that `operators/catalog.py` finds."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     """Operators read their settings from it; it may contain secrets."""
+    resumes_effects: bool = False
+    """Let operators act again on a store that was restored from a backup."""
     faces: FaceChoice | None = None
     """Where the faces of the operators are served; None if they are not."""
 

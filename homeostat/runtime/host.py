@@ -32,10 +32,12 @@ _BEGIN_ANEW_AFTER_S = 1.0
 
 
 class Host:
-    """`election` is None if there is only one process. `term` is the one that the operator was set up with."""
+    """`election` is None if there is only one process. `term` is the one that the operator was set up with. While it
+    `is_paused`, neither controllers nor jobs run, and this process does not join the election.
+    """
 
-    def __init__(self, setup: Setup, election: Election | None, term: Term) -> None:
-        self.setup, self.election, self._term = setup, election, term
+    def __init__(self, setup: Setup, election: Election | None, term: Term, *, is_paused: bool = False) -> None:
+        self.setup, self.election, self._term, self._is_paused = setup, election, term, is_paused
         self._closing, self._grace_s = asyncio.Event(), 0.0
         self._task: asyncio.Task[None] | None = None
 
@@ -54,6 +56,9 @@ class Host:
     async def run(self) -> None:
         """Until `close`."""
         self._task = asyncio.current_task()
+        if self._is_paused:
+            log.warning("operator is paused", extra={"operator": self.setup.name})
+            await self._closing.wait()
         while not self._closing.is_set():
             if self.election is None:
                 await self._lead()

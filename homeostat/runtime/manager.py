@@ -43,7 +43,8 @@ _FLUSH_WITHIN_S = 5.0
 
 class Manager:
     """Create it inside a running event loop. `leases` is the namespace of the Leases. Each operator has its own Lease,
-    so that several processes share the operators. Without `leases` this process is the leader from the start.
+    so that several processes share the operators. Without `leases` this process is the leader from the start. While it
+    `is_paused`, operators are set up and their caches filled, but they neither observe nor act.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Manager:
         environment: Mapping[str, str] | None = None,
         metrics: Metrics | None = None,
         tracer: Tracer = OFF,
+        is_paused: bool = False,
     ) -> None:
         self.identity = identity or unique_identity()
         self.metrics = metrics or Metrics()
@@ -67,7 +69,7 @@ class Manager:
         self.client = client.over(lambda transport: Watched(transport, self.informers))
         self.recorder = Recorder(client, COMPONENT, instance=self.identity)
         self._bare, self._namespace, self._leases, self._terms = client, namespace, leases, terms
-        self._grace_s, self._tracer = grace_s, tracer
+        self._grace_s, self._tracer, self._is_paused = grace_s, tracer, is_paused
         self._environment = os.environ if environment is None else environment
         self._directory = directory or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / COMPONENT
         self._hosts: list[Host] = []
@@ -102,7 +104,7 @@ class Manager:
             kinds=kinds,
         )
         register(setup)
-        self._hosts.append(Host(setup, election, term))
+        self._hosts.append(Host(setup, election, term, is_paused=self._is_paused))
         return setup
 
     def add_sleeping(self, operator: Description) -> None:

@@ -37,8 +37,8 @@ _STEADY_S = 600.0
 
 
 class Supervisor:
-    """`manager` is the one that runs now. `leases` and `environment` are as in `Manager`. `ready` is called whenever
-    the operator was set up.
+    """`manager` is the one that runs now. `leases`, `environment` and `is_paused` are as in `Manager`. `ready` is
+    called whenever the operator was set up.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class Supervisor:
         environment: Mapping[str, str] | None = None,
         ready: Callable[[Setup], None] = lambda _: None,
         tracer: Tracer = OFF,
+        is_paused: bool = False,
         backoff: Backoff = _BACKOFF,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -60,7 +61,7 @@ class Supervisor:
         self._client = client
         self._grace_s, self._tracer, self._directory, self._environment = grace_s, tracer, directory, environment
         self._backoff, self._chance, self._leases = backoff, chance, leases
-        self._ready = ready
+        self._ready, self._is_paused = ready, is_paused
         self._tried = asyncio.Event()
         self._stopping, self._ended = asyncio.Event(), asyncio.Event()
         self._last_reason = ""
@@ -125,6 +126,7 @@ class Supervisor:
             directory=self._directory,
             environment=self._environment,
             tracer=self._tracer,
+            is_paused=self._is_paused,
         )
         self._ready(manager.add(self.description.name, module.register, module.KINDS))
         self.manager = manager

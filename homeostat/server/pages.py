@@ -39,11 +39,14 @@ def version_info(homeostat_version: str) -> JsonObject:
     }
 
 
-def hosted_info(operators: Sequence[str], awake: Sequence[str], *, leases: str) -> JsonObject:
+def hosted_info(
+    operators: Sequence[str], awake: Sequence[str], *, leases: str, are_effects_paused: bool = False
+) -> JsonObject:
     """The operators that the server hosts, which of them are awake, and the namespace of their Leases. `homeostat run`
     reads it, so that the same operator does not run twice.
     """
-    return {"operators": list(operators), "awake": list(awake), "leases": leases}
+    paused = {"effects": "paused"} if are_effects_paused else {}
+    return {"operators": list(operators), "awake": list(awake), "leases": leases, **paused}
 
 
 class Pages:

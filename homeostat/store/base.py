@@ -160,6 +160,13 @@ class Store(Protocol):
         """Whether other processes write to the same log, so that the state in memory may be stale until `sync`."""
 
     @property
+    def is_restored(self) -> bool:
+        """Whether a backup was restored into this store, until `forget_restore`."""
+
+    async def forget_restore(self) -> None:
+        """Remove the mark of a restore."""
+
+    @property
     def revision(self) -> int:
         """The newest revision that reads show."""
 

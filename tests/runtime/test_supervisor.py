@@ -86,6 +86,22 @@ def has_text(text: str) -> Callable[[dict[str, dict[str, str]]], bool]:
     return lambda obj: obj.get("status", {}).get("text") == text
 
 
+async def test_a_paused_operator_is_set_up_and_does_nothing(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    fragile = Fragile()
+    supervisor = Supervisor(client, describe("widgets", fragile), grace_s=1, is_paused=True)
+    async with supervised(supervisor):
+        await supervisor.installed()
+        await client.create(path(), widget("a"))
+        await eventually(lambda: "operator is paused" in caplog.messages)
+        manager = await eventually(lambda: supervisor.manager)
+        assert manager is not None
+        await manager.informers.synced()
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+        assert "status" not in await client.get(path("a"))
+        assert fragile.begun == []
+
+
 async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:

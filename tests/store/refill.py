@@ -35,8 +35,8 @@ class Halting:
             halt("read", self._moment)
             yield rows
 
-    async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
-        await self._target.mark(revision=revision, oldest=oldest, swept=swept)
+    async def mark(self, *, revision: int, oldest: int, swept: int, is_restored: bool) -> None:
+        await self._target.mark(revision=revision, oldest=oldest, swept=swept, is_restored=is_restored)
         halt("marked", self._moment)
 
 

@@ -34,6 +34,7 @@ def command(file: Path, is_resumed: bool, data: Path, database: Path | str | Non
     The data directory must have the seal.key of the plane that the backup was made of; put its pki and tokens.json
     there too, or every kubeconfig and token is void. Objects keep their uid and resourceVersion. New revisions begin
     far above any that clients may have seen, so that their watches get 410 and list again; use --resume for a move.
+    Operators of the restored plane are paused until it is started with --resume-effects.
 
     \b
     Examples:
@@ -48,6 +49,7 @@ def command(file: Path, is_resumed: bool, data: Path, database: Path | str | Non
     except StoreError as error:
         raise Failure(str(error)) from error
     click.echo(f"{records:,} objects restored; the next revision is {revision + 1}")
+    click.echo("operators are paused until the plane is started with --resume-effects")
 
 
 def seal_in(data: Path) -> Seal:

@@ -57,6 +57,12 @@ HOUSEKEEPING = "housekeeping"
     "deletion of namespaces and definitions) runs beside whatever is named; none leaves out that, too.",
 )
 @programs_option
+@click.option(
+    "--resume-effects",
+    "resumes_effects",
+    is_flag=True,
+    help="Let operators act again on a restored database; until then they are paused.",
+)
 @click.option("-v", "--verbose", count=True, help="Log what happens; twice: everything.")
 @click.pass_context
 def command(
@@ -70,6 +76,7 @@ def command(
     is_open: bool,
     operators: str,
     allows_programs: bool,
+    resumes_effects: bool,
     verbose: int,
 ) -> None:
     """Start the control plane and serve until Ctrl-C or SIGTERM.
@@ -106,6 +113,7 @@ def command(
         database=database,
         operators=named,
         environment=environment_with(allows_programs=allows_programs),
+        resumes_effects=resumes_effects,
         faces=up_choice(face_options(ctx), described, host=host),
     )
     check_environments(described, settings.environment)
@@ -209,10 +217,20 @@ def _welcome(plane: Plane) -> str:
         f"  use it      export KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
         f"{face_lines(plane.faces)}"
+        f"{_paused_line(plane)}"
         f"{_awake_line(plane)}"
         f"{asleep_line([each.description.name for each in plane.supervisors if not each.is_awake])}"
         f"{_housekeeping_line(plane)}"
         "  end it      Ctrl-C"
+    )
+
+
+def _paused_line(plane: Plane) -> str:
+    if not plane.are_effects_paused:
+        return ""
+    return (
+        "  PAUSED      operators do not act: the database was restored from a backup, and the original plane may\n"
+        "              still run; to let them act, start with --resume-effects\n"
     )
 
 

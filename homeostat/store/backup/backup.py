@@ -8,6 +8,10 @@ again, a watch would resume in the middle of a different history, and an update 
 has not seen. So a restored store continues at a revision that no client can hold, and drops its history: every older
 watch gets a 410 and lists again. Records keep their revisions. If nothing was written after the backup (`resume`), the
 store continues at the revision of the backup and keeps its history. A move always does that.
+
+**The mark of a restore.** A restored store may be a copy of one that is still in use, so the plane that serves it must
+not act on the outside world by itself. `restore` marks the store (`is_restored`); the mark stays until
+`forget_restore`.
 """
 
 from __future__ import annotations
@@ -100,10 +104,10 @@ async def restore(
 
         await _fill(target, chunks())
     if resume:
-        await target.mark(revision=header.revision, oldest=header.oldest, swept=header.swept)
+        await target.mark(revision=header.revision, oldest=header.oldest, swept=header.swept, is_restored=True)
         return header.revision
     revision = revision_after(header, now)
-    await target.mark(revision=revision, oldest=revision, swept=revision)
+    await target.mark(revision=revision, oldest=revision, swept=revision, is_restored=True)
     return revision
 
 
@@ -125,7 +129,9 @@ async def move(source: Source, target: Target, *, seal: Seal, on_rows: OnRows = 
 
     await _fill(target, chunks())
     replay.finish()
-    await target.mark(revision=contents.revision, oldest=contents.oldest, swept=contents.swept)
+    await target.mark(
+        revision=contents.revision, oldest=contents.oldest, swept=contents.swept, is_restored=source.is_restored
+    )
 
 
 def revision_after(header: Header, now: float) -> int:

@@ -58,6 +58,9 @@ class Source(Protocol):
 
     @property
     def contents(self) -> Contents: ...
+    @property
+    def is_restored(self) -> bool:
+        """Whether the store has the mark of a restore."""
 
     def chunks(self) -> AsyncIterator[Sequence[Row]]:
         """All rows in the order of their revisions. Call it once."""
@@ -71,8 +74,8 @@ class Target(Protocol):
     def chunks(self) -> AsyncIterator[Sequence[Row]]:
         """The added rows, read back in the order of their revisions."""
 
-    async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
-        """Set the newest revision and the start of history, after the rows were added."""
+    async def mark(self, *, revision: int, oldest: int, swept: int, is_restored: bool) -> None:
+        """Set the newest revision, the start of history and the mark of a restore, after the rows were added."""
 
 
 class Replay:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from homeostat.store.base import Record
 from homeostat.store.postgres.database import Connection
+from homeostat.store.postgres.schema import is_restored
 from homeostat.store.postgres.statements import BEGINNING, LAST_BATCH, Place
 from homeostat.store.rows import RECORD_COLUMNS, record_of
 from homeostat.store.seal import Seal
@@ -24,16 +25,18 @@ class Loaded(NamedTuple):
     revision: int
     compacted: int
     place: Place
+    is_restored: bool
 
 
 async def load(connection: Connection, seal: Seal) -> Loaded:
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         compacted = await connection.fetchval("SELECT compacted FROM mark")
         newest = await connection.fetchrow(LAST_BATCH)
+        marked = await is_restored(connection)
         records = [record_of(row, seal) async for row in connection.cursor(_CURRENT, prefetch=_AT_ONCE)]
     # Sorted here, because the database would sort the values together with the keys.
     records.sort(key=attrgetter("key"))
     if newest is None:
-        return Loaded(records, 0, compacted, BEGINNING)
+        return Loaded(records, 0, compacted, BEGINNING, marked)
     first, last, writer, number = newest
-    return Loaded(records, last, compacted, Place(first, writer, number))
+    return Loaded(records, last, compacted, Place(first, writer, number), marked)

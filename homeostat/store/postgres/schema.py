@@ -16,6 +16,9 @@ from homeostat.store.seal import Seal
 _OLDEST_SERVER = 130000
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('homeostat ' || $1, 0))"
 
+RESTORED = "restored"
+"""The row of `meta` that marks a restored store."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -25,6 +28,14 @@ async def prepare(connection: Connection, schema: str, seal: Seal) -> None:
         await connection.fetchval(_LOCK, schema)
         await _migrate(connection, schema)
         await _check_seal(connection, seal)
+
+
+async def is_restored(connection: Connection) -> bool:
+    return bool(await connection.fetchval("SELECT EXISTS (SELECT FROM meta WHERE name = $1)", RESTORED))
+
+
+async def forget_restore(connection: Connection) -> None:
+    await connection.execute("DELETE FROM meta WHERE name = $1", RESTORED)
 
 
 async def _check_server(connection: Connection) -> None:

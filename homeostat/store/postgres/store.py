@@ -41,7 +41,7 @@ from homeostat.store.postgres.follower import Follower
 from homeostat.store.postgres.link import Link
 from homeostat.store.postgres.load import Loaded, load
 from homeostat.store.postgres.reader import PostgresArchive
-from homeostat.store.postgres.schema import prepare
+from homeostat.store.postgres.schema import forget_restore, prepare
 from homeostat.store.postgres.statements import BatchWriter
 from homeostat.store.replica import Replica
 from homeostat.store.seal import Seal
@@ -84,6 +84,7 @@ class PostgresStore(Replica):
         self._away = ""
         self.counters = Counters()
         self.database_bytes = 0
+        self.is_restored = loaded.is_restored
 
     @classmethod
     async def open(
@@ -148,6 +149,13 @@ class PostgresStore(Replica):
         if not _is_storable(change.key):
             raise UnwritableError(f"{change.key!r}: PostgreSQL cannot store names with a NUL or invalid Unicode")
         return await self._group.submit(change)
+
+    async def forget_restore(self) -> None:
+        try:
+            await self._writer.run(forget_restore)
+        except asyncpg.PostgresError as error:
+            raise UnwritableError(f"cannot remove the mark of the restore: {error}") from error
+        self.is_restored = False
 
     async def compact(self, before: int) -> None:
         # Raised before rows are deleted, so a reader that misses a row knows why.

@@ -17,7 +17,7 @@ from homeostat.store.backup.rows import Chunker, Contents, Row
 from homeostat.store.base import StoreError
 from homeostat.store.migration import migrations
 from homeostat.store.postgres.database import AWAY, Connection, Database
-from homeostat.store.postgres.schema import prepare
+from homeostat.store.postgres.schema import RESTORED, is_restored, prepare
 from homeostat.store.postgres.statements import NEWEST
 from homeostat.store.seal import Seal
 
@@ -46,9 +46,9 @@ class _Filler(Connection, Protocol):
 
 
 class PostgresSource:
-    def __init__(self, connection: Connection, database: Database, contents: Contents) -> None:
+    def __init__(self, connection: Connection, database: Database, found: tuple[Contents, bool]) -> None:
         self._connection, self._database = connection, database
-        self.contents = contents
+        self.contents, self.is_restored = found
 
     @classmethod
     @asynccontextmanager
@@ -62,7 +62,7 @@ class PostgresSource:
             if is_exclusive:
                 await _require_exclusive(connection, database)
             async with connection.transaction(isolation="repeatable_read", readonly=True):
-                yield cls(connection, database, await _contents(connection))
+                yield cls(connection, database, (await _contents(connection), await is_restored(connection)))
 
     async def chunks(self) -> AsyncIterator[Sequence[Row]]:
         with _naming_errors(self._database, "read"):
@@ -94,11 +94,13 @@ class PostgresTarget:
             async for rows in _chunks(self._connection):
                 yield rows
 
-    async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
+    async def mark(self, *, revision: int, oldest: int, swept: int, is_restored: bool) -> None:
         execute = self._connection.execute
         with _naming_errors(self._database, "written"):
             await execute("UPDATE mark SET compacted = $1", oldest)
             await execute("UPDATE sweep SET swept = $1", swept)
+            if is_restored:
+                await execute("INSERT INTO meta VALUES ($1, now()::text)", RESTORED)
             if revision:
                 # One batch for all of history, so that history is kept as if it had been written now.
                 first = min(oldest + 1, revision)

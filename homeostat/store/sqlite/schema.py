@@ -18,6 +18,8 @@ _APPLICATION_ID = 0x486F6D65
 _OLDEST_SQLITE = (3, 37, 0)
 BUSY_MS = 5_000
 """How long a statement waits for a lock."""
+RESTORED = "restored"
+"""The row of `meta` that marks a restored store."""
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
@@ -76,6 +78,10 @@ def check_seal(connection: sqlite3.Connection, seal: Seal) -> None:
     (found,) = connection.execute("SELECT value FROM meta WHERE name = 'seal'").fetchone()
     if found != description:
         raise StoreError(f'the database is sealed as "{found}" (key id, resources), not as "{description}"')
+
+
+def is_restored(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM meta WHERE name = ?", (RESTORED,)).fetchone() is not None
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:

@@ -63,6 +63,7 @@ class SqliteStore(Replica):
         self.counters = Counters()
         self._failed: tuple[float, str] | None = None
         self.database_bytes = loaded.size_bytes
+        self.is_restored = loaded.is_restored
 
     @classmethod
     async def open(
@@ -109,6 +110,10 @@ class SqliteStore(Replica):
 
     async def write(self, change: Change) -> Record:
         return await self._group.submit(change)
+
+    async def forget_restore(self) -> None:
+        await self._do(Writer.forget_restore)
+        self.is_restored = False
 
     async def compact(self, before: int) -> None:
         # Raised before rows are deleted, so a reader that misses a row knows why.

@@ -17,7 +17,14 @@ from homeostat.store.backup.rows import Chunker, Contents, Row
 from homeostat.store.base import StoreError
 from homeostat.store.seal import Seal
 from homeostat.store.sqlite.lock import Lock
-from homeostat.store.sqlite.schema import check_seal, connect_reader, connect_writer, require_readable
+from homeostat.store.sqlite.schema import (
+    RESTORED,
+    check_seal,
+    connect_reader,
+    connect_writer,
+    is_restored,
+    require_readable,
+)
 from homeostat.store.thread import ConnectionThread
 
 T = TypeVar("T")
@@ -62,6 +69,7 @@ class _Snapshot(_Chunks):
             require_readable(self._connection, path)
             self._connection.execute("BEGIN")
             self.contents = self._read_contents()
+            self.is_restored = is_restored(self._connection)
             self._undo = undo.pop_all()
 
     def close(self) -> None:
@@ -90,9 +98,11 @@ class _Filling(_Chunks):
     def add(self, rows: Sequence[Row]) -> None:
         self._connection.executemany(_INSERT, ((*row, self._at) for row in rows))
 
-    def mark(self, oldest: int, swept: int) -> None:
+    def mark(self, oldest: int, swept: int, is_restored: bool) -> None:
         update = self._connection.executemany
         update("UPDATE meta SET value = ? WHERE name = ?", [(oldest, "compacted"), (swept, "swept")])
+        if is_restored:
+            self._connection.execute("INSERT INTO meta VALUES (?, ?)", (RESTORED, self._at))
 
     def commit(self) -> None:
         self._connection.execute("COMMIT")
@@ -115,9 +125,9 @@ class _Filling(_Chunks):
 
 
 class SqliteSource:
-    def __init__(self, thread: ConnectionThread[_Snapshot], path: Path, contents: Contents) -> None:
+    def __init__(self, thread: ConnectionThread[_Snapshot], path: Path, found: tuple[Contents, bool]) -> None:
         self._thread, self._path = thread, path
-        self.contents = contents
+        self.contents, self.is_restored = found
 
     @classmethod
     @asynccontextmanager
@@ -127,8 +137,8 @@ class SqliteSource:
         try:
             with _naming_errors(path, "read"):
                 await thread.connect(lambda: _Snapshot(path, is_exclusive=is_exclusive))
-                contents = await thread.run(lambda snapshot: snapshot.contents)
-            yield cls(thread, path, contents)
+                found = await thread.run(lambda snapshot: (snapshot.contents, snapshot.is_restored))
+            yield cls(thread, path, found)
         finally:
             await thread.close(_Snapshot.close)
 
@@ -163,9 +173,9 @@ class SqliteTarget:
         while rows := await self._do(_Filling.next_chunk):
             yield rows
 
-    async def mark(self, *, revision: int, oldest: int, swept: int) -> None:
+    async def mark(self, *, revision: int, oldest: int, swept: int, is_restored: bool) -> None:
         # The newest revision is the maximum of this mark and the revision of the last row.
-        await self._do(lambda filling: filling.mark(oldest, swept))
+        await self._do(lambda filling: filling.mark(oldest, swept, is_restored))
 
     async def _do(self, job: Callable[[_Filling], T]) -> T:
         with _naming_errors(self._path, "written"):

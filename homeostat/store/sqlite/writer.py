@@ -20,7 +20,7 @@ from homeostat.store.seal import Seal
 from homeostat.store.sqlite.journal import JOURNAL_BYTES, Journal
 from homeostat.store.sqlite.lock import Lock
 from homeostat.store.sqlite.rows import COLUMNS, parameters
-from homeostat.store.sqlite.schema import BUSY_MS, check_seal, connect_writer
+from homeostat.store.sqlite.schema import BUSY_MS, RESTORED, check_seal, connect_writer, is_restored
 
 _MOST_ROWS = 256  # per statement
 _PAGE_BYTES = 4096
@@ -39,6 +39,7 @@ class Loaded(NamedTuple):
     compacted: int
     swept: int
     size_bytes: int
+    is_restored: bool
 
 
 class Writer:
@@ -64,7 +65,11 @@ class Writer:
             " FROM state LEFT JOIN log USING (revision) ORDER BY state.resource, state.namespace, state.name"
         )
         records = [record_of(row, self._seal) for row in rows]
-        return Loaded(records, max(newest, compacted), compacted, swept, self.size_bytes())
+        marked = is_restored(self._connection)
+        return Loaded(records, max(newest, compacted), compacted, swept, self.size_bytes(), marked)
+
+    def forget_restore(self) -> None:
+        self._connection.execute("DELETE FROM meta WHERE name = ?", (RESTORED,))
 
     def commit(self, events: Sequence[Event], at: float) -> bool:
         """Commit the events, all or none; returns whether `check` is due."""

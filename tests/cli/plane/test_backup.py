@@ -74,7 +74,7 @@ def test_a_running_plane_is_backed_up_and_restored_as_it_was(cli: Cli, file: Pat
 
     done = other("restore", file)
     assert (done.code, done.err) == (0, "")
-    restored = re.fullmatch(r"\d+ objects restored; the next revision is (\d+)\n", done.out)
+    restored = re.fullmatch(r"\d+ objects restored; the next revision is (\d+)\noperators are paused .*\n", done.out)
     assert restored is not None, done.out
     assert int(restored[1]) > 1_000_000_000
     with running(other, "--operators", "none") as up:

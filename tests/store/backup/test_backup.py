@@ -161,6 +161,42 @@ async def test_a_moved_store_is_the_same_row_by_row(place: Place, other: Place) 
     await again.close()
 
 
+async def test_a_restored_store_is_marked_until_somebody_forgets_it(place: Place, other: Place, path: Path) -> None:
+    store = await place.open()
+    await put(store, pod("p"), "1")
+    assert not store.is_restored
+    await store.close()
+    await backed_up(place, path)
+    await restored(path, other)
+    for _ in range(2):
+        store = await other.open()
+        assert store.is_restored
+        await store.close()
+    store = await other.open()
+    await store.forget_restore()
+    assert not store.is_restored
+    await store.close()
+    store = await other.open()
+    assert not store.is_restored
+    await store.close()
+
+
+async def test_a_moved_store_keeps_the_mark_of_a_restore(
+    place: Place, other: Place, path: Path, tmp_path: Path
+) -> None:
+    first = SqlitePlace(tmp_path)
+    store = await first.open()
+    await put(store, pod("p"), "1")
+    await store.close()
+    await backed_up(first, path)
+    await restored(path, place)
+    async with place.source(is_exclusive=True) as source, other.target() as target:
+        await move(source, target, seal=Seal())
+    store = await other.open()
+    assert store.is_restored
+    await store.close()
+
+
 async def test_a_store_is_not_moved_while_it_is_served(place: Place) -> None:
     store = await place.open()
     await put(store, pod("p"), "1")
