@@ -1,4 +1,4 @@
-"""docs/cli.md: its session does what it shows, and it names every command."""
+"""The sessions of docs/cli.md and of the readme print what they show, and the page names every command."""
 
 from __future__ import annotations
 
@@ -6,43 +6,61 @@ import re
 import subprocess
 from itertools import pairwise
 from pathlib import Path
+from shutil import copytree
 
 import click
 
 from homeostat.cli.console.output import OutputForm
 from homeostat.cli.main import main
-from tests.cli.running import HOMEOSTAT, make_cli, running
+from tests.cli.running import HOMEOSTAT, Up, make_cli, running
 from tests.docs.documents import ROOT, text_of
 
 _fences = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL).findall
-_aged = re.compile(r"\b\d+s$", re.MULTILINE)
+_times = re.compile(r"\b\d+s\b|\b\d+\.\d+\b")
 
 
-def section(name: str) -> str:
-    return text_of("docs/cli.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+def section(name: str, document: str = "docs/cli.md") -> str:
+    return text_of(document).partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+
+
+def run_session(text: str, up: Up, directory: Path) -> int:
+    """Runs the commands of a section; returns how many outputs were compared with those that it shows."""
+    path = f"{Path(HOMEOSTAT).parent}:{up.cli.environment['PATH']}"
+    compared = 0
+    for (language, code), (following, printed) in pairwise([*_fences(text), ("", "")]):
+        if language != "sh":
+            continue
+        done = subprocess.run(
+            ["bash", "-e", "-c", code],
+            cwd=directory,
+            env={**up.cli.environment, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=50,
+        )
+        assert done.returncode == 0, (code, done.stderr)
+        if following == "text":
+            compared += 1
+            assert _plain(done.stdout).endswith(_plain(printed)), code
+    return compared
+
+
+def _plain(text: str) -> str:
+    """Without ages, seconds and widths of columns."""
+    return re.sub(r" +", " ", _times.sub("1", text))
 
 
 def test_the_session_prints_what_it_shows(tmp_path: Path) -> None:
     with running(make_cli(tmp_path / "data", tmp_path / "bytecode")) as up:
-        path = f"{Path(HOMEOSTAT).parent}:{up.cli.environment['PATH']}"
-        fences = [*_fences(section("Objects from start to end")), ("", "")]
-        shown = 0
-        for (language, code), (following, printed) in pairwise(fences):
-            if language != "sh":
-                continue
-            done = subprocess.run(
-                ["bash", "-e", "-c", code],
-                cwd=ROOT,
-                env={**up.cli.environment, "PATH": path},
-                capture_output=True,
-                text=True,
-                timeout=50,
-            )
-            assert done.returncode == 0, (code, done.stderr)
-            if following == "text":
-                shown += 1
-                assert _aged.sub("1s", done.stdout).endswith(printed), code
-    assert shown == 3
+        assert run_session(section("Objects from start to end"), up, ROOT) == 3
+
+
+def test_the_resource_of_the_readme_drifts_and_is_repaired(tmp_path: Path) -> None:
+    notes = Path(copytree(ROOT / "examples" / "notes", tmp_path / "examples" / "notes"))
+    (notes / "type.yaml").write_text((notes / "type.yaml").read_text().replace('"/tmp"', f'"{tmp_path}"'))
+    text = section("Infrastructure without a cluster", "README.md").replace("/tmp/", f"{tmp_path}/")
+    with running(make_cli(tmp_path / "data", tmp_path / "bytecode"), "--allow-programs") as up:
+        assert run_session(text, up, tmp_path) == 1
 
 
 def test_every_command_is_in_the_table() -> None:

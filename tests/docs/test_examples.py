@@ -11,8 +11,9 @@ from homeostat.objects.yaml.reader import load_all
 from homeostat.plane import Plane, Settings, open_plane
 from tests.docs.documents import EXAMPLES
 
-# A package brings the kinds of its objects along: its tutorial applies them.
-_FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and not (path / "pyproject.toml").exists())
+# The kinds of these come with a package or a resource type: a tutorial and the readme apply them.
+_APART = {"notes", "postgres-roles"}
+_FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name not in _APART)
 
 
 @pytest.fixture

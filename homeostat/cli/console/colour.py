@@ -18,10 +18,10 @@ import click
 _CODES: Final = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36, "bold red": "1;31"}
 _COLOURS: Final = {
     "green": "active approved available bound clean complete completed established healthy normal ok pass passed ready "
-    "running succeeded synced true",
+    "running succeeded success synced true",
     "yellow": "deleting medium pending progressing reconciling released terminating unknown waiting warning",
-    "red": "crashloopbackoff error errimagepull evicted fail failed false high imagepullbackoff invalid lost oomkilled "
-    "refused stalled",
+    "red": "crashloopbackoff error errimagepull evicted fail failed failure false high imagepullbackoff invalid lost "
+    "oomkilled refused stalled",
     "bold red": "critical",
     "cyan": "info low",
 }
