@@ -149,3 +149,10 @@ def test_the_hash_of_a_tree_depends_on_paths_and_contents() -> None:
 )
 def test_a_path_is_normalized(path: str, expected: str) -> None:
     assert normalized(path) == expected
+
+
+def test_references_without_end_are_refused() -> None:
+    names = [Policy(name=f"p{count}", ref=f"oci://r/{count}") for count in range(1001)]
+    fetched: dict[Place, Bundle | Unresolved] = {Place(ref=each.ref): Bundle(_contract("a"), {}) for each in names}
+    with pytest.raises(LockError, match="more than 1000 references"):
+        build_lock(_contract("root", policies=tuple(names)), fetched, tool_version="dev")

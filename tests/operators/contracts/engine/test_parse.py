@@ -65,6 +65,11 @@ def test_nested_aliases_cannot_make_a_small_file_large() -> None:
         read_document("\n".join(lines).encode())
 
 
+def test_the_number_of_values_is_limited() -> None:
+    with pytest.raises(YamlError, match="more than 300000 values"):
+        read_document(b"[" + b"0," * 300_001 + b"0]")
+
+
 def test_depth_is_limited() -> None:
     with pytest.raises(YamlError, match="levels deep"):
         read_document(b"[" * 500 + b"]" * 500)

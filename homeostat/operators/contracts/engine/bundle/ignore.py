@@ -7,6 +7,7 @@ directory hides its files. `.git`, `.DS_Store` and the file itself never belong 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -14,7 +15,7 @@ import msgspec
 
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, IGNORE_FILE, Files
 
-MAX_RULES: Final = 1000
+MAX_RULES: Final = 200
 _ALWAYS: Final = frozenset({".git", IGNORE_FILE, ".DS_Store"})
 
 
@@ -32,12 +33,30 @@ class Ignore(msgspec.Struct, frozen=True):
 
     def hides(self, path: str) -> bool:
         """Return whether a file is ignored; the path has slashes."""
-        if path == CONTRACT_FILE:
+        return not self.visible([path])
+
+    def visible(self, paths: Iterable[str]) -> list[str]:
+        """Return the files that are not ignored; each directory is matched once."""
+        known: dict[str, bool] = {}
+        return [
+            path
+            for path in paths
+            if path == CONTRACT_FILE
+            or not (
+                self._hides_directory(path.rpartition("/")[0], known)
+                or self.hides_entry(tuple(path.split("/")), is_directory=False)
+            )
+        ]
+
+    def _hides_directory(self, path: str, known: dict[str, bool]) -> bool:
+        if not path:
             return False
-        steps = tuple(path.split("/"))
-        return any(
-            self.hides_entry(steps[:count], is_directory=count < len(steps)) for count in range(1, len(steps) + 1)
-        )
+        if path not in known:
+            parent = path.rpartition("/")[0]
+            known[path] = self._hides_directory(parent, known) or self.hides_entry(
+                tuple(path.split("/")), is_directory=True
+            )
+        return known[path]
 
     def hides_entry(self, steps: tuple[str, ...], *, is_directory: bool) -> bool:
         """Return whether one directory or file is ignored, regardless of its parents; for callers that walk a tree."""
@@ -57,8 +76,7 @@ def read_ignore(data: bytes | None) -> Ignore:
 
 def visible(files: Files) -> dict[str, bytes]:
     """Return the files of a directory that belong to its bundle."""
-    ignore = read_ignore(files.get(IGNORE_FILE))
-    return {path: data for path, data in files.items() if not ignore.hides(path)}
+    return {path: files[path] for path in read_ignore(files.get(IGNORE_FILE)).visible(files)}
 
 
 def _rule(line: str) -> Rule | None:

@@ -28,6 +28,8 @@ from homeostat.operators.contracts.engine.document.scalar import Scalar, resolve
 
 MAX_BYTES: Final = 10 * 1024 * 1024
 MAX_ALIASED_NODES: Final = 100_000
+MAX_VALUES: Final = 300_000
+"""Of one document: more take seconds to read."""
 
 
 class YamlError(ValueError):
@@ -143,6 +145,7 @@ class _Builder:
         self._anchors: dict[str, tuple[Json, str | None]] = {}
         self._aliased = 0
         self._containers = 0
+        self._values = 0
 
     def read(self) -> Document:
         while True:
@@ -229,6 +232,9 @@ class _Builder:
 
     def _add(self, value: Json, line: int, written: str | None) -> None:
         top = self._stack[-1]
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise YamlError(f"more than {MAX_VALUES} values", line=line)
         if type(top.value) is list:
             top.value.append(value)
             self._document.add(top.value, len(top.value) - 1, line, written)

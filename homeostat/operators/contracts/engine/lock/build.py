@@ -7,6 +7,7 @@ dependencies are relative to the root at every depth; local references are relat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import msgspec
 
@@ -22,6 +23,8 @@ from homeostat.operators.contracts.engine.lock.lock import (
     make_lock,
 )
 from homeostat.operators.contracts.engine.reference import is_oci, location
+
+MAX_REFERENCES: Final = 1000
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -61,7 +64,7 @@ def build_lock(contract: Contract, fetched: Fetched, *, tool_version: str, is_lo
         raise references.problems[0]
     dependencies = list(_dependencies(resolution.graph.root, known))
     root = Named(contract.service.name, contract.service.version)
-    return Build(make_lock(tool_version, root, dependencies, references.found))
+    return Build(make_lock(tool_version, root, dependencies, list(references.found)))
 
 
 def place_of(ref: str, constraint: str = "") -> Place:
@@ -125,7 +128,7 @@ class _References:
     """Collects the transitive configurations and policies, each declaration once."""
 
     def __init__(self, fetched: Fetched) -> None:
-        self.found: list[LockedReference] = []
+        self.found: dict[LockedReference, None] = {}
         self.missing: list[Place] = []
         self.problems: list[LockError] = []
         self._fetched = fetched
@@ -174,8 +177,10 @@ class _References:
             )
         else:
             locked = msgspec.structs.replace(entry, version=version, digest=bundle.digest)
-        if locked not in self.found:
-            self.found.append(locked)
+        self.found[locked] = None
+        if len(self.found) > MAX_REFERENCES:
+            self._fail(entry.ref, f"the contract has more than {MAX_REFERENCES} references")
+            return
         if place not in self._walked:
             self._walked.add(place)
             self.walk(bundle.contract, place.path or None)
