@@ -9,8 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from rich.cells import cell_len
-
 from homeostat.cli.console.colour import colour_of, is_coloured, paint
 from homeostat.cli.console.failure import one_line
 
@@ -74,6 +72,15 @@ class Table:
             console.print(table)
         for line in capture.get().splitlines():
             sys.stdout.write(" " * self._indent + line.rstrip() + "\n")
+
+
+def cell_len(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len as rich_cell_len
+
+    return rich_cell_len(text)
 
 
 def cell_text(cell: object) -> str:

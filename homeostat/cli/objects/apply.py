@@ -9,7 +9,7 @@ from collections.abc import Callable
 import click
 
 from homeostat.cli.console.connection import Connection, connected, error_text
-from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of, title
 from homeostat.cli.objects.kinds import Kinds, discover
 from homeostat.cli.objects.manifests import files_option, read_manifests
@@ -52,8 +52,7 @@ async def command(connection: Connection, files: tuple[str, ...], dry_run: bool,
         await run.wait_for_kinds(definitions)
     for obj in manifests[len(definitions) :]:
         await run.apply(obj)
-    if run.refused:
-        raise click.exceptions.Exit(1)
+    run.refusals.exit_if_any()
 
 
 class Applying:
@@ -80,7 +79,7 @@ class Applying:
         self._is_dry = dry_run
         self._naming, self._before, self._patience_s = naming, before, patience_s
         self._query = apply_query(dry_run=dry_run, force=force)
-        self.refused = 0
+        self.refusals = Refusals()
 
     async def apply(self, obj: JsonObject) -> JsonObject | None:
         """The stored object; None if it was refused."""
@@ -123,8 +122,7 @@ class Applying:
             return None
 
     def _refuse(self, obj: JsonObject, message: str) -> None:
-        self.refused += 1
-        Failure(f"{self._naming(obj)}: {message}").show()
+        self.refusals.add(f"{self._naming(obj)}: {message}")
 
     async def wait_for_kinds(self, definitions: list[JsonObject]) -> None:
         """Wait until the definitions that the server accepted are established."""

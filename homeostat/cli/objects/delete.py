@@ -11,7 +11,7 @@ import click
 from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected, error_text
 from homeostat.cli.console.duration import Seconds, seconds_text
-from homeostat.cli.console.failure import Failure
+from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of, title
 from homeostat.cli.objects.kinds import Kinds, discover
 from homeostat.cli.objects.manifests import files_option, read_manifests
@@ -74,8 +74,7 @@ async def command(
         await run.delete(_declared(kinds, obj, connection.namespace))
     if is_awaited:
         await run.wait(within_s)
-    if run.refused:
-        raise click.exceptions.Exit(1)
+    run.refusals.exit_if_any()
 
 
 def _named(kinds: Kinds, words: Sequence[str], namespace: str) -> list[Deletion]:
@@ -111,7 +110,7 @@ class _Run:
         }
         self._uids: dict[Deletion, str] = {}
         self._terminating: set[Deletion] = set()
-        self.refused = 0
+        self.refusals = Refusals()
 
     async def delete(self, deletion: Deletion) -> None:
         try:
@@ -119,9 +118,8 @@ class _Run:
                 raise Failure("the server no longer serves this kind")
             answer = await self._client.delete(deletion.path, self._options)
         except (ApiError, Failure) as error:
-            self.refused += 1
             message = error_text(error) if isinstance(error, ApiError) else error.message
-            Failure(f"{deletion.title}: {message}").show()
+            self.refusals.add(f"{deletion.title}: {message}")
             return
         reference = answer["details"] if answer.get("kind") == "Status" else answer["metadata"]
         self._uids[deletion] = reference.get("uid", "")

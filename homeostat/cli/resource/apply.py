@@ -63,7 +63,7 @@ async def command(
     stored = [each for obj in resources if (each := await applying.apply(obj)) is not None]
     if is_wanted(is_awaited) and not dry_run:
         await wait_for(connection.client, [_target(kinds, each) for each in stored], within_s)
-    if applying.refused:
+    if applying.refusals.count:
         raise click.exceptions.Exit(1)
 
 

@@ -69,8 +69,8 @@ async def add_types(
     added = [found_type(each) for each in stored if each is not None]
     if within_s is not None:
         ends = await asyncio.gather(*(_is_served(connection.client, each, within_s) for each in added))
-        applying.refused += ends.count(False)
-    if applying.refused:
+        applying.refusals.count += ends.count(False)
+    if applying.refusals.count:
         raise click.exceptions.Exit(1)
 
 
