@@ -13,12 +13,24 @@ from homeostat.external.secrets.stores import SecretStore
 from homeostat.operators.actions.inputs.plugins.plugin import Desk, Feed, InputError, InputJob, Source
 from homeostat.operators.actions.inputs.plugins.reading import Broken, Declaration, Reading, RefusedError
 from homeostat.operators.actions.plugins.configuration import Tools
-from homeostat.operators.actions.plugins.plugin import ActionError, Job, Local, Plugin, Reconciler, Remote, State
+from homeostat.operators.actions.plugins.plugin import (
+    ActionError,
+    ActionPlugin,
+    ActionPlugins,
+    Job,
+    Local,
+    Plugin,
+    Reconciler,
+    Remote,
+    State,
+)
 from homeostat.operators.actions.runs.run import Changes, Outcome
 from homeostat.operators.actions.world import Lost, Plan, Underway
 
 __all__ = [
     "ActionError",
+    "ActionPlugin",
+    "ActionPlugins",
     "Broken",
     "Changes",
     "Declaration",

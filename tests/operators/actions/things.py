@@ -97,6 +97,10 @@ class Things:
         self._plugins = Catalog({**{name: found.get(name) for name in found}, **more}, {})
         self._directory = directory
 
+    def add(self, **plugins: Plugin[Any]) -> None:
+        known = {name: self._plugins.get(name) for name in self._plugins}
+        self._plugins = Catalog({**known, **plugins}, {})
+
     def operator(self, client: Client) -> ResourceOperator:
         dependencies = Dependencies(
             client=client,

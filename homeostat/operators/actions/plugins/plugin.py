@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from homeostat.objects.json import JsonObject
@@ -28,7 +28,18 @@ from homeostat.operators.actions.plugins.configuration import AnyJob, AnyPlugin,
 from homeostat.operators.actions.runs.run import Outcome, Purpose
 from homeostat.operators.actions.world import Lost, Plan, Underway
 
-__all__ = ["ActionError", "Job", "Local", "Plugin", "Reconciler", "Remote", "State", "Tools"]
+__all__ = [
+    "ActionError",
+    "ActionPlugin",
+    "ActionPlugins",
+    "Job",
+    "Local",
+    "Plugin",
+    "Reconciler",
+    "Remote",
+    "State",
+    "Tools",
+]
 
 
 class ActionError(PluginError):
@@ -45,8 +56,39 @@ class State(Protocol):
         """Returns when the data is on disk; empty data deletes the state."""
 
 
+class ActionPlugin(Protocol):
+    """Another action plugin, used for the resource of a job. Its failures are `ActionError`.
+
+    `config` and `spec` are those of the other plugin. Runs of another system are waited for; after a crash the same
+    call finds them again.
+    """
+
+    async def plan(self, config: JsonObject, spec: JsonObject) -> Plan: ...
+
+    async def apply(self, config: JsonObject, spec: JsonObject) -> Outcome: ...
+
+    async def destroy(self, config: JsonObject, spec: JsonObject) -> Outcome: ...
+
+    async def outputs(self) -> JsonObject:
+        """The outputs of the last apply; empty before it."""
+
+
+class ActionPlugins(Protocol):
+    def get(self, name: str) -> ActionPlugin:
+        """The plugin of this name, with its own state and directory for the resource; fails if it is unknown."""
+
+
+class _NoPlugins:
+    def get(self, name: str) -> ActionPlugin:
+        raise ActionError("UnknownPlugin", f'the plugin "{name}" is not available here')
+
+
 def _ignore(_: str) -> None:
     pass
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +97,7 @@ class Job(AnyJob[C]):
 
     `is_applied`: the current declaration was applied before. `echo` publishes output while the run is in progress, with
     secrets removed. `operator_fields` are the fields of the configuration that come from the operator's settings.
+    `plugins` are other action plugins, for a plugin that delegates steps of its work. `clock` returns the time.
     """
 
     kind: str
@@ -72,6 +115,8 @@ class Job(AnyJob[C]):
     handle: JsonObject | None = None
     echo: Callable[[str], None] = _ignore
     operator_fields: frozenset[str] = frozenset()
+    plugins: ActionPlugins = _NoPlugins()  # noqa: RUF009
+    clock: Callable[[], datetime] = _utc_now
 
 
 class Plugin(AnyPlugin[C_co], Protocol[C_co]):

@@ -6,6 +6,7 @@ declaration is for the next run. The fields of the type are always the current o
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from homeostat.operators.actions.digest import declaration_digest
 from homeostat.operators.actions.plugins.catalog import UnknownPluginError
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Remote
 from homeostat.operators.actions.plugins.secret_state import SecretState
+from homeostat.operators.actions.runs.delegation import Delegates
 from homeostat.operators.actions.runs.jobs import Configuration, Effective, effective_action, read_config
 from homeostat.operators.actions.runs.run import Run
 from homeostat.operators.actions.types.passwords import HIDDEN, PasswordFields, password_fields
@@ -113,7 +115,7 @@ class Assignments:
         secrets = Secrets({**dependencies.stores, NAMESPACED: NamespaceStore(dependencies.client, metadata.namespace)})
         for _, value in self._passwords(obj):
             secrets.hide(value)
-        return Job(
+        job: Job[Any] = Job(
             kind=self._type_of(obj).name,
             namespace=metadata.namespace,
             name=metadata.name,
@@ -133,7 +135,17 @@ class Assignments:
             ticket=run.ticket if run is not None else "",
             began=parse_time(run.began) if run is not None else None,
             handle=run.handle if run is not None else None,
+            clock=dependencies.now,
         )
+        return dataclasses.replace(job, plugins=self._delegates(job))
+
+    def _delegates(self, job: Job[Any]) -> Delegates:
+        dependencies = self._dependencies
+
+        def state_of(name: str) -> SecretState:
+            return SecretState(dependencies.client, job.namespace, f"{job.uid}-{name.replace('_', '-')}")
+
+        return Delegates(dependencies.plugins, dependencies.settings.configs, job, state_of)
 
 
 @lru_cache(256)

@@ -1,0 +1,1 @@
+"""Keeps PostgreSQL clusters by three other plugins: infrastructure, configuration, health."""
