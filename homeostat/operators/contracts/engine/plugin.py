@@ -35,8 +35,10 @@ class PluginAnswer(msgspec.Struct, frozen=True):
 
 
 def contract_fields(contract: Contract) -> JsonObject:
-    """Return the contract as JSON; `owner` is always present."""
+    """Return the contract as JSON; `owner`, and `required` of a dependency, are always present."""
     fields: JsonObject = msgspec.to_builtins(contract)
+    for dependency, declared in zip(fields.get("dependencies", ()), contract.dependencies, strict=True):
+        dependency["required"] = declared.required
     service: JsonObject = {"name": contract.service.name, "version": contract.service.version}
     owner = contract.service.owner
     service["owner"] = msgspec.to_builtins(owner) if isinstance(owner, Owner) else {"team": owner} if owner else {}

@@ -63,7 +63,11 @@ def test_references_are_edges_of_the_root_that_are_not_fetched() -> None:
     contract = Contract(
         service=Service(name="a", version="1"),
         dependencies=(Dependency(ref="../b"),),
-        policies=(Policy(name="p", ref="oci://registry.test/p/rules:1.0.0"), Policy(name="q", schema="q.json")),
+        policies=(
+            Policy(name="p", ref="oci://registry.test/p/rules:1.0.0"),
+            Policy(name="again", ref="oci://registry.test/p/rules:1.0.0"),
+            Policy(name="q", schema="q.json"),
+        ),
     )
     only = resolve(contract, {}, references="only")
     assert only.missing == ()

@@ -10,6 +10,7 @@ import pytest
 from homeostat.external.oci.bundle import pack_bundle, unpack_bundle
 from homeostat.operators.contracts.engine.bundle.artifact import PublishError, publish_reference
 from homeostat.operators.contracts.engine.bundle.ignore import visible
+from homeostat.operators.contracts.engine.document.parse import parse_contract
 from homeostat.operators.contracts.engine.document.reader import read_value
 from homeostat.operators.contracts.engine.plugin import PluginError, plugin_request, read_answer
 from homeostat.operators.contracts.engine.scaffold import new_bundle
@@ -106,6 +107,14 @@ def test_a_plugin_is_given_the_contract() -> None:
     contract = load({"pacto.yaml": case["tree"]["mill/pacto.yaml"].encode()}).contract
     request = plugin_request(contract, bundle_dir="mill", output_dir="echo-output", options={"a": "1", "b": "x"})
     assert json.loads(request) == json.loads(case["expect"]["steps"][1]["files"]["in.json"])
+
+
+def test_a_plugin_sees_what_is_false() -> None:
+    dependencies = 'dependencies: [{name: b, ref: ../b, compatibility: "*"}]'
+    text = f'pactoVersion: "1.0"\nservice: {{name: a, version: 1.0.0}}\n{dependencies}\n'
+    request = plugin_request(parse_contract(text.encode()).contract, bundle_dir="a", output_dir="o", options={})
+    expected = [{"name": "b", "ref": "../b", "required": False, "compatibility": "*"}]
+    assert json.loads(request)["contract"]["dependencies"] == expected
 
 
 @pytest.mark.parametrize("path", ["../evil.txt", "/etc/x", "a/../../b", "", "a\\..\\b"])

@@ -132,10 +132,9 @@ class _Walk:
 
 
 def _reference_edges(contract: Contract) -> list[Edge]:
+    """Return one edge for each reference, however often it is named."""
     refs = [each.ref for each in contract.configurations] + [each.ref for each in contract.policies]
-    return [
-        Edge(ref=ref, required=False, compatibility="", type="reference", local=not is_oci(ref)) for ref in refs if ref
-    ]
+    return [Edge(ref=ref, required=False, compatibility="", type="reference") for ref in dict.fromkeys(refs) if ref]
 
 
 def _conflicts(root: Node) -> list[Conflict]:
