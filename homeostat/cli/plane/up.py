@@ -217,6 +217,7 @@ def _welcome(plane: Plane) -> str:
         f"  use it      export KUBECONFIG={path}\n"
         f"              kubectl get ns    (without kubectl: {_program()} get ns)\n"
         f"{face_lines(plane.faces)}"
+        f"{_sign_in_line(plane)}"
         f"{_paused_line(plane)}"
         f"{_awake_line(plane)}"
         f"{asleep_line([each.description.name for each in plane.supervisors if not each.is_awake])}"
@@ -232,6 +233,17 @@ def _paused_line(plane: Plane) -> str:
         "  PAUSED      operators do not act: the database was restored from a backup, and the original plane may\n"
         "              still run; to let them act, start with --resume-effects\n"
     )
+
+
+def _sign_in_line(plane: Plane) -> str:
+    """The link for the first login. Without credentials there is nothing to log in to."""
+    if plane.settings.is_open:
+        return ""
+    served = next((each for each in plane.faces if each.face.sign_in and each.url), None)
+    if served is None:
+        return ""
+    link = f"{served.url}{served.face.sign_in}?code={plane.sign_in.code}"
+    return f"  sign in     {link}\n              (once, on this machine, within 10 minutes)\n"
 
 
 def _awake_line(plane: Plane) -> str:
