@@ -13,6 +13,9 @@ from typing import Final
 from homeostat.external.process import Finished
 
 _LONGEST_TEXT: Final = 300
+_LONGEST_LINE: Final = 1000
+_MOST_LINES: Final = 100
+_MOST_STDERR: Final = 64 << 10
 _REMOTE_LINE: Final = "remote:"
 _unprintable = re.compile(r"[^\x20-\x7e\u00a0-\uffff]+")
 
@@ -155,8 +158,9 @@ def rejection(done: Finished, reason: str, secrets: Collection[str]) -> PushReje
 
 
 def error_lines(done: Finished) -> list[str]:
-    lines = done.stderr.decode(errors="replace").splitlines()
-    return [each.strip() for each in lines if each.strip()]
+    """The last lines of what `git` printed, each up to a limit: servers choose a part of it, and it is searched."""
+    lines = done.stderr[-_MOST_STDERR:].decode(errors="replace").splitlines()[-_MOST_LINES:]
+    return [each.strip()[:_LONGEST_LINE] for each in lines if each.strip()]
 
 
 def readable(text: str, secrets: Collection[str] = ()) -> str:

@@ -18,7 +18,8 @@ from homeostat.objects.json import Json
 HIDDEN: Final = "***"
 _SHORTEST: Final = 4
 _web_userinfo = re.compile(r"(\bhttps?://)[^\s/?#\"'<>]+@", re.IGNORECASE)
-_password = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/?#\"'<>:@]*:)[^\s/?#\"'<>]+@", re.IGNORECASE)
+# The length of a scheme is bounded: a text such as a.a.a.a has a possible start at every second character.
+_password = re.compile(r"(\b[a-z][a-z0-9+.-]{0,30}://[^\s/?#\"'<>:@]*:)[^\s/?#\"'<>]+@", re.IGNORECASE)
 
 
 def scrub_urls(text: str) -> str:

@@ -5,6 +5,7 @@ The page of a deleted resource shows its history.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Final
 
@@ -63,7 +64,7 @@ class ResourcePage:
         except RefusalError as error:
             if error.status != 404 or not entries:
                 raise
-            return _gone(number, entries, depth)
+            return await asyncio.to_thread(_gone, number, entries, depth)
         name = found.entry.metadata.name
         return Page(name, await self._content(visit, found, entries, depth), "Resources")
 
@@ -81,9 +82,12 @@ class ResourcePage:
 
     async def _content(self, visit: Visit, found: Found, entries: Sequence[Reconciliation], depth: int) -> list[Node]:
         status, schema = found.entry.read_status(), found.type.spec.schema
-        spec: Json = decode_stored(found.entry.spec) if found.entry.spec else {}
-        declared = el("section", el("h2", "Declared"), value_block(without_secrets(spec, schema)))
-        outputs = el("section", el("h2", "Outputs"), value_block(without_secrets(status.outputs)))
+        spec: Json = await asyncio.to_thread(decode_stored, found.entry.spec) if found.entry.spec else {}
+        # Of a large resource these take hundreds of milliseconds, which would block the event loop.
+        declared, outputs = await asyncio.gather(
+            asyncio.to_thread(_values, "Declared", spec, schema), asyncio.to_thread(_values, "Outputs", status.outputs)
+        )
+        listed = await asyncio.to_thread(_history, found.entry.number, entries, depth)
         return [
             _crumbs(),
             await self._title(visit, found, status),
@@ -91,7 +95,7 @@ class ResourcePage:
             await self._facts(found, status),
             el("div", declared, outputs if status.outputs else None, class_="columns"),
             _conditions(status.conditions) if status.conditions else None,
-            _history(found.entry.number, entries, depth),
+            listed,
         ]
 
     async def _title(self, visit: Visit, found: Found, status: ResourceStatus) -> Markup:
@@ -120,6 +124,10 @@ class ResourcePage:
             ("Finalizers", ", ".join(metadata.finalizers) if metadata.deletion_timestamp else ""),
             ("Number", found.entry.number),
         )
+
+
+def _values(title: str, value: Json, schema: Json = None) -> Markup:
+    return el("section", el("h2", title), value_block(without_secrets(value, schema)))
 
 
 def _crumbs() -> Markup:

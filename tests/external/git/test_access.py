@@ -202,3 +202,12 @@ def _new_key(folder: Path, passphrase: str) -> str:
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "x", "-f", str(path)]
     subprocess.run(command, check=True, timeout=20)
     return path.read_text()
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("words", [b"permission to ", b"repository 'x' "])
+def test_a_long_line_of_a_hostile_server_is_read_up_to_a_limit(words: bytes) -> None:
+    """A sign with a gap in it was searched from every start to the end of the line: half a minute for 300 kB."""
+    error = failure("fetch", Finished(1, b"", words * 300_000 + b"\nfatal: Authentication failed"))
+    assert isinstance(error, AuthenticationError)
+    assert len(str(error)) < 1000

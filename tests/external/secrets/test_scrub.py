@@ -52,3 +52,10 @@ def test_a_secret_is_recognised_in_the_encodings_that_programs_print(secret: str
         shown = scrubber.scrub(basic)
         assert "***" in shown
         assert len(shown) <= len(basic) - len(secret)
+
+
+@pytest.mark.timeout(30)
+def test_a_text_full_of_dots_takes_time_in_proportion_to_its_length() -> None:
+    text = "x://" + "a." * 500_000
+    assert scrub_urls(text) == text
+    assert scrub_urls(f"{text} amqp://user:pw@host/") == f"{text} amqp://user:***@host/"

@@ -12,23 +12,30 @@ from typing import Final
 from homeostat.objects.json import Json, JsonObject
 
 HIDDEN: Final = "(hidden)"
+TOO_DEEP: Final = "(not shown: too deep)"
+DEEPEST: Final = 64
 _is_secret_name = re.compile(
     r"pass(?:word|wd|phrase|code)|secret|token|credential|(?:private|api|access|signing|encryption)[-_ ]?key"
     r"|connection[-_ ]?string|^(?:auth|pin|dsn)$",
     re.IGNORECASE,
 ).search
-_credentials = re.compile(r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s@\"'<>]+@").sub
+# The length of a scheme is bounded: a text such as a.a.a.a has a possible start at every second character.
+_credentials = re.compile(r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}://)[^/\s@\"'<>]+@").sub
 _escapes = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)|[\x00-\x08\x0b-\x1f\x7f]").sub
 
 
-def without_secrets(value: Json, schema: Json = None) -> Json:
-    """The value with its secrets replaced. `schema` marks further ones by `format: password` or `writeOnly`."""
+def without_secrets(value: Json, schema: Json = None, *, depth: int = 0) -> Json:
+    """The value with its secrets replaced. `schema` marks further ones by `format: password` or `writeOnly`. What is
+    deeper than a page can show is replaced as well.
+    """
     known: JsonObject = schema if isinstance(schema, dict) else {}
     match value:
+        case dict() | list() if depth >= DEEPEST and value:
+            return TOO_DEEP
         case dict():
-            return {name: _shown(name, each, _of_property(known, name)) for name, each in value.items()}
+            return {name: _shown(name, each, _of_property(known, name), depth) for name, each in value.items()}
         case list():
-            return [without_secrets(each, known.get("items")) for each in value]
+            return [without_secrets(each, known.get("items"), depth=depth + 1) for each in value]
         case str():
             return without_credentials(value)
     return value
@@ -43,12 +50,14 @@ def plain_text(text: str) -> str:
     return without_credentials(_escapes("", text.replace("\r\n", "\n")))
 
 
-def _shown(name: str, value: Json, schema: Json) -> Json:
+def _shown(name: str, value: Json, schema: Json, depth: int) -> Json:
     is_secret_by_schema = isinstance(schema, dict) and (
         schema.get("format") == "password" or schema.get("writeOnly") is True
     )
     has_content = value is not None and not isinstance(value, bool) and value not in ("", [], {})
-    return HIDDEN if has_content and (is_secret_by_schema or _is_secret_name(name)) else without_secrets(value, schema)
+    if has_content and (is_secret_by_schema or _is_secret_name(name)):
+        return HIDDEN
+    return without_secrets(value, schema, depth=depth + 1)
 
 
 def _of_property(schema: JsonObject, name: str) -> Json:

@@ -7,6 +7,7 @@ guesses soon has to wait, and must guess from many addresses before the user has
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import time
 from collections import OrderedDict
@@ -52,6 +53,7 @@ class Throttle:
         return 0
 
     def succeeded(self, username: str, address: str) -> None:
+        address = _network(address)
         self._spent.pop((username, address), None)
         for key in (("", address), (username, "")):
             if key in self._spent:
@@ -67,5 +69,19 @@ class Throttle:
         return max(spent - (now - since) / budget.seconds, 0.0)
 
 
+def _network(address: str) -> str:
+    """An IPv6 address stands for its /64: whoever has one address of a network has all of them."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))
+
+
 def _budgets(username: str, address: str) -> tuple[tuple[Key, Budget], ...]:
+    address = _network(address)
     return ((username, address), PAIR), (("", address), ADDRESS), ((username, ""), USER)

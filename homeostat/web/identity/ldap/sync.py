@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from homeostat.client.base import UnreachableError
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
-from homeostat.objects.errors import AlreadyExistsError, ApiError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, ApiError, InvalidError, NotFoundError
 from homeostat.objects.json import encode
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.runtime.cache.unreadable import UnreadableError
@@ -110,6 +110,9 @@ class Sync:
             user = await self._users.add(person.username, _spec(RestUserSpec(source="ldap"), person), number=number)
         except AlreadyExistsError:
             return False
+        except InvalidError as error:
+            _report_skipped(person, error)
+            return False
         await self._record_sync(user)
         return True
 
@@ -118,11 +121,19 @@ class Sync:
             await self._users.edit(user, lambda spec: _spec(spec, person))
         except NotFoundError:
             return
+        except InvalidError as error:
+            _report_skipped(person, error)
+            return
         await self._record_sync(user)
 
     async def _record_sync(self, user: User) -> None:
         moment = format_micro_time(datetime.fromtimestamp(self._now(), UTC))
         await self._users.observe(user, {"lastSynced": moment})
+
+
+def _report_skipped(person: Person, error: InvalidError) -> None:
+    """One entry that cannot be stored must not keep the others out."""
+    log.warning("skipped LDAP user: invalid entry", extra={"user": person.username, "reason": error.message[:300]})
 
 
 def _spec(spec: RestUserSpec, person: Person) -> RestUserSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
-from homeostat.web.dashboard.html.redaction import HIDDEN, plain_text, without_secrets
+from homeostat.web.dashboard.html.redaction import HIDDEN, TOO_DEEP, plain_text, without_credentials, without_secrets
 
 SCHEMA: JsonObject = {
     "properties": {
@@ -65,3 +65,20 @@ def test_credentials_in_an_address(text: str, shown: str) -> None:
 def test_what_was_meant_for_a_terminal_is_left_out() -> None:
     printed = "\x1b[1m\x1b[31mError:\x1b[0m no\r\nquota\x07\x1b]0;title\x07\tleft\x00"
     assert plain_text(printed) == "Error: no\nquota\tleft"
+
+
+@pytest.mark.timeout(30)
+def test_a_text_full_of_dots_takes_time_in_proportion_to_its_length() -> None:
+    """A scheme could start at every second character, and each start was followed to the end: hours for this one."""
+    text = "a." * 500_000
+    assert without_credentials(text) == text
+    assert without_credentials(f"{text} https://user:pw@host/x").endswith(f"https://{HIDDEN}@host/x")
+
+
+def test_what_is_deeper_than_a_page_shows_is_replaced() -> None:
+    value: Json = "bottom"
+    for _ in range(2000):
+        value = {"a": [value]}
+    shown = without_secrets(value)
+    assert TOO_DEEP in str(shown)
+    assert "bottom" not in str(shown)

@@ -66,3 +66,20 @@ def test_what_is_remembered_is_bounded() -> None:
     for number in range(1000):
         throttle.take(f"user-{number}", f"10.0.{number // 250}.{number % 250}")
     assert len(throttle._spent) == 30
+
+
+def test_addresses_of_one_ipv6_network_share_their_budgets() -> None:
+    throttle = Throttle(lambda: 0.0)
+    for at in range(PAIR.tries):
+        assert throttle.take("anna", f"2001:db8::{at:x}") == 0
+    assert throttle.take("anna", "2001:db8::ffff") > 0
+    assert throttle.take("anna", "2001:db8:0:1::1") == 0
+
+
+def test_an_ipv4_address_is_the_same_when_it_is_mapped_into_ipv6() -> None:
+    throttle = Throttle(lambda: 0.0)
+    for _ in range(PAIR.tries):
+        throttle.take("anna", "192.0.2.1")
+    assert throttle.take("anna", "::ffff:192.0.2.1") > 0
+    throttle.succeeded("anna", "::ffff:192.0.2.1")
+    assert throttle.take("anna", "192.0.2.1") == 0
