@@ -47,7 +47,7 @@ class Host:
 
     def troubles(self) -> list[str]:
         """Reasons why the operator does not work or its caches are stale. Another leader is no such reason."""
-        reasons = [(each.source.path, _trouble(each.watcher)) for each in self.setup.informers]
+        reasons = [(each.source.path, watch_trouble(each.watcher)) for each in self.setup.informers]
         troubles = [f"{path}: {reason}" for path, reason in reasons if reason]
         if self.election is not None and self.election.trouble and not self.is_leading:
             troubles.append(self.election.trouble)
@@ -155,7 +155,7 @@ async def _control(controller: Controller[Any, Any, Any]) -> None:
     await controller.run()
 
 
-def _trouble(watcher: Watcher[Any]) -> str:
+def watch_trouble(watcher: Watcher[Any]) -> str:
     """Why the watch does not work; empty if it does. A watch that is reopened now and then works."""
     state = watcher.state
     if not watcher.synced.is_set():

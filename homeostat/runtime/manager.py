@@ -26,7 +26,7 @@ from homeostat.runtime.control.reconcile import Tools
 from homeostat.runtime.control.recorder import Recorder
 from homeostat.runtime.control.writes import Watched
 from homeostat.runtime.description import Description
-from homeostat.runtime.host import Host, Term
+from homeostat.runtime.host import Host, Term, watch_trouble
 from homeostat.runtime.leader import TERMS, Election, Terms, unique_identity
 from homeostat.runtime.setup import Setup
 from homeostat.runtime.telemetry.metrics import Metrics
@@ -69,11 +69,14 @@ class Manager:
         self.client = client.over(lambda transport: Watched(transport, self.informers))
         self.recorder = Recorder(client, COMPONENT, instance=self.identity)
         self._bare, self._namespace, self._leases, self._terms = client, namespace, leases, terms
+        self._pace = pace
         self._grace_s, self._tracer, self._is_paused = grace_s, tracer, is_paused
         self._environment = os.environ if environment is None else environment
         self._directory = directory or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / COMPONENT
         self._hosts: list[Host] = []
         self._sleeping: list[Description] = []
+        self._waking: dict[str, Informers] = {}
+        """The watches of sleeping operators, by name."""
         self._stopping = asyncio.Event()
         self.metrics.watch_informers(self.informers)
         self.metrics.watch_recorder(self.recorder)
@@ -130,9 +133,11 @@ class Manager:
             recording.cancel()
 
     async def _wake(self, operator: Description, tasks: asyncio.TaskGroup) -> None:
-        seen = await first_object(self._bare, operator.wakes, namespace=self._namespace)
+        informers = self._waking[operator.name] = Informers(self._bare, pace=self._pace)
+        seen = await first_object(self._bare, operator.wakes, namespace=self._namespace, informers=informers)
         module = await asyncio.to_thread(operator.load)
         log.info("operator woke", extra={"operator": operator.name, "seen": seen})
+        del self._waking[operator.name]
         self.add(operator.name, module.register, module.KINDS)
         tasks.create_task(self._hosts[-1].run(), name=operator.name)
 
@@ -159,7 +164,13 @@ class Manager:
 
     def troubles(self) -> list[str]:
         """The reasons why operators do not work; empty if all do."""
-        return [f"{host.setup.name}: {each}" for host in self._hosts for each in host.troubles()]
+        working = [f"{host.setup.name}: {each}" for host in self._hosts for each in host.troubles()]
+        return [*working, *(f"{name}: {each}" for name in self._waking for each in self._waking_troubles(name))]
+
+    def _waking_troubles(self, name: str) -> list[str]:
+        """Why a sleeping operator would not wake up."""
+        reasons = [(each.source.path, watch_trouble(each.watcher)) for each in self._waking[name]]
+        return [f"{path}: {reason}" for path, reason in reasons if reason]
 
     async def plan(self, *, within_s: float = 60.0) -> list[Plan[Any]]:
         """A dry run: the decision for every object, several at a time.

@@ -38,9 +38,13 @@ async def has_objects(client: Client, kinds: Iterable[Kind], *, namespace: str =
     return False
 
 
-async def first_object(client: Client, kinds: Iterable[Kind], *, namespace: str = "") -> str:
-    """Waits for the first object and returns the path of its collection. The caller sets the timeout."""
-    informers, found = Informers(client), asyncio.get_running_loop().create_future()
+async def first_object(
+    client: Client, kinds: Iterable[Kind], *, namespace: str = "", informers: Informers | None = None
+) -> str:
+    """Waits for the first object and returns the path of its collection. The caller sets the timeout. `informers` are
+    new ones; with them the caller sees whether the watches work.
+    """
+    informers, found = informers or Informers(client), asyncio.get_running_loop().create_future()
 
     def note(path: str, change: Change[_Seen]) -> None:
         if change.new is not None and not found.done():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from homeostat.client.base import Client
-from homeostat.objects.errors import InvalidError, NotFoundError
+from homeostat.client.base import Client, Transport
+from homeostat.objects.errors import ForbiddenError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, POD
 from homeostat.operators.catalog import OURS, find_operator
@@ -21,6 +21,7 @@ from homeostat.runtime.setup import Setup
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.waking import first_object, has_objects
 from homeostat.testing.eventually import eventually
+from tests.runtime.faulty import QUICK, FaultyTransport
 from tests.runtime.widgets import Widgets, path, widget
 
 TYPES = "/apis/homeostat.dev/v1alpha1/resourcetypes"
@@ -123,6 +124,36 @@ async def test_a_manager_adds_a_sleeping_operator_when_there_is_work(client: Cli
         await eventually(lambda: client.create(path(), widget("a")))
         await eventually(lambda: client.get(path("a")), is_greeted)
         assert manager.troubles() == []
+
+
+async def test_a_sleeping_operator_whose_watch_fails_makes_the_process_not_ready(client: Client) -> None:
+    sleeper, faulty = Sleeper(), list[FaultyTransport]()
+    for each in sleeper.description().definitions():
+        await client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", each)
+
+    def spoiled(inner: Transport) -> FaultyTransport:
+        faulty.append(FaultyTransport(inner))
+        for refusals in (faulty[-1].refusals, faulty[-1].stream_refusals):
+            refusals.extend(ForbiddenError("not allowed") for _ in range(1000))
+        return faulty[-1]
+
+    manager = Manager(client.over(spoiled), grace_s=1.0, pace=QUICK)
+    manager.add_sleeping(sleeper.description())
+    async with manager.running():
+        (trouble,) = await eventually(_troubles(manager), lambda found: found)
+        assert trouble.startswith("sleeper: /apis/")
+        await eventually(_troubles(manager), lambda found: "not allowed" in "".join(found))
+        for transport in faulty:
+            transport.refusals.clear()
+            transport.stream_refusals.clear()
+        await eventually(_troubles(manager), lambda found: not found)
+
+
+def _troubles(manager: Manager) -> Callable[[], Awaitable[list[str]]]:
+    async def read() -> list[str]:
+        return manager.troubles()
+
+    return read
 
 
 async def test_the_first_object_is_found_now_and_later(client: Client) -> None:
