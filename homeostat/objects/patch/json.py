@@ -15,6 +15,8 @@ from homeostat.objects.json import MAX_DEPTH, Json, encode, excess, type_name
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
+MAX_SHIFTED_ITEMS = 500_000_000
+"""Items of lists behind those that a patch inserts or removes: they are moved by one place, each time."""
 
 _MISSING = object()
 
@@ -68,13 +70,14 @@ def _check(operation: Json) -> None:
 class _Patched:
     """A document whose containers are copied before they first change."""
 
-    __slots__ = ("_copied_bytes", "_owned", "root")
+    __slots__ = ("_copied_bytes", "_owned", "_shifted", "root")
 
     def __init__(self, document: Json) -> None:
         self.root: list[Json] = [document]
         # The copies by identity. They are referenced here, so that no identity is reused.
         self._owned: dict[int, Json] = {}
         self._copied_bytes = 0
+        self._shifted = 0
 
     def get(self, path: str) -> Json:
         """The value at a path, `_MISSING` if only its last step does not exist."""
@@ -89,6 +92,13 @@ class _Patched:
         self._copied_bytes += len(encode(value))
         if self._copied_bytes > MAX_COPIED_BYTES:
             raise InvalidError(f"the JSON patch copies more than {MAX_COPIED_BYTES} bytes")
+
+    def count_shift(self, items: int) -> None:
+        self._shifted += items
+        if self._shifted > MAX_SHIFTED_ITEMS:
+            raise InvalidError(
+                "the JSON patch inserts or removes too many items at the start of long lists; replace the list instead"
+            )
 
     def _find(self, path: str, *, owned: bool) -> tuple[Json, str]:
         steps = _steps(path)
@@ -153,13 +163,16 @@ def _replace(container: Json, key: str, value: Json) -> None:
         container[_place(container, key, end=len(container))] = value
 
 
-def _insert(container: Json, key: str, value: Json, path: str) -> None:
+def _insert(patched: _Patched, path: str, value: Json) -> None:
+    container, key = patched.holder(path)
     if type(container) is dict or not path:
         _replace(container, key, value)
     elif key == "-":
         container.append(value)
     else:
-        container.insert(_place(container, key, end=len(container) + 1), value)
+        place = _place(container, key, end=len(container) + 1)
+        patched.count_shift(len(container) - place)
+        container.insert(place, value)
 
 
 def _delete(patched: _Patched, path: str) -> Json:
@@ -168,7 +181,9 @@ def _delete(patched: _Patched, path: str) -> Json:
         raise InvalidError("JSON patch: the whole document cannot be removed")
     if type(container) is dict:
         return container.pop(key) if key in container else _nowhere(path)
-    return container.pop(_place(container, key, end=len(container)))
+    place = _place(container, key, end=len(container))
+    patched.count_shift(len(container) - place)
+    return container.pop(place)
 
 
 def _nowhere(path: str) -> NoReturn:
@@ -176,9 +191,7 @@ def _nowhere(path: str) -> NoReturn:
 
 
 def _add(patched: _Patched, operation: Json) -> None:
-    path = operation["path"]
-    container, key = patched.holder(path)
-    _insert(container, key, operation["value"], path)
+    _insert(patched, operation["path"], operation["value"])
 
 
 def _remove(patched: _Patched, operation: Json) -> None:
@@ -199,9 +212,7 @@ def _move(patched: _Patched, operation: Json) -> None:
         if patched.get(source) is _MISSING:
             _nowhere(source)
         return
-    value = _delete(patched, source)
-    container, key = patched.holder(target)
-    _insert(container, key, value, target)
+    _insert(patched, target, _delete(patched, source))
 
 
 def _copy(patched: _Patched, operation: Json) -> None:
@@ -210,8 +221,7 @@ def _copy(patched: _Patched, operation: Json) -> None:
     if value is _MISSING:
         _nowhere(source)
     patched.count_copy(_bounded(value))
-    container, key = patched.holder(target)
-    _insert(container, key, _copied(value), target)
+    _insert(patched, target, _copied(value))
 
 
 def _test(patched: _Patched, operation: Json) -> None:

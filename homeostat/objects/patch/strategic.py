@@ -34,7 +34,7 @@ def _merge_map(original: JsonObject, patch: JsonObject, schema: Schema | None) -
         if directive != "merge":
             raise BadRequestError(f"unknown patch type {quoted(directive)}")
     result = _retained(original, patch) if _RETAIN in patch else dict(original)
-    directives = [name for name in patch if name[:1] == "$" and _is_directive(name)]
+    directives = {name: None for name in patch if name[:1] == "$" and _is_directive(name)}
     for directive in directives:
         if directive.startswith(_ORDER):
             _set_order(directive, patch, result, schema)
@@ -87,7 +87,8 @@ def _delete_values(directive: str, patch: JsonObject, result: JsonObject) -> Non
     name = directive[len(_DELETE) :]
     _require_list(patch[directive], directive)
     if isinstance(result.get(name), list):
-        result[name] = [item for item in result[name] if item not in patch[directive]]
+        deleted = set(map(_hashable, patch[directive]))
+        result[name] = [item for item in result[name] if _hashable(item) not in deleted]
 
 
 def _require_list(value: Json, directive: str) -> None:
@@ -128,18 +129,18 @@ def _merge_list(original: list[Json], patch: list[Json], schema: Schema) -> list
     if not patch:
         return original
     if not any(type(item) is dict for item in (*original, *patch)):
-        merged = list(original)
-        for item in patch:
-            if item not in merged:
-                merged.append(item)
-        return _ordered(merged, patch, original, "")
+        known = set(map(_hashable, original))
+        added = {_hashable(item): item for item in reversed(patch)}
+        new = [added[name] for name in dict.fromkeys(map(_hashable, patch)) if name not in known]
+        return _ordered([*original, *new], patch, original, "")
     key = schema.patch_merge_key
     _require_keys(original, patch, key)
     base, rest = _without_special(original, patch, key)
     merged = list(base)
+    places = {_hashable(_name(item, key)): place for place, item in reversed(list(enumerate(merged)))}
     for item in rest:
-        place = _index(merged, item[key], key)
-        if place < 0:
+        place = places.setdefault(_hashable(item[key]), len(merged))
+        if place == len(merged):
             merged.append(_plain(item))
         else:
             merged[place] = _merge_map(merged[place], item, schema.items)
@@ -160,20 +161,23 @@ def _require_keys(original: list[Json], patch: list[Json], key: str) -> None:
 def _without_special(original: list[Json], patch: list[Json], key: str) -> tuple[list[Json], list[Json]]:
     """The original after the patch's `$patch` items, and the patch without them."""
     rest: list[Json] = []
+    deleted: set[Json] = set()
     replace = False
     for item in patch:
         directive = item.get(_PATCH)
         if directive is None:
             rest.append(item)
         elif directive == "delete":
-            original = [each for each in original if each.get(key) != item[key]]
+            deleted.add(_hashable(item[key]))
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise InvalidError("merging lists cannot yet be specified in the patch")
         else:
             raise BadRequestError(f"unknown patch type {quoted(directive)}")
-    return ([_plain(item) for item in rest], []) if replace else (original, rest)
+    if replace:
+        return [_plain(item) for item in rest], []
+    return [each for each in original if _hashable(each.get(key)) not in deleted] if deleted else original, rest
 
 
 def _reordered(original: Json, patch: Json, order: list[Json], schema: Schema | None) -> list[Json] | None:
@@ -203,10 +207,6 @@ def _name(item: Json, key: str) -> Json:
     return item.get(key) if key and type(item) is dict else item
 
 
-def _index(items: list[Json], name: Json, key: str) -> int:
-    return next((place for place, item in enumerate(items) if _name(item, key) == name), -1)
-
-
 def _ordered(merged: list[Json], first: list[Json], server: list[Json], key: str) -> list[Json]:
     """`merged` with the items of `first` in that order; the others keep their place relative to those on the server."""
     places = {_hashable(_name(item, key)): place for place, item in reversed(list(enumerate(first)))}
@@ -229,4 +229,5 @@ def _ordered(merged: list[Json], first: list[Json], server: list[Json], key: str
 
 
 def _hashable(name: Json) -> Json:
+    """A key for dictionaries: lists are matched by it in linear time. `true` is not 1, but 1 is 1.0."""
     return quoted(name) if isinstance(name, (dict, list)) else (type(name) is bool, name)

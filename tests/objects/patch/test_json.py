@@ -212,3 +212,13 @@ def test_two_patches_are_one_after_the_other(document: Json, first: Json, second
     except InvalidError:
         return
     assert json_patch(json_patch(document, first), second) == whole
+
+
+def test_a_patch_does_not_shift_long_lists_again_and_again() -> None:
+    document = {"a": [0] * 100_000}
+    with pytest.raises(InvalidError, match="too many items at the start of long lists"):
+        json_patch(document, [{"op": "add", "path": "/a/0", "value": 1}] * 9000)
+    with pytest.raises(InvalidError, match="too many items at the start of long lists"):
+        json_patch(document, [{"op": "remove", "path": "/a/0"}] * 9000)
+    appended = json_patch(document, [{"op": "add", "path": "/a/-", "value": 1}] * 9000)
+    assert len(appended["a"]) == 109_000

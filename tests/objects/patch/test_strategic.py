@@ -155,3 +155,54 @@ def test_every_item_of_both_is_in_the_result_once(document: Json, patch: Json) -
     merged = [each["name"] for each in strategic_merge_patch(document, patch, POD)["spec"]["containers"]]
     wanted = {each["name"] for part in (document, patch) for each in part["spec"]["containers"]}
     assert sorted(merged) == sorted(wanted)
+
+
+class Counted(str):
+    """A text that counts how often it is compared."""
+
+    __slots__ = ()
+    comparisons = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.comparisons += 1
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+N = 2000
+
+
+def counted(prefix: str, *, reverse: bool = False) -> list[Counted]:
+    found = [Counted(f"{prefix}{at}") for at in range(N)]
+    return found[::-1] if reverse else found
+
+
+LARGE: dict[str, Json] = {
+    "deletions": {"spec": {"volumes": [{"name": each, "$patch": "delete"} for each in counted("v")]}},
+    "new items": {"spec": {"volumes": [{"name": each} for each in counted("w")]}},
+    "known items": {"spec": {"volumes": [{"name": each, "emptyDir": {}} for each in counted("v")]}},
+    "an order": {
+        "spec": {
+            "$setElementOrder/volumes": [{"name": each} for each in counted("v", reverse=True)],
+            "volumes": [{"name": each} for each in counted("v", reverse=True)],
+        }
+    },
+    "deleted values": {"metadata": {"$deleteFromPrimitiveList/finalizers": counted("f")}},
+    "new values": {"metadata": {"finalizers": counted("g")}},
+    "kept keys": {"spec": {"$retainKeys": counted("k"), **{each: {} for each in counted("k")}}},
+    "many orders": {"spec": {Counted(f"$setElementOrder/{each}"): [] for each in counted("k")}},
+}
+
+
+@pytest.mark.parametrize("patch", LARGE.values(), ids=LARGE)
+def test_a_patch_of_long_lists_takes_time_in_proportion_to_them(patch: Json) -> None:
+    document = {
+        "metadata": {"finalizers": counted("f")},
+        "spec": {"volumes": [{"name": each} for each in counted("v")]},
+    }
+    Counted.comparisons = 0
+    strategic_merge_patch(document, patch, POD)
+    assert Counted.comparisons <= 20 * N
